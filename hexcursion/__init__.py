@@ -1,4 +1,4 @@
-"""Private excursion maps of point data: `release`, `plan`, `publish`, `open_bundle`, `compare`, `settings`.
+"""Private excursion maps of point data: `release`, `plan`, `publish`, `open_bundle`, `series`, `compare`.
 
 Importing this package imports nothing else: the command line fixes the number of BLAS threads before numpy
 is. What it offers is imported when it is first asked for. Nothing here imports Streamlit.
@@ -17,6 +17,7 @@ _OFFERED = {
     "plan": "hexcursion.door.library",
     "publish": "hexcursion.door.library",
     "release": "hexcursion.door.library",
+    "series": "hexcursion.door.series",
 }
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "plan",
     "publish",
     "release",
+    "series",
     "settings",
 ]
 

@@ -12,6 +12,7 @@ from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation
+from dpgp_core.spectral.kept import KeptSums
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import Covariates
@@ -179,6 +180,8 @@ class Release:
         whether the published set is cut by that map instead of by the field
     records
         (N,) expected number of records, given the release and what is public, where the mechanism knows it
+    sums
+        the released sums in whole numbers, where the mechanism releases sums
     relation
         which datasets are neighbours; `protects` what is hidden of a record
     expected
@@ -237,6 +240,7 @@ class Release:
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     cut_by_map: bool = False
     records: NDArray[np.float64] | None = None
+    sums: KeptSums | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None

@@ -203,6 +203,21 @@ class DriftReader:
         weight = np.exp(evidence - evidence.max())
         return np.asarray(weight / weight.sum())
 
+    def stated(self, sums: Floats) -> tuple[Floats, Floats]:
+        """(N,) mean and deviation of the field less the public map, as `read` states them for sums (p,)."""
+        nodes, weight = self._field.nodes, self.weights(sums)
+        kept, none, readings = (
+            np.flatnonzero(weight >= LEAST_WEIGHT),
+            np.empty((0, self.counts.mean.size)),
+            [],
+        )
+        for belief in (self.beliefs[place] for place in kept):
+            slope = belief.slope
+            _, mean, sd = unclipped(slope * belief.mean(sums), slope * belief.deviation, belief.prior, none)
+            readings.append(Reading(nodes.spread(mean), nodes.spread(sd), np.empty((0, nodes.cells))))
+        made = mixed(readings, weight[kept] / weight[kept].sum())
+        return made.mean, made.sd
+
     def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
         """The field and the map without privacy, given released sums: post-processing, free.
 

@@ -12,12 +12,12 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
-from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
+from dpgp_core.mechanisms.sums.again import prepared_plan
 from dpgp_core.mechanisms.sums.beliefs import read_sums, simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
@@ -28,11 +28,11 @@ from dpgp_core.posterior.shelf import FEW
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
-from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.columns import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
+from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model import Prepared as PreparedPlan
-from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
@@ -73,16 +73,17 @@ class _PreparedSums:
         released = release_sums(
             self.plan.features, self.plan.nodes, self.records, self.plan.noise, ExactNoise(entropy)
         )
+        kept = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
         if self.field is not None:
             raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
             reader = DriftReader.of(self.plan, self.known, released.counts, self.field)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
             found, records = read.field, reader.counts.at_cells(self.plan.nodes)
             drawn = found.draws[: self.design.paths]
-            return Released(drawn, found.mean, found.sd, raw, read.map_sd, read.map_mean, records)
-        return read_sums(
-            self.plan, released, self.known, partial(unseen_by, self.design), self.design.paths, entropy
-        )
+            return Released(drawn, found.mean, found.sd, raw, read.map_sd, read.map_mean, records, kept)
+        read_by = partial(unseen_by, self.design)
+        found_by = read_sums(self.plan, released, self.known, read_by, self.design.paths, entropy)
+        return replace(found_by, sums=kept)
 
 
 class SpectralStatistics(Mechanism):
@@ -316,21 +317,7 @@ class SpectralStatistics(Mechanism):
     def _plan(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False
     ) -> PreparedPlan:
-        """Everything made from a design and public facts, kept with the domain's other shared work."""
-        store = None if facts.store is None else FolderStore(facts.store)
-        columns, levels = facts.covariates, len(facts.parents)
-        model = facts.shelf.keep(
-            "spectral model", levels if columns is None else (levels, hash(columns.tobytes())),
-            lambda: SpectralModel(facts.lattice, store, facts.parents, columns),
-        )  # fmt: skip
-        return model.prepare(
-            SpectralPlan(
-                design.strategy, design.prior, design.lengthscale,
-                PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
-                design.mu, facts.n / facts.lattice.size, facts.neighbours,
-                design.signal if design.law == "amount" else None, design.common, rough, design.covariates,
-            )
-        )  # fmt: skip
+        return prepared_plan(design, facts, rough=rough)
 
 
 def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ from dpgp_core.excursion.sets import Direction
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 from dpgp_core.spectral.cutoff import cutoff_for_map
+from dpgp_core.spectral.kept import KeptSums
 
 GRID = 2.0**-20
 """Released numbers are rounded to multiples of this public step, about a millionth of a response unit.
@@ -54,6 +55,9 @@ class Released:
     records
         (N,) expected number of records, >= 0, given the release and what is public of their places. None
         where the mechanism does not know it.
+    sums
+        The released sums in whole numbers, from which readers compute mean and deviation again. None where
+        the mechanism releases no sums.
     """
 
     paths: Floats
@@ -63,6 +67,7 @@ class Released:
     map_sd: Floats | None = None
     map_mean: Floats | None = None
     records: Floats | None = None
+    sums: KeptSums | None = None
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):

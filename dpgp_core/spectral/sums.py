@@ -18,8 +18,9 @@ from dpgp_core.posterior.records import RESPONSE_BITS
 from dpgp_core.spectral.cost import SpectralNoise
 
 _RESPONSE = 1 << RESPONSE_BITS
-_SUM_UNIT = 2.0 ** -(GRID_BITS + RESPONSE_BITS)
-_COUNT_UNIT = 2.0**-GRID_BITS
+SUM_UNIT = 2.0 ** -(GRID_BITS + RESPONSE_BITS)
+"""Released sums are whole multiples of it; released counts are of `COUNT_UNIT`."""
+COUNT_UNIT = 2.0**-GRID_BITS
 _MOST_RECORDS = 1 << 31  # times 2^30 stays below 2^62
 
 Ints = NDArray[np.int64]
@@ -197,11 +198,11 @@ def release_sums(
     ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here.
     """
     totals, counts = exact_sums(features, nodes, records)
-    sums = totals + source.rounded_normal(noise.sums / _SUM_UNIT, features.size)
+    sums = totals + source.rounded_normal(noise.sums / SUM_UNIT, features.size)
     if noise.counts is None:
-        return SpectralSums(_times(sums, _SUM_UNIT), None, noise)
-    noisy = counts + source.rounded_normal(noise.counts / _COUNT_UNIT, features.size)
-    return SpectralSums(_times(sums, _SUM_UNIT), _times(noisy, _COUNT_UNIT), noise)
+        return SpectralSums(_times(sums, SUM_UNIT), None, noise)
+    noisy = counts + source.rounded_normal(noise.counts / COUNT_UNIT, features.size)
+    return SpectralSums(_times(sums, SUM_UNIT), _times(noisy, COUNT_UNIT), noise)
 
 
 def _times(whole: Ints, unit: float) -> Floats:

@@ -18,6 +18,7 @@ from hexcursion.cli.compare import add_compare_command
 from hexcursion.cli.options import add_release_options
 from hexcursion.cli.outline import add_outline_command
 from hexcursion.cli.run import run_demo, run_release, run_view
+from hexcursion.cli.series import add_series_command
 from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands
 from hexcursion.cli.site import add_site_command
 from hexcursion.errors import Cancelled
@@ -100,6 +101,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_areas_command(commands)
     add_outline_command(commands)
     add_site_command(commands)
+    add_series_command(commands)
     add_signing_commands(commands)
     add_compare_command(commands)
     add_ledger_commands(commands)

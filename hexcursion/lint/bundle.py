@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
-from hexcursion.bundle import Bundle
+from hexcursion.bundle import Bundle, BundleError
 from hexcursion.bundle.documents.papers import attribution_text, readme_text
 from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.published.offers import page_of
+from hexcursion.bundle.reading.again import check_again
 from hexcursion.bundle.reading.layers import facts_of, properties_of
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.untrusted.strict import strict_json
@@ -44,7 +45,7 @@ def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[Finding]:
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
     found = lint(plan_from_bundle(bundle))
-    for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown):
+    for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown, _sums):
         found += check(contents, bundle)
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
@@ -167,6 +168,22 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
                 "Read the statement or the viewer; ask the curator if a person completed the file.",
                 WARNING,
             )
+
+
+def _sums(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    """A map that does not follow from the sums beside it, or that this machine cannot compute from them."""
+    if bundle.sums is None:
+        return
+    try:
+        check_again(bundle)
+    except BundleError as error:
+        yield Finding(
+            "sums-not-followed",
+            f"Unknown: {error}",
+            "everyone who reads this release together with others",
+            "Get the bundle again from where it was published; compute on the machine that wrote it.",
+            WARNING,
+        )
 
 
 def _without_drawing(text: str) -> str:

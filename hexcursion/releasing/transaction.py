@@ -266,6 +266,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         shown_map=shifted.shown_map,
         cut_by_map=shifted.map_mean is not None,
         records=None if field.mean is None else shifted.records,
+        sums=released.sums,
         relation=settings.relation,
         protects=protects(project),
         expected=choice.expected,

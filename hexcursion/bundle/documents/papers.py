@@ -22,6 +22,7 @@ CONTENTS = {
     layout.BOUNDARY: "the public region the hexagons were taken from",
     layout.PATHS: "the released paths themselves, response units (formula in statement.json)",
     layout.DRAWS: "joint draws of the field given the paths, where the paths are none; response units",
+    layout.RELEASED_SUMS: "the released sums, where there are: all chances are computed from them",
     layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
     layout.LAYERS: "public layers that the curator added: boroughs, roads, stations",
     layout.STATEMENT: "the privacy statement",

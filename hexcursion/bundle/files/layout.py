@@ -14,6 +14,7 @@ REGIONS = "regions.geojson"
 BOUNDARY = "boundary.geojson"
 PATHS = "paths.parquet"
 DRAWS = "draws.parquet"
+RELEASED_SUMS = "sums.parquet"
 LAYERS = "layers.geojson"
 PUBLIC_FIELD = "public_field.csv"
 COVARIATES = "covariates.csv"
@@ -38,6 +39,7 @@ MAX_BYTES: dict[str, int] = {
     BOUNDARY: 50 * MEGABYTE,
     PATHS: 400 * MEGABYTE,
     DRAWS: 200 * MEGABYTE,
+    RELEASED_SUMS: 20 * MEGABYTE,
     PUBLIC_FIELD: 20 * MEGABYTE,
     COVARIATES: 60 * MEGABYTE,
     LAYERS: 3 * MEGABYTE,
@@ -61,7 +63,8 @@ _ADDED = re.compile(
 )
 _MOST_ADDED, _MOST_ADDED_BYTES = 20, 60 * MEGABYTE
 _NAMES_IN_SMALL = frozenset(name.lower() for name in MAX_BYTES)  # the same files on some machines
-COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, SIGNATURE}
+_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE}  # that a bundle of version 2 may have
+COMMON = frozenset(MAX_BYTES) - _SOME - {*SCHEMAS.values(), SIGNATURE}
 # The files of each format; a file that is neither required nor optional is refused.
 REQUIRED: dict[int, frozenset[str]] = {
     version: COMMON | {schema} for version, schema in SCHEMAS.items()
@@ -71,7 +74,7 @@ REQUIRED: dict[int, frozenset[str]] = {
 def optional_files(version: int) -> frozenset[str]:
     """The files that a bundle of a format may have besides."""
     signed = frozenset({SIGNATURE})
-    return signed | {DRAWS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, *EXPORTS.own} if version == 2 else signed
+    return signed | _SOME | set(EXPORTS.own) if version == 2 else signed
 
 
 def added_files(names: Collection[str]) -> list[str]:

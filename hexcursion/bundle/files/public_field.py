@@ -109,10 +109,10 @@ def covariates_bytes(cells: Sequence[str], covariates: Covariates) -> bytes:
     return text.getvalue().encode()
 
 
-def check_covariates(
+def covariates_of(
     contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: Sequence[str]
-) -> None:
-    """Refuse covariates that are not those which the statement names and its design reads.
+) -> Floats | None:
+    """(N, k) covariates of a bundle, those which the statement names and its design reads; None for none.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def check_covariates(
     if len({stated is not None, name in contents, read}) > 1:
         raise BundleError(f"The privacy statement, its design and the bundle disagree about {name}.")
     if stated is None:
-        return
+        return None
     try:
         rows = list(csv.reader(io.StringIO(contents[name].decode("utf-8"))))
         values = np.array([[float(value) for value in row[1:]] for row in rows[1:]])
@@ -137,6 +137,7 @@ def check_covariates(
         standardised(values)
     except InvalidValue as error:
         raise BundleError(f"{name} is not what was read: {error}") from error
+    return values
 
 
 def _numbered(count: int) -> list[str]:

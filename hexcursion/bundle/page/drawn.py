@@ -86,7 +86,7 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
     subject = released.statement["subject"]
     labels = class_labels(products, THRESHOLD)
     return {
-        **_shape(released.domain, released.around),
+        **shape_of(released.domain, released.around),
         "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
         "start": start,
         "share": "probability" if released.field is not None else "share of the released maps",
@@ -95,17 +95,22 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
         "classes": labels,
         "marks": [mark for _, mark in LOOKS],
         "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
-        "cube": _text(cube(released, stops, products.empty)),
-        "colours": {
-            theme: {
-                "classes": [colour(role, theme) for role, _ in LOOKS[: len(labels)]],
-                "inks": [colour(ink_on(role, theme), theme) for role, _ in LOOKS],
-                "shares": [colour(role, theme) for role in steps("votes", 6)],
-                "line": colour("line", theme),
-                "ground": colour("ground", theme),
-            }
-            for theme in ("light", "dark")
-        },
+        "cube": text_of(cube(released, stops, products.empty)),
+        "colours": colours_of(len(labels)),
+    }
+
+
+def colours_of(count: int) -> dict[str, dict[str, Any]]:
+    """Colours of the first `count` classes and of shares, in either theme."""
+    return {
+        theme: {
+            "classes": [colour(role, theme) for role, _ in LOOKS[:count]],
+            "inks": [colour(ink_on(role, theme), theme) for role, _ in LOOKS],
+            "shares": [colour(role, theme) for role in steps("votes", 6)],
+            "line": colour("line", theme),
+            "ground": colour("ground", theme),
+        }
+        for theme in ("light", "dark")
     }
 
 
@@ -159,12 +164,12 @@ def cube(released: Released, stops: Sequence[float], empty: Bools | None = None)
         else:
             assert smoothed is not None
             share = vote_fraction(smoothed, level, subject["direction"])
-        made[row] = (_cents(share) + bit).astype(np.uint8)
+        made[row] = (cents_of(share) + bit).astype(np.uint8)
     return made
 
 
-def _cents(share: Floats) -> NDArray[np.int64]:
-    """Shares in whole per cent, none of them on the other side of a limit that it was not on itself."""
+def cents_of(share: Floats) -> NDArray[np.int64]:
+    """Whole per cent of shares of any shape, none on the other side of a limit that it was not on itself."""
     between = (share > 0) & (share < 1)
     cent = np.where(between, np.clip(np.rint(100 * share), 1, 99), 100 * share)
     for limit in SHARE_LIMITS:
@@ -177,7 +182,7 @@ def _cents(share: Floats) -> NDArray[np.int64]:
     )
 
 
-def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
+def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
     """Centres, corners, the public outline and what lies around it in whole numbers, y downwards."""
     outlines = [_six(boundary(cell)[:-1]) for cell in domain.cells]
     corners = project(np.vstack(outlines), domain.crs).reshape(-1, CORNERS, 2)
@@ -200,11 +205,11 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
         "width": int(np.ceil((high[0] - low[0]) * scale)),
         "height": int(np.ceil((high[1] - low[1]) * scale)),
         "metre": scale,
-        "centres": _text(centres.astype("<u2")),
-        "corners": _text(np.rint(around / step).astype(np.int8)),
+        "centres": text_of(centres.astype("<u2")),
+        "corners": text_of(np.rint(around / step).astype(np.int8)),
         "step": step,
         "run": run,
-        "families": _text(_families(domain)),
+        "families": text_of(_families(domain)),
         "outline": [_whole(placed(ring)) for ring in outline],
         "own": [
             {
@@ -290,5 +295,5 @@ def _bytes_of_shape(count: int, families: int) -> int:
     return 4 * count + 2 * CORNERS * math.ceil(count / _run(count)) + families
 
 
-def _text(numbers: NDArray[Any]) -> str:
+def text_of(numbers: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(numbers).tobytes()).decode("ascii")

@@ -71,7 +71,7 @@ def map_html(
 <p class="answer">{escape(said)}</p>
 <p class="brief">{escape(in_brief(statement, products))}</p>
 <p class="place">{escape(words.covered(statement))} {escape(place(domain, places))}</p>
-{_flags(statement)}{_signed(signed)}
+{flags_of(statement)}{_signed(signed)}
 </header>
 <main>
 <div class="first">
@@ -115,20 +115,20 @@ def map_html(
 <footer>
 {_foot(statement, released.around.source)}
 </footer>
-<script type="application/json" id="data">{_json(drawing(released, products))}</script>
-<script>{_script()}</script>"""
+<script type="application/json" id="data">{json_text(drawing(released, products))}</script>
+<script>{script_text()}</script>"""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; \
-style-src '{source_of(_style())}'; script-src '{source_of(_script())}'">
+style-src '{source_of(style_text())}'; script-src '{source_of(script_text())}'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>{escape(f"{question} {added}".strip())}</title>
 <meta name="description" content="{escape(f"{question} {said}")}">
-{_card(question, f"{said} {facts[0].about}: {facts[0].lead}. {facts[1].about}: {facts[1].lead}.", address)}
-<style>{_style()}</style>
+{card_of(question, f"{said} {facts[0].about}: {facts[0].lead}. {facts[1].about}: {facts[1].lead}.", address)}
+<style>{style_text()}</style>
 </head>
 <body>
 {body}
@@ -158,7 +158,7 @@ def _fact(fact: Fact, surest: float | None) -> str:
     )
 
 
-def _flags(statement: Mapping[str, Any]) -> str:
+def flags_of(statement: Mapping[str, Any]) -> str:
     said = []
     if statement["release"]["simulation"]:
         said.append("Simulation: not a private release")
@@ -252,7 +252,7 @@ def _foot(statement: Mapping[str, Any], source: str) -> str:
     return "\n".join(f"<p>{escape(line)}</p>" for line in lines) + f"\n{said}"
 
 
-def _card(title: str, description: str, address: str) -> str:
+def card_of(title: str, description: str, address: str) -> str:
     """Open Graph tags: what a message or a post shows of a link to this page."""
     picture = address.rpartition("/")[0] + f"/{PICTURE}" if address else PICTURE
     named = {
@@ -268,17 +268,17 @@ def _card(title: str, description: str, address: str) -> str:
     return "\n".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
 
 
-def _json(value: Mapping[str, Any]) -> str:
+def json_text(value: Mapping[str, Any]) -> str:
     """JSON that cannot end the element it stands in, whatever its texts hold."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 @cache
-def _style() -> str:
+def style_text() -> str:
     return (RESOURCES / "map.css").read_text(encoding="utf-8")
 
 
 @cache
-def _script() -> str:
+def script_text() -> str:
     return "".join((RESOURCES / name).read_text(encoding="utf-8") for name in ("regions.js", "map.js"))

@@ -23,7 +23,8 @@ from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.files.attached import check_picture, check_script
 from hexcursion.bundle.files.own_layers import read_layers
 from hexcursion.bundle.files.paths import read_paths
-from hexcursion.bundle.files.public_field import check_covariates, field_of
+from hexcursion.bundle.files.public_field import covariates_of, field_of
+from hexcursion.bundle.files.released_sums import StoredSums, sums_of
 from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, products_at
 from hexcursion.bundle.reading.layers import check_layers, features_of
 from hexcursion.bundle.signing.signature import Signature, signature_of
@@ -57,6 +58,10 @@ class Bundle:
         public layers that the curator added: not computed from the paths
     records
         (N,) expected number of records given the release, where its mechanism knows it
+    sums
+        the released sums and what is public in their reading, where its mechanism has them
+    covariates
+        (N, k) public numbers that the design reads beside the records, where it reads any
     signature
         of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
     version
@@ -74,6 +79,8 @@ class Bundle:
     signature: Signature | None = None
     records: NDArray[np.float64] | None = None
     shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    sums: StoredSums | None = None
+    covariates: NDArray[np.float64] | None = None
 
     @property
     def threshold(self) -> float:
@@ -150,12 +157,12 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     check_script(contents[layout.REDRAW], version)
     draws = _draws(contents, statement, cells)
     field_of(contents, statement, cells)
-    check_covariates(contents, statement, cells)
+    covariates = covariates_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
     bundle = Bundle(
         statement, domain, paths, picture, stored.field, version, draws, layers, signature, stored.records,
-        stored.shown,
+        stored.shown, sums_of(contents, statement, len(cells)), covariates,
     )  # fmt: skip
     check_layers(contents, bundle)
     check_told(statement.get("told"), bundle.published)

@@ -274,7 +274,7 @@
       item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} hexagons)`);
       list.append(item);
     });
-    at("stop").textContent = data.stops[row] + (row === data.start ? " (as published)" : "");
+    at("stop").textContent = data.stops[row] + (row === data.start ? data.startSaid ?? " (as published)" : "");
     at("threshold").setAttribute("aria-valuetext", data.stops[row]);
     at("board").setAttribute("aria-label",
       `Map of ${data.size.toLocaleString("en")} hexagons. ${classes().map((label, kind) => `${label}: ${likely[kind].toLocaleString("en")}`).join("; ")}. Arrow keys move it, plus and minus zoom.`);

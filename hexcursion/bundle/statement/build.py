@@ -8,6 +8,7 @@ from dpgp_core.releasing.released import GRID
 from hexcursion import words
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.public_field import covariates_block, relative_block
+from hexcursion.bundle.files.released_sums import sums_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.evaluation import evaluation_block
 from hexcursion.bundle.statement.expected import expected_block, expected_words
@@ -118,6 +119,7 @@ def build_statement(release: Release) -> dict[str, Any]:
     }
     statement |= {} if release.trip is None else {"trip": release.trip.block()}
     statement |= covariates_block(release.covariates)
+    statement |= sums_block(release)
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
 
 

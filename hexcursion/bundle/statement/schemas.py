@@ -29,6 +29,7 @@ _EARLIER = frozenset({
     "e049251868cd1abc9fa633d880a0c308d091f81ac8e74e4e4c65499f9b33b242",
     "e454f523ff3dcde64dcf3dcffedcaec5ac9e6c591c6d139bd2b29eb52031dbf6",
     "965cd3a5eb8b549a19137f565ab933125c17b45223fce699fd84fffeb34108c7",
+    "d36c54012ef5e9a85b0a805219d26cc8513f301dd26d9f372705eedc16d71b12",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

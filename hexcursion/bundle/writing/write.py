@@ -26,6 +26,7 @@ from hexcursion.bundle.files.maps import boundary_geojson, cell_columns, cells_g
 from hexcursion.bundle.files.own_layers import layers_bytes, read_layers
 from hexcursion.bundle.files.paths import MAX_VALUES, paths_bytes, rounded, rounded_field
 from hexcursion.bundle.files.public_field import covariates_bytes, field_bytes
+from hexcursion.bundle.files.released_sums import sums_bytes
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.print_map import map_png
@@ -209,6 +210,8 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     }
     if release.relative is not None:
         contents[layout.PUBLIC_FIELD] = field_bytes(domain.cells, release.relative.field)
+    if release.sums is not None:
+        contents[layout.RELEASED_SUMS] = sums_bytes(release.sums, release.prior_mean)
     if release.covariates is not None:
         contents[layout.COVARIATES] = covariates_bytes(domain.cells, release.covariates)
     if draws is not None:

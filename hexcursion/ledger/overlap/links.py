@@ -70,6 +70,10 @@ class Links:
         """Whether the dataset's record hashes are kept."""
         return dataset in self._records
 
+    def records(self, dataset: str) -> int:
+        """How many records a dataset has whose hashes are kept."""
+        return int(self._records[dataset]["n"])
+
     @property
     def digests(self) -> Mapping[str, str]:
         """SHA-256 of the kept record hashes of each dataset that has them."""

@@ -23,6 +23,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
+from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.beside import table
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records, world
@@ -99,13 +100,13 @@ def test_only_simulations_take_the_noise_of_counts_from_some_pairs_of_nodes(
     mechanism: Any = MECHANISMS["spectral-statistics"]
     made, design = world("spectral-statistics"), DESIGNS["spectral-statistics"]
     asked: list[bool] = []
-    real = spectral_statistics.SpectralModel.prepare
+    real = SpectralModel.prepare
 
     def prepare(self: Any, plan: Any) -> Any:
         asked.append(plan.rough)
         return real(self, plan)
 
-    monkeypatch.setattr(spectral_statistics.SpectralModel, "prepare", prepare)
+    monkeypatch.setattr(SpectralModel, "prepare", prepare)
     mechanism.simulate(design, made)
     mechanism.sets(design, made, made.records, 1, SimulationEntropy(1))
     mechanism.simulate_held_out(design, made)

@@ -21,6 +21,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
+from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import rows
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records
@@ -122,7 +123,7 @@ def test_what_clipping_may_hide_of_an_unknown_mean() -> None:
 
 def test_a_spectral_plan_is_made_of_the_design_and_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr(spectral_statistics.SpectralModel, "prepare", lambda _, plan: seen.append(plan))
+    monkeypatch.setattr(SpectralModel, "prepare", lambda _, plan: seen.append(plan))
     mechanism: Any = MECHANISMS["spectral-statistics"]
     design = replace(SPECTRAL, middle=0.1, spread=0.6, amplitude=1.5, common=0.2, signal=0.4)
     mechanism._plan(design, PublicFacts(LATTICE, 148))

@@ -90,6 +90,7 @@ def test_the_largest_size_of_every_file() -> None:
     sizes = {name: size / 1_000_000 for name, size in MAX_BYTES.items()}
     assert {name: size for name, size in sizes.items() if size != 1} == {
         "cells.geojson": 300, "regions.geojson": 300, "boundary.geojson": 50, "paths.parquet": 400,
-        "draws.parquet": 200, "public_field.csv": 20, "covariates.csv": 60, "layers.geojson": 3,
+        "draws.parquet": 200, "sums.parquet": 20, "public_field.csv": 20, "covariates.csv": 60,
+        "layers.geojson": 3,
         "statement.json": 2, "label.html": 10, "map.png": 30, "map.html": 3, "SHA256SUMS.sig": 0.001,
     }  # fmt: skip

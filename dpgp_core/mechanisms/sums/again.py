@@ -1,0 +1,93 @@
+"""The plan of a spectral design, and what a release of its sums states, computed again from kept sums."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Literal
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.store import FolderStore
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.drift_reading import DriftReader
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.sums.beliefs import read_sums, unseen_by
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.spectral.clipped import PublicPrior
+from dpgp_core.spectral.kept import KeptSums
+from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+
+
+def spectral_model(facts: PublicFacts) -> SpectralModel:
+    """The workspace of a domain, kept with its other shared work."""
+    store = None if facts.store is None else FolderStore(facts.store)
+    columns, levels = facts.covariates, len(facts.parents)
+    return facts.shelf.keep(
+        "spectral model", levels if columns is None else (levels, columns.tobytes()),
+        lambda: SpectralModel(facts.lattice, store, facts.parents, columns),
+    )  # fmt: skip
+
+
+def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False) -> Prepared:
+    """Everything made from a design and public facts.
+
+    Parameters
+    ----------
+    rough
+        As in `SpectralPlan`.
+    """
+    return spectral_model(facts).prepare(
+        SpectralPlan(
+            design.strategy, design.prior, design.lengthscale,
+            PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
+            design.mu, facts.n / facts.lattice.size, facts.neighbours,
+            design.signal if design.law == "amount" else None, design.common, rough, design.covariates,
+        )
+    )  # fmt: skip
+
+
+def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
+    """What was public of the counts of a release whose sums were kept."""
+    n = None if facts.relation == "add-or-remove" else float(facts.n)
+    if facts.neighbours == "values-only":
+        return PublicCounts("known", n, kept.public_counts, facts.single)
+    kind: Literal["unknown", "reference"] = "unknown" if kept.public_counts is None else "reference"
+    return PublicCounts(kind, n, kept.public_counts, facts.single)
+
+
+def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums) -> tuple[Floats, Floats]:
+    """Mean and deviation of the field, as a release stated them, from its sums: post-processing, free.
+
+    Parameters
+    ----------
+    design
+        Of the release.
+    facts
+        Lattice, number of records, neighbours, unit, law and covariates; counts and public field are taken
+        from `kept`.
+    kept
+        What the release left.
+
+    Returns
+    -------
+    tuple of ndarray
+        (N,) each, response units; without the public prior mean, where there is one.
+
+    Raises
+    ------
+    InvalidValue
+        If the sums were made with other features, or with another noise than the design's.
+    """
+    made = prepared_plan(design, facts)
+    released, known = kept.again(made.features), public_counts_of(facts, kept)
+    if released.noise != made.noise:
+        raise InvalidValue("the noise of these sums is not that of their design.")
+    if design.drift:
+        if kept.field is None:
+            raise InvalidValue("the public records that this release starts from are not kept with its sums.")
+        reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes))
+        return reader.stated(released.sums)
+    found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0))
+    if found.mean is None or found.sd is None:
+        raise InvalidValue("these sums state no field.")
+    return found.mean, found.sd

@@ -1,0 +1,145 @@
+"""A chain of normal states over time, each seen through noisy linear observations: filtered and smoothed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+
+LOG_TWO_PI = float(np.log(2.0 * np.pi))
+WHAT, REMEDY = "the covariance of the released sums", "use more noise"
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What is observed of one state z: `values = link z + error`, error ~ N(0, noise).
+
+    Parameters
+    ----------
+    values
+        (p,)
+    link
+        (p, Q)
+    noise
+        (p, p) positive definite
+    """
+
+    values: Floats
+    link: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """States z_1 ... z_T given all observations.
+
+    Each state is standard normal beforehand; `z_t = decay_t z_(t-1) + sqrt(1 - decay_t^2) innovation`, one
+    decay in [0, 1] for each of Q components.
+
+    Parameters
+    ----------
+    means, covariances
+        (Q,) and (Q, Q) of each state, given the observations of all periods.
+    shared
+        For each t > 0 the covariance (Q, Q) of z_t (rows) with z_(t-1), given all observations.
+    ends
+        The covariance (Q, Q) of the last state (rows) with the first, given all observations.
+    log_evidence
+        Log density of all observations, nats.
+    still
+        For each t > 0 the log density of the observations of t given those before, if z_t were z_(t-1), less
+        that of the chain, nats; 0 where nothing was observed at t.
+    """
+
+    means: tuple[Floats, ...]
+    covariances: tuple[Floats, ...]
+    shared: tuple[Floats, ...]
+    ends: Floats
+    log_evidence: float
+    still: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Filtered:
+    """States given what was observed up to then, and the log density of each period's observations."""
+
+    means: list[Floats]
+    covariances: list[Floats]
+    densities: list[float]
+    still: list[float]
+
+
+def _filtered(seen: Sequence[Seen | None], decays: Sequence[Floats], *, still: bool = False) -> _Filtered:
+    mean = np.zeros(decays[0].size)
+    covariance = np.eye(mean.size)
+    found = _Filtered([], [], [], [])
+    for period, (decay, each) in enumerate(zip(decays, seen, strict=True)):
+        before = mean, covariance
+        if period:
+            mean = decay * mean
+            covariance = decay[:, None] * covariance * decay
+            covariance[np.diag_indices_from(covariance)] += 1.0 - np.square(decay)
+        density = 0.0
+        if each is not None:
+            root, white, across, density = _density(each, mean, covariance)
+            half = solve_lower(root, across)
+            mean = mean + half.T @ white
+            covariance = covariance - half.T @ half
+        if still and period:
+            found.still.append(0.0 if each is None else _density(each, *before)[3] - density)
+        found.means.append(mean)
+        found.covariances.append(covariance)
+        found.densities.append(density)
+    return found
+
+
+def _density(each: Seen, mean: Floats, covariance: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Root of the observations' covariance, their white residuals, their link with the state, log density."""
+    across = each.link @ covariance
+    root = cholesky(across @ each.link.T + each.noise, WHAT, REMEDY)
+    white = solve_lower(root, each.values - each.link @ mean)
+    spread = 2.0 * float(np.sum(np.log(root.diagonal())))
+    return root, white, across, -0.5 * (float(white @ white) + spread + white.size * LOG_TWO_PI)
+
+
+def chain_evidence(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> float:
+    """Log density of all observations, nats, for decays (Q,) each; as `smoothed`, at half of its cost."""
+    return float(sum(_filtered(seen, decays).densities))
+
+
+def smoothed(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
+    """The states given all observations: one solve of size p and one of size Q for each period.
+
+    Parameters
+    ----------
+    seen
+        Of each period in order of time; None where nothing was observed.
+    decays
+        (Q,) for each period, from the one before; the first is not used.
+
+    Raises
+    ------
+    NumericalFailure
+        If a covariance is not positive definite to working precision.
+    """
+    found = _filtered(seen, decays, still=True)
+    means, covariances = found.means, found.covariances
+    shared: list[Floats] = []
+    ends = covariances[-1]
+    for period in range(len(seen) - 2, -1, -1):
+        decay, own = decays[period + 1], covariances[period]
+        ahead = decay[:, None] * own * decay
+        ahead[np.diag_indices_from(ahead)] += 1.0 - np.square(decay) + 1e-12  # decay 1 may leave nothing
+        root = cholesky(ahead, "the covariance of a later period", "use a shorter memory")
+        gain = solve_lower(root, solve_lower(root, decay[:, None] * own), transposed=True)  # transposed
+        shared.append(covariances[period + 1] @ gain)
+        ends = ends @ gain
+        means[period] = means[period] + gain.T @ (means[period + 1] - decay * means[period])
+        covariances[period] = own + gain.T @ (covariances[period + 1] - ahead) @ gain
+    return Chain(
+        tuple(means), tuple(covariances), tuple(reversed(shared)), ends, float(sum(found.densities)),
+        tuple(found.still),
+    )  # fmt: skip

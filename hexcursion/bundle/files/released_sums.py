@@ -1,0 +1,171 @@
+"""The released sums of a bundle: their part of the statement, and their file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dpgp_core.errors import CoreError
+from dpgp_core.spectral.cost import SpectralNoise
+from dpgp_core.spectral.kept import KeptField, KeptSums
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
+from hexcursion.record import Release
+
+Floats = NDArray[np.float64]
+
+COLUMNS = ("sums", "counts", "public_counts", "public_mean", "reference_count", "reference_mean")
+WHOLE = ("sums", "counts")
+MOST = 1 << 61  # of a released sum, in its unit
+NOTE = (
+    "Whole numbers: sums in units of 2^-30, counts of 2^-20, response units. public_counts and public_mean "
+    "have a row for each cell of paths.parquet, the reference one for each node, all from public data."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSums:
+    """What the file holds.
+
+    Parameters
+    ----------
+    kept
+        the released sums, with what is public in their reading
+    public_mean
+        (N,) public prior mean, response units, that was taken off each response; None where none was
+    """
+
+    kept: KeptSums
+    public_mean: Floats | None
+
+
+def sums_block(release: Release) -> dict[str, Any]:
+    """The member `sums` of a statement; nothing where the mechanism releases no sums."""
+    kept = release.sums
+    if kept is None:
+        return {}
+    block: dict[str, Any] = {
+        "file": layout.RELEASED_SUMS,
+        "count": int(kept.sums.size),
+        "features": kept.features,
+        "noise": {"sums": kept.noise.sums, "counts": kept.noise.counts},
+        "columns": list(_columns(kept, release.prior_mean)),
+        "note": NOTE,
+    }
+    if kept.field is not None:
+        field = kept.field
+        block["reference"] = {
+            name: float(getattr(field, name)) for name in ("deviation", "scatter", "lengthscale")
+        }
+    return {"sums": block}
+
+
+def _columns(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
+    field = kept.field
+    every = {
+        "sums": kept.sums,
+        "counts": kept.counts,
+        "public_counts": kept.public_counts,
+        "public_mean": public_mean,
+        "reference_count": None if field is None else field.count,
+        "reference_mean": None if field is None else field.mean,
+    }
+    return {name: values for name, values in every.items() if values is not None}
+
+
+def sums_bytes(kept: KeptSums, public_mean: Floats | None) -> bytes:
+    """Parquet: a column for each kind of number; shorter ones end in nulls.
+
+    Parameters
+    ----------
+    kept
+        of the release
+    public_mean
+        (N,) response units, where one was taken off
+    """
+    columns = _columns(kept, public_mean)
+    rows = max(values.size for values in columns.values())
+    made = {
+        name: pa.array(
+            [*values.tolist(), *[None] * (rows - values.size)],
+            type=pa.int64() if name in WHOLE else pa.float64(),
+        )
+        for name, values in columns.items()
+    }
+    sink = io.BytesIO()
+    pq.write_table(pa.table(made), sink, compression="zstd", store_schema=False)
+    return sink.getvalue()
+
+
+def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: int) -> StoredSums | None:
+    """The sums of a bundle with N cells; None where its statement names none.
+
+    What can be seen without making the features is checked: columns, types, lengths, sizes. `check_again`
+    does the rest.
+
+    Raises
+    ------
+    BundleError
+        Unless they are there exactly where the statement names them, as it describes them.
+    """
+    stated, name = statement.get("sums"), layout.RELEASED_SUMS
+    if (stated is None) != (name not in contents):
+        raise BundleError(f"The privacy statement and the bundle disagree about {name}.")
+    if stated is None:
+        return None
+    field = stated.get("reference")
+    pairs = (("counts", stated["noise"]["counts"]), ("reference_count", field), ("reference_mean", field))
+    wanted = [column for column in COLUMNS if column in stated["columns"]]
+    if "sums" not in wanted or any((column in wanted) != (part is not None) for column, part in pairs):
+        raise BundleError(f"The privacy statement contradicts itself about the columns of {name}.")
+    if ("public_mean" in wanted) != statement["prior_mean_used"]:
+        raise BundleError(f"The privacy statement and {name} disagree about a public mean.")
+    try:
+        file = checked_parquet(contents[name], name, len(COLUMNS))
+        types = [str(column.type) for column in file.schema_arrow]
+        if file.schema_arrow.names != wanted or types != [
+            "int64" if column in WHOLE else "double" for column in wanted
+        ]:
+            raise BundleError(f"{name} does not have the columns that the privacy statement names.")
+        table = table_of(file, name, wanted)
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        if isinstance(error, BundleError):
+            raise
+        raise BundleError(f"{name} is damaged: it cannot be read as Parquet.") from error
+    found = {column: _leading(table.column(column), name) for column in wanted}
+    sizes = {"sums": stated["count"], "counts": stated["count"], "public_counts": cells, "public_mean": cells}
+    if any(values.size != sizes.get(column, values.size) for column, values in found.items()):
+        raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
+    if field is not None and found["reference_count"].size != found["reference_mean"].size:
+        raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
+    if any(np.any(values < 0) for column, values in found.items() if column.endswith(("_counts", "_count"))):
+        raise BundleError(f"{name} holds a negative number of public records.")
+    model = None if field is None else KeptField(found["reference_count"], found["reference_mean"], **field)
+    try:
+        noise = SpectralNoise(**stated["noise"])
+    except CoreError as error:
+        raise BundleError(f"The noise of {name} is impossible: {error}") from error
+    kept = KeptSums(
+        found["sums"], found.get("counts"), stated["features"], noise, found.get("public_counts"), model
+    )
+    return StoredSums(kept, found.get("public_mean"))
+
+
+def _leading(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
+    """The numbers of a column before its nulls, all finite and of a sensible size."""
+    known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+    count = int(known.sum())
+    if not np.all(known[:count]):
+        raise BundleError(f"{name} has gaps between its numbers.")
+    values: NDArray[Any] = column.slice(0, count).to_numpy()
+    if np.any(np.abs(values.astype(np.float64)) > MOST) or not np.all(np.isfinite(values)):
+        raise BundleError(f"{name} holds numbers that are not finite or too large.")
+    return values

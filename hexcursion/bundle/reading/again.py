@@ -1,0 +1,119 @@
+"""The map of a bundle computed anew from its released sums: what does not follow from them is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.sums.again import read_again
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import GRID
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.released_sums import StoredSums
+from hexcursion.bundle.reading.read import Bundle
+from hexcursion.bundle.statement.designs import design_from
+from hexcursion.project.load import build_lattice
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 16.0 * GRID  # response units: far above what machines differ by
+RELATIVE = 1e-4  # of a cell's deviation, likewise
+
+
+NO_SUMS = "{title!r} holds no released sums: {why}."
+TOO_OLD = "it was written by an earlier version of this program"
+NO_MECHANISM = "its mechanism, {name}, releases none"
+
+
+def stored_sums(bundle: Bundle) -> StoredSums:
+    """The released sums of a bundle.
+
+    Raises
+    ------
+    BundleError
+        If it holds none: it says why.
+    """
+    if bundle.sums is None:
+        name = bundle.statement["design"]["mechanism"]
+        spectral = name == SpectralStatisticsDesign.mechanism
+        why = TOO_OLD if spectral else NO_MECHANISM.format(name=name)
+        raise BundleError(NO_SUMS.format(title=bundle.statement["release"]["title"], why=why))
+    return bundle.sums
+
+
+def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
+    """The design of a release that keeps sums.
+
+    Raises
+    ------
+    BundleError
+        If its mechanism releases none.
+    """
+    design = design_from(statement["design"])
+    if not isinstance(design, SpectralStatisticsDesign):
+        raise BundleError(f"{layout.RELEASED_SUMS} belongs to no release of {design.mechanism}.")
+    return design
+
+
+def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts:
+    """The public facts by which the sums of a bundle were made and are read.
+
+    Parameters
+    ----------
+    shared
+        those of another bundle of the same cells, whose work is used again
+    """
+    guarantee = bundle.statement["guarantee"]
+    lattice = build_lattice(bundle.domain) if shared is None else shared.lattice
+    return PublicFacts(
+        lattice, guarantee["n"], guarantee["relation"],
+        places_public=guarantee["protects"] == "values", single=guarantee["unit"] == "cell",
+        covariates=bundle.covariates, law=sums_design(bundle.statement).law,
+        shelf=None if shared is None else shared.shelf,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> tuple[Floats, Floats]:
+    """(N,) mean and deviation of the field, response units, computed anew from the released sums.
+
+    Parameters
+    ----------
+    facts
+        as `sums_facts` makes them, where they are at hand
+
+    Raises
+    ------
+    BundleError
+        If there are no sums, if they are not those of the statement's design, or if this machine makes other
+        features from it.
+    """
+    stored, design = stored_sums(bundle), sums_design(bundle.statement)
+    try:
+        mean, sd = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
+    except (CoreError, ArithmeticError) as error:
+        raise BundleError(
+            f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."
+        ) from error
+    return (mean if stored.public_mean is None else mean + stored.public_mean), sd
+
+
+def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
+    """Refuse a bundle whose published field does not follow from its released sums.
+
+    Raises
+    ------
+    BundleError
+        As `field_again`, and if what they state is something else than what is published.
+    """
+    made = field_again(bundle, facts)
+    if bundle.field is None or any(
+        np.any(np.abs(again - told) > TOLERANCE + RELATIVE * bundle.field[1])
+        for again, told in zip(made, bundle.field, strict=True)
+    ):
+        raise BundleError(f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed.")

@@ -1,0 +1,1 @@
+"""Bundles of several periods: read together, what all of them promise, and their files and page."""

@@ -1,0 +1,339 @@
+"""Bundles of several periods read together: what fits together, what is asked of them, and what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import CoreError
+from dpgp_core.excursion.sets import Direction
+from dpgp_core.mechanisms.sums.again import prepared_plan, public_counts_of, spectral_model
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.series.counts import Period
+from dpgp_core.series.reading import SeriesPrior, SeriesReading, read_series
+from dpgp_core.spectral.model import SpectralModel
+from geo import Domain
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.files.own_layers import named_areas_of
+from hexcursion.bundle.products.at_threshold import FEW_RECORDS, LIKELY, UNLIKELY, Floats
+from hexcursion.bundle.reading.again import check_again, stored_sums, sums_design, sums_facts
+from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+
+LEVEL, SHIFT = 1.0, 0.1
+"""Deviations of what all cells have in common, and of its change from period to period, over the field's."""
+
+ABOUT_A_MAP = 0.5
+"""Deviation of the field about a public map, over the field's own: the releases choose near it."""
+
+WHOLE = "all hexagons"
+_YEAR = r"(1[5-9]\d\d|2\d\d\d)"
+_PARTS = (
+    (re.compile(rf"\D*{_YEAR}\D*[qQ]([1-4])\D*"), 4),
+    (re.compile(rf"\D*\b[qQ]([1-4])\D*{_YEAR}\D*"), -4),
+    (re.compile(rf"\D*{_YEAR}-(0[1-9]|1[0-2])(?:-\d\d)?\D*"), 12),
+    (re.compile(rf"\D*{_YEAR}\D*"), 1),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Bundles of one place and question, in order of time, and what they say together.
+
+    Parameters
+    ----------
+    bundles, digests
+        the releases, and the SHA-256 of each one's SHA256SUMS
+    labels
+        what each period is called
+    times
+        (T,) of the periods; in years where all labels tell them, else counted from 0
+    dated
+        whether the times are such years, or were given
+    threshold, direction
+        the question, in the data's own unit
+    by
+        rise that is asked for: in the unit of values, or a share where values are read as logarithms
+    reading
+        the field of every period given all releases
+    areas
+        names of the areas of `reading.areas`
+    """
+
+    bundles: tuple[Bundle, ...]
+    digests: tuple[str, ...]
+    labels: tuple[str, ...]
+    times: Floats
+    dated: bool
+    threshold: float
+    direction: Direction
+    by: float
+    reading: SeriesReading
+    areas: tuple[str, ...]
+
+    @property
+    def last(self) -> Bundle:
+        """The newest release: title, question, layers and outline are its."""
+        return self.bundles[-1]
+
+    @property
+    def domain(self) -> Domain:
+        """The hexagons that all have."""
+        return self.last.domain
+
+    @property
+    def logarithms(self) -> bool:
+        """Whether the field is that of the values' logarithms."""
+        return self.last.response.transform == "log"
+
+    @property
+    def chance(self) -> Floats:
+        """(T, N) probability of the asked side of the threshold."""
+        above = self.reading.above(math.log(self.threshold) if self.logarithms else self.threshold)
+        return above if self.direction == "above" else 1.0 - above
+
+    @property
+    def risen(self) -> Floats:
+        """(T, N) probability of a rise by more than `by` since the period before; the first row over all."""
+        return self.reading.risen(math.log1p(self.by) if self.logarithms else self.by)
+
+    @property
+    def fallen(self) -> Floats:
+        """(T, N) probability that it fell by more than `by`, in the same order."""
+        return 1.0 - self.reading.risen(math.log1p(-self.by) if self.logarithms else -self.by)
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """(T, N) hexagons in which a period expects no record."""
+        return self.reading.records < FEW_RECORDS
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Places of the periods between which each row of `risen` tells of a change: all, then each step."""
+        steps = range(1, len(self.labels))
+        return ((0, len(self.labels) - 1), *((place - 1, place) for place in steps))
+
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """(T, N) hexagons in which neither end of a change expects a record."""
+        return np.array([self.empty[one] & self.empty[other] for one, other in self.spans])
+
+    def values(self, field: Floats) -> Floats:
+        """Field values of any shape in the data's own unit: of logarithms the middle value."""
+        return np.exp(np.minimum(field, 700.0)) if self.logarithms else field
+
+
+def classes_of(chance: Floats, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """0 likely, 1 open, 2 likely not, 3 no record expected, for chances of any shape."""
+    found = np.where(chance >= LIKELY, 0, np.where(chance > UNLIKELY, 1, 2))
+    return np.where(empty, 3, found)
+
+
+def read_together(
+    sources: Sequence[str | Path | bytes],
+    *,
+    threshold: float | None = None,
+    by: float = 0.0,
+    times: Sequence[float] | None = None,
+    checked: bool = True,
+) -> Series:
+    """Open bundles of several periods and read all their released sums together; free.
+
+    Parameters
+    ----------
+    sources
+        Folders, zips or bytes of at least two bundles, in any order where their periods tell it.
+    threshold
+        In the data's own unit; that of the newest by default.
+    by
+        Rise (or fall) that is asked for, at least 0: in the unit of values, or a share of the value (.05 is
+        5 %) where values are read as logarithms.
+    times
+        Of each bundle, in years or any other unit; otherwise told by their periods, or by their order.
+    checked
+        Whether each bundle's map is computed again from its own sums first.
+
+    Raises
+    ------
+    BundleError
+        One sentence: for a bundle that cannot be read, holds no sums, or does not fit the others.
+    """
+    if len(sources) < 2:
+        raise BundleError("A series needs at least two bundles: name one for each period.")
+    contents = [contents_of(source) for source in sources]
+    bundles = [bundle_from_contents(each) for each in contents]
+    digests = [hashlib.sha256(each[layout.SUMS]).hexdigest() for each in contents]
+    names = [each.statement["release"]["id"] for each in bundles]
+    if len(set(names)) < len(names):
+        raise BundleError(f"Release {_twice(names)} is named twice: name each period once.")
+    for each in bundles:
+        stored_sums(each)
+    labels = [_label(each) for each in bundles]
+    found, dated = _times(bundles, labels, times)
+    order = np.argsort(found, kind="stable").tolist()
+    ordered = tuple(bundles[k] for k in order)
+    _refuse_others(ordered)
+    last = ordered[-1]
+    asked = last.threshold if threshold is None else float(threshold)
+    log = last.response.transform == "log"
+    if not math.isfinite(asked) or (log and asked <= 0):
+        raise BundleError(f"A threshold must be a finite number{' above 0' if log else ''}, got {asked:g}.")
+    if not (math.isfinite(by) and by >= 0.0 and (by < 1.0 or not log)):
+        raise BundleError(
+            "A rise must be at least 0"
+            + (", and below 1: .05 is 5 %." if log else ", in the unit of values.")
+        )
+    facts: list[PublicFacts] = []
+    for each in ordered:
+        facts.append(sums_facts(each, facts[0] if facts else None))
+        if checked:
+            check_again(each, facts[-1])
+    areas = named_areas_of(last.layers, last.domain)
+    weights = np.full((1, last.domain.size), 1.0 / last.domain.size)
+    if areas is not None:
+        weights = np.vstack([weights, areas.weights / areas.weights.sum(axis=1, keepdims=True)])
+    try:
+        periods, model = _periods(ordered, facts, [float(found[k]) for k in order])
+        prior, around = _prior(ordered, model)
+        reading = read_series(model, periods, prior, around=around, areas=weights)
+    except (CoreError, ArithmeticError) as error:
+        raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
+    named, sealed = tuple(labels[k] for k in order), tuple(digests[k] for k in order)
+    return Series(
+        ordered, sealed, named, reading.times, dated, asked,
+        last.statement["subject"]["direction"], float(by), reading,
+        (WHOLE, *(() if areas is None else areas.names)),
+    )  # fmt: skip
+
+
+def _twice(names: Sequence[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
+
+
+def _label(bundle: Bundle) -> str:
+    """The period of a release, or the day on which it was made."""
+    period = bundle.statement["subject"].get("scope", {}).get("period")
+    return str(period or bundle.statement["release"]["created"][:10])
+
+
+def time_of(label: str) -> float | None:
+    """The beginning of a period in years, where its words tell one: a year, a quarter, a month.
+
+    Examples
+    --------
+    >>> time_of("2018"), time_of("2018 Q3"), time_of("Q1 2019"), time_of("2018-04"), time_of("winter")
+    (2018.0, 2018.5, 2019.0, 2018.25, None)
+    """
+    for pattern, parts in _PARTS:
+        found = pattern.fullmatch(label)
+        if found is None:
+            continue
+        if parts == 1:
+            return float(found[1])
+        year, part = (found[2], found[1]) if parts < 0 else (found[1], found[2])
+        return float(year) + (int(part) - 1) / abs(parts)
+    return None
+
+
+def _times(
+    bundles: Sequence[Bundle], labels: Sequence[str], times: Sequence[float] | None
+) -> tuple[Floats, bool]:
+    if times is not None:
+        if len(times) != len(bundles) or not all(math.isfinite(time) for time in times):
+            raise BundleError(f"Give one finite time for each of the {len(bundles)} bundles, in their order.")
+        given = np.array(times, dtype=np.float64)
+        if np.unique(given).size < given.size:
+            raise BundleError("Two bundles have the same time: give each period its own.")
+        return given, True
+    told = [time_of(label) for label in labels]
+    years = [time for time in told if time is not None]
+    if len(years) == len(told) and len(set(years)) == len(years):
+        return np.array(years), True
+    return np.arange(len(bundles), dtype=np.float64), False
+
+
+def _refuse_others(bundles: Sequence[Bundle]) -> None:
+    """One sentence where bundles are not of one question and place."""
+    last = bundles[-1]
+    for each in bundles[:-1]:
+        one, other = each.statement, last.statement
+        title = one["release"]["title"]
+        if each.domain.resolution != last.domain.resolution:
+            raise BundleError(
+                f"{title!r} has hexagons of resolution {each.domain.resolution}, the newest of "
+                f"{last.domain.resolution}: release all periods at one resolution."
+            )
+        if each.domain.cells != last.domain.cells:
+            raise BundleError(f"{title!r} covers other hexagons than the newest: release one area each time.")
+        if each.response.transform != last.response.transform:
+            raise BundleError(f"{title!r} reads values plainly or as logarithms, the newest the other way.")
+        for name in ("value", "unit"):
+            if one["subject"][name] != other["subject"][name]:
+                raise BundleError(
+                    f"{title!r} is of {one['subject'][name]!r}, the newest of {other['subject'][name]!r}: a "
+                    f"series has one {name}."
+                )
+        if one["guarantee"]["unit"] != other["guarantee"]["unit"]:
+            raise BundleError(f"{title!r} has other records than the newest: single ones, or one a hexagon.")
+    if any(sums_design(each.statement).law != "amount" for each in bundles):
+        raise BundleError("Answers of yes and no are not read together yet: release amounts.")
+    if any("relative" in each.statement["subject"] for each in bundles):
+        raise BundleError("Releases relative to a public field are not read together: release plain values.")
+
+
+def _periods(
+    bundles: Sequence[Bundle], facts: Sequence[PublicFacts], times: Sequence[float]
+) -> tuple[list[Period], SpectralModel]:
+    """Each release as the reading takes it, and the domain's model, which all share."""
+    periods = []
+    for bundle, known, time in zip(bundles, facts, times, strict=True):
+        stored, response = stored_sums(bundle), bundle.response
+        made = prepared_plan(sums_design(bundle.statement), known)
+        mean = stored.public_mean
+        nodes = made.nodes
+        at_nodes = None if mean is None else nodes.gather(mean) / nodes.cells_per_node
+        periods.append(
+            Period(
+                time, made, stored.kept.again(made.features), public_counts_of(known, stored.kept),
+                response.centre, response.clip, at_nodes,
+            )
+        )  # fmt: skip
+    return periods, spectral_model(facts[0])
+
+
+def _prior(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPrior, Floats | None]:
+    """The prior of the newest release's design in the unit of values, and the oldest one's public map."""
+    last, first = bundles[-1], bundles[0]
+    design, response, stored = sums_design(last.statement), last.response, stored_sums(last)
+    field, nodes = stored.kept.field, model.nodes
+    if field is None:
+        deviation = response.clip * design.spread * design.amplitude
+        scatter, lengthscale = design.ridge * deviation, design.lengthscale
+    else:
+        deviation, scatter = response.clip * field.deviation, response.clip * field.scatter
+        lengthscale = field.lengthscale
+    mean = stored_sums(first).public_mean
+    if mean is not None:
+        around = first.response.centre + first.response.clip * nodes.gather(mean) / nodes.cells_per_node
+        own = ABOUT_A_MAP * deviation
+        return SeriesPrior(
+            design.prior, lengthscale, 0.0, own, scatter, level=LEVEL * own, shift=SHIFT * deviation
+        ), around
+    middle = response.centre + response.clip * design.middle
+    return SeriesPrior(
+        design.prior,
+        lengthscale,
+        middle,
+        deviation,
+        scatter,
+        level=LEVEL * deviation,
+        shift=SHIFT * deviation,
+    ), None

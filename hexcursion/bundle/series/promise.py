@@ -1,0 +1,102 @@
+"""What releases of several periods promise together: for one record, and for who has one in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import epsilon as composed
+from dpgp_core.accounting.groups import together
+from dpgp_core.numbers import upper
+from hexcursion.bundle.series.gather import Series
+from hexcursion.bundle.statement.recomputed import stated_cost
+from hexcursion.ledger.periods import PeriodsShared, nothing_known
+
+FREE = "Reading the releases together costs nothing: it computes with what each of them published."
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What holds for whom.
+
+    Parameters
+    ----------
+    delta
+        at which all epsilons here are stated: the smallest of the releases' own
+    one_record
+        epsilon of any one record; None where it is not known which releases share records
+    every_period
+        epsilon of somebody with a record in every period, and of a record that is in all of them
+    sentences
+        the same in words
+    """
+
+    delta: float
+    one_record: float | None
+    every_period: float
+    sentences: tuple[str, ...]
+
+
+def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
+    """What the releases of a series promise together.
+
+    Parameters
+    ----------
+    shared
+        what the curator's ledger knows of their records; None where nobody asked one
+    """
+    guarantees = [bundle.statement["guarantee"] for bundle in series.bundles]
+    costs = [stated_cost(each) for each in guarantees]
+    delta = min(each["delta"] for each in guarantees)
+    every = composed(together(costs), delta).epsilon
+    word, unit = guarantees[-1]["unit_word"], guarantees[-1]["unit"]
+    record = "hexagon's record" if unit == "cell" else word
+    told = nothing_known(len(costs)) if shared is None else shared
+    one = _one_record(costs, told, delta) if all(told.known) else None
+    said = [FREE, _of_one(one, every, delta, record, shared, told, series.labels)]
+    many = f"Somebody with one {record} in each of the {len(costs)} periods"
+    said.append(f"{many}: epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together.")
+    said.append("Other releases of the same records, outside of this series, come on top.")
+    if (hidden := together(costs).neighbours) == "values-only":
+        said.append("These epsilons hide values only: at least one of the releases takes places as public.")
+    elif len({cost.neighbours for cost in costs}) > 1:
+        said.append(f"The releases promise different things; the epsilons here are of the weakest, {hidden}.")
+    return Promise(delta, one, every, tuple(said))
+
+
+def _one_record(costs: Sequence[Cost], told: PeriodsShared, delta: float) -> float:
+    """The most that the releases which may hold one record cost together."""
+    groups = [together(costs[k] for k in told.together_with(place)) for place in range(len(costs))]
+    return max(composed(each, delta).epsilon for each in groups)
+
+
+def _of_one(
+    one: float | None, every: float, delta: float, record: str, shared: PeriodsShared | None,
+    told: PeriodsShared, labels: Sequence[str],
+) -> str:  # fmt: skip
+    at = f"at delta {upper(delta, 3)}"
+    if shared is None:
+        return (
+            f"One {record}: no ledger was asked, so it is not known whether one is in several of these "
+            f"releases. If in one only, epsilon is that of this release; if in all, {upper(every)} {at}."
+        )
+    if one is None:
+        missing = ", ".join(label for label, known in zip(labels, told.known, strict=True) if not known)
+        return (
+            f"One {record}: the ledger does not know the records of {missing}, so nothing shows that periods "
+            f"are disjoint. Epsilon {upper(every)} {at} covers one that is in all of them."
+        )
+    kinds = set(told.pairs.values())
+    if kinds & {"same", "shared", "unknown"}:
+        return (
+            f"One {record}: epsilon at most {upper(one)} {at}. Some of these releases hold, or may hold, the "
+            "same records by the curator's ledger, and their costs are added."
+        )
+    how = "by the hashes of all records" if kinds <= {"none"} else "by a sample of their records' hashes"
+    if "kept apart" in kinds:
+        how = "by record hashes and, for some, by the word of a person"
+    return (
+        f"One {record}: epsilon {upper(one)} {at}, however many periods are published. The curator's ledger "
+        f"recognises none in two of these releases ({how})."
+    )

@@ -1,0 +1,138 @@
+"""Releases of several periods, read together by a program or a notebook."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pandas import DataFrame, read_parquet
+from threadpoolctl import threadpool_limits
+
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.series.gather import Series, read_together
+from hexcursion.bundle.series.promise import Promise, promise_of
+from hexcursion.bundle.series.said import steps_of
+from hexcursion.bundle.series.written import TABLE, series_files, series_statement, write_series
+from hexcursion.door.released import Released
+from hexcursion.ledger import open_ledger
+from hexcursion.ledger.periods import periods_shared
+
+
+class ReadSeries:
+    """Bundles of several periods, read together.
+
+    Attributes
+    ----------
+    read : Series
+        The bundles in order of time, and the field of every period given all of them.
+    promise : Promise
+        What all releases promise together, and to whom.
+    """
+
+    def __init__(self, read: Series, promise: Promise) -> None:
+        self.read, self.promise = read, promise
+
+    @cached_property
+    def statement(self) -> Mapping[str, Any]:
+        """The statement of the series, as in `series.json`."""
+        return series_statement(self.read, self.promise)
+
+    @cached_property
+    def table(self) -> DataFrame:
+        """One row for each period and hexagon, as in `cells.parquet`."""
+        return read_parquet(io.BytesIO(series_files(self.read, self.promise)[TABLE]))
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The change from each period to the next, a sentence or two for each."""
+        return tuple(step.sentence for step in steps_of(self.read))
+
+    def save(self, path: str | Path) -> Path:
+        """Write statement, maps, areas and page into a new folder.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        WorkflowError
+            Where something stands there, or nothing can be written there.
+        """
+        return write_series(self.read, self.promise, path)
+
+    def __repr__(self) -> str:
+        labels = self.read.labels
+        return f"<{type(self).__name__} of {len(labels)} periods, {labels[0]} to {labels[-1]}>"
+
+
+def series(
+    bundles: Sequence[str | Path | Released],
+    *,
+    threshold: float | None = None,
+    by: float = 0.0,
+    times: Sequence[float] | None = None,
+    ledger: str | Path | None = None,
+) -> ReadSeries:
+    """Read bundles of several periods together: a map of each, and change; costs nothing.
+
+    Parameters
+    ----------
+    bundles : sequence of str, Path or Released
+        One for each period, spectral statistics of one area and question.
+    threshold : float, optional
+        In the data's own unit; that of the newest by default.
+    by : float
+        Rise that is asked for: in the unit of values, or a share (.05 is 5 %) of values read as logarithms.
+    times : sequence of float, optional
+        Of each bundle, where their periods do not tell it.
+    ledger : str or Path, optional
+        The curator's ledger, which knows whether the releases hold the same records.
+
+    Returns
+    -------
+    ReadSeries
+
+    Raises
+    ------
+    BundleError
+        One sentence: for a bundle that cannot be read, holds no sums, or does not fit the others.
+    """
+    if isinstance(bundles, str | Path | Released):
+        raise BundleError("Name the bundles of a series in a list, one for each period.")
+    places = [each.place if isinstance(each, Released) else each for each in bundles]
+    read, promise = read_series_of(places, threshold=threshold, by=by, times=times, ledger=ledger)
+    return ReadSeries(read, promise)
+
+
+def read_series_of(
+    places: Sequence[str | Path],
+    *,
+    threshold: float | None,
+    by: float,
+    times: Sequence[float] | None,
+    ledger: str | Path | None,
+) -> tuple[Series, Promise]:
+    """A series with what it promises; the ledger, where one is named, is opened first.
+
+    Raises
+    ------
+    BundleError
+        As `read_together`.
+    NoLedger
+        Where there is none at the place that is named.
+    """
+    known = None if ledger is None else open_ledger(ledger, create=False)
+    with threadpool_limits(limits=1):
+        read = read_together(places, threshold=threshold, by=by, times=times)
+    if known is None:
+        return read, promise_of(read)
+    names = [each.statement["release"]["id"] for each in read.bundles]
+    return read, promise_of(read, periods_shared(known, list(zip(names, read.digests, strict=True))))

@@ -1,0 +1,336 @@
+"""Releases of several periods read together: agreement in London, calibration, change, attack and time.
+
+Command: `python -m studies.agreement.series [FOLDER] [--part london]`.
+
+FOLDER is ../shared/data beside the checkout unless named; where the file of London's sales is absent one
+sentence says so. All sums are released by the design for data of which nothing is known, without any public
+data, and in simulation. The map to be reached shows all sales of 2018; of a reading the set is taken that it
+expects to agree best. Spots grow within what the clip bound lets through.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
+from dpgp_core.excursion.scores import iou
+from dpgp_core.linalg.numerics import Floats, cholesky
+from dpgp_core.mechanisms.spectral_design import fixed_design
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.series.counts import Period
+from dpgp_core.series.reading import EXPLAINED, SeriesPrior, SeriesReading, read_series
+from dpgp_core.spectral.clipped import PublicPrior
+from dpgp_core.spectral.cost import release_mu
+from dpgp_core.spectral.cutoff import cutoff_for_map
+from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
+from geo import Domain
+from hexcursion.bundle.series.gather import LEVEL, SHIFT
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import build_lattice
+from studies.london.task import load_task, real_settings
+from studies.material.real_files import real_files_parser
+
+SEED, DELTA = 2018, 1e-5
+FILE = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
+THRESHOLD, CLIP, EACH = 550_000.0, 1.2, 11_000  # pounds; in logarithms; sales drawn of each year
+YEARS, EPSILONS, DRAWS = (2015, 2016, 2017, 2018), (0.25, 1.0), 6
+ROWS = (("2018 alone", (2018,)), ("2017 and 2018", (2017, 2018)), ("2015 to 2018", YEARS),
+        ("2015 to 2017, before 2018 is released", YEARS[:3]))  # fmt: skip
+RADIUS, WORLDS, PERIODS, RECORDS = 10, 100, 5, 2_000
+MEMORIES = (0.8, 0.95)
+SPOTS, CALLED, WIDE = (0.05, 0.1, 0.2), 0.1, 1_500.0  # response units a period, and in all; metres
+LEVELS, RISES = (-0.3, 0.0, 0.3), (0.0, 0.2)  # response units
+SURE = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One domain's model, and the plan by which every period is released."""
+
+    model: SpectralModel
+    made: Prepared
+    clip: float
+
+    @classmethod
+    def of(cls, lattice: Lattice, epsilon: float, n: int, clip: float) -> Plan:
+        """The design for data of which nothing is known, at an epsilon."""
+        design, model = fixed_design(lattice.spacing), SpectralModel(lattice)
+        belief = PublicPrior(design.middle, design.spread * design.amplitude, design.ridge)
+        plan = SpectralPlan(
+            design.strategy, design.prior, design.lengthscale, belief, gaussian_mu(epsilon, DELTA),
+            n / lattice.size, "replace-one", design.signal, design.common,
+        )  # fmt: skip
+        return cls(model, model.prepare(plan), clip)
+
+    def period(
+        self, at: float, cell: Any, response: Floats, entropy: SimulationEntropy, centre: float
+    ) -> Period:
+        """One simulated release."""
+        records = GridRecords.of(cell, response)
+        made = self.made
+        released = release_sums(made.features, made.nodes, records, made.noise, ExactNoise(entropy))
+        return Period(at, made, released, PublicCounts("unknown", float(records.n)), centre, self.clip)
+
+    def prior(self, middle: float) -> SeriesPrior:
+        """As `hexcursion series` takes it from this design."""
+        belief = self.made.plan.field
+        deviation = self.clip * belief.deviation
+        return SeriesPrior(
+            self.made.plan.prior, self.made.plan.lengthscale, middle, deviation, belief.ridge * deviation,
+            level=LEVEL * deviation, shift=SHIFT * deviation,
+        )  # fmt: skip
+
+
+def london(folder: Path) -> Iterator[str]:
+    """Agreement with the map of all sales of 2018, of one to four years read together."""
+    path = folder / FILE
+    if not path.exists():
+        yield f"There is no {FILE} in {folder}: London is left out."
+        return
+    try:
+        domain = load_task(real_settings(folder), "region").domain
+    except WorkflowError as error:
+        yield str(error)
+        return
+    lattice, centre = build_lattice(domain), float(np.log(THRESHOLD))
+    sales = _sales(path, domain)
+    _, cell, response = sales[2018]
+    whole = CollapsedRecords.from_records(cell, np.clip((response - centre) / CLIP, -1.0, 1.0))
+    design = fixed_design(lattice.spacing)
+    truth = fit(make_prior(design.prior, lattice, design.lengthscale), whole, design.ridge).mean > 0.0
+    each = ", ".join(f"{sales[year][0]:,} sales of {year}" for year in YEARS)
+    yield f"{domain.size:,} hexagons; {EACH:,} of {each} in a release"
+    yield f"{truth.mean():.2f} of the map of all sales of 2018 lies above {THRESHOLD:,.0f} pounds"
+    yield "epsilon  read                                     IoU    s.e.   memory"
+    for epsilon in EPSILONS:
+        plan = Plan.of(lattice, epsilon, EACH, CLIP)
+        found: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in ROWS}
+        for draw in range(DRAWS):
+            entropy, chosen = SimulationEntropy(SEED + draw), np.random.default_rng(SEED + draw)
+            periods = {}
+            for year in YEARS:
+                n, cells, values = sales[year]
+                some = chosen.choice(n, EACH, replace=False)
+                periods[year] = plan.period(
+                    year, cells[some], (values[some] - centre) / CLIP, entropy, centre
+                )
+            for name, years in ROWS:
+                also = () if 2018 in years else (2018.0,)
+                read = read_series(plan.model, [periods[year] for year in years], plan.prior(centre), also)
+                chance = read.above(centre)[-1]
+                shown = chance >= cutoff_for_map(chance, chance)
+                found[name].append((iou(shown, truth), read.prior.memory))
+        for name, rows in found.items():
+            scores, memories = np.array(rows).T
+            error = scores.std(ddof=1) / np.sqrt(DRAWS)
+            yield f"{epsilon:7.2f}  {name:39}  {scores.mean():.3f}  {error:.3f}  {np.median(memories):.3f}"
+
+
+def _sales(path: Path, domain: Domain) -> dict[int, tuple[int, Any, Floats]]:
+    """Number, cells and logarithms of the prices of each year's sales inside the domain."""
+    table = pd.read_csv(path, usecols=["price", "year", "lat", "lon"])
+    cell = domain.locate(table["lon"].to_numpy(), table["lat"].to_numpy())
+    found = {}
+    for year in YEARS:
+        kept = (table["year"].to_numpy() == year) & (cell >= 0)
+        found[year] = int(kept.sum()), cell[kept], np.log(table["price"].to_numpy()[kept].astype(np.float64))
+    return found
+
+
+def _disk(radius: int) -> Lattice:
+    """A disk of hexagons, 400 m apart."""
+    spacing = 400.0
+    steps = range(-radius, radius + 1)
+    axis = [(q, r) for q in steps for r in steps if abs(q + r) <= radius]
+    centres = np.array([(spacing * (q + 0.5 * r), spacing * np.sqrt(0.75) * r) for q, r in axis])
+    place = {each: number for number, each in enumerate(axis)}
+    pairs = [
+        (number, place[q + a, r + b])
+        for (q, r), number in place.items()
+        for a, b in ((1, 0), (0, 1), (1, -1), (-1, 0), (0, -1), (-1, 1))
+        if (q + a, r + b) in place
+    ]
+    rows, columns = np.array(pairs).T
+    graph = sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=2 * (len(axis),))
+    return Lattice(centres, graph, np.arange(len(axis)), spacing)
+
+
+def _worlds(
+    plan: Plan, root: Floats, memory: float, count: int, spot: float = 0.0
+) -> Iterator[tuple[Floats, SeriesReading]]:
+    """Generated fields of all periods (T, N), and what their releases say together.
+
+    With `spot` a hot spot, of deviation WIDE, grows by so much, response units, from each period to the next.
+    """
+    belief, size = plan.made.plan.field, root.shape[0]
+    centres = plan.model.nodes.lattice.domain_centres
+    for world in range(count):
+        generator = np.random.default_rng([SEED, world])
+        entropy = SimulationEntropy(SEED + world)
+        level = LEVEL * belief.deviation * generator.normal()
+        uneven = np.exp(root @ generator.normal(size=size))
+        at = centres[generator.integers(size)]
+        bump = np.exp(-np.square(centres - at).sum(axis=1) / (2.0 * WIDE**2))
+        own = root @ generator.normal(size=size)
+        fields, periods = [], []
+        for period in range(PERIODS):
+            if period:
+                own = memory * own + np.sqrt(1.0 - memory**2) * (root @ generator.normal(size=size))
+            shift = SHIFT * belief.deviation * generator.normal() * (memory < 1.0)
+            field = level + shift + belief.deviation * own + spot * period * bump
+            cell = generator.choice(size, RECORDS, p=uneven / uneven.sum())
+            response = field[cell] + belief.scatter * generator.normal(size=RECORDS)
+            fields.append(field)
+            periods.append(plan.period(float(period), cell, response, entropy, 0.0))
+        yield np.array(fields), read_series(plan.model, periods, plan.prior(0.0))
+
+
+def calibration() -> Iterator[str]:
+    """Stated and true chances of values and of rises, in generated series, and how often change is told."""
+    lattice = _disk(RADIUS)
+    root = cholesky(
+        make_prior("exponential", lattice, fixed_design(lattice.spacing).lengthscale).correlation()
+        + 1e-9 * np.eye(lattice.size), "the generated field", "use another range",
+    )  # fmt: skip
+    yield (
+        f"{WORLDS} generated series of {PERIODS} periods on {lattice.size} hexagons, {RECORDS:,} records "
+        f"a period; values at {len(LEVELS)} levels, rises by more than {RISES[0]} and {RISES[1]}; ten bins"
+    )
+    yield "epsilon  memory  ECE value  rise > 0  rise > .2  right where likely risen  steps told as change"
+    for epsilon in EPSILONS:
+        plan = Plan.of(lattice, epsilon, RECORDS, 1.0)
+        for memory in MEMORIES:
+            yield f"{epsilon:7.2f}  {memory:6.2f}  {_calibrated(plan, root, memory)}"
+        called, told = [], []
+        for _, read in _worlds(plan, root, 1.0, WORLDS):
+            called.append([float((read.risen(by)[1:] >= SURE).mean()) for by in RISES])
+            told += [*~read.explained]
+        none, some = np.mean(called, axis=0)
+        yield (
+            f"{epsilon:7.2f}  nothing changes: {none:.3f} of hexagons called risen by more than 0, "
+            f"{some:.4f} by more than {RISES[1]}; {np.mean(told):.3f} of steps told as change"
+        )
+        for spot in SPOTS:
+            told, seen, false = [], [], []
+            for fields, read in _worlds(plan, root, 1.0, WORLDS, spot):
+                told += [*~read.explained]
+                rose, change = read.risen(CALLED)[0] >= SURE, fields[-1] - fields[0]
+                seen.append(float(rose[change > 0.5 * spot * (PERIODS - 1)].mean()))
+                false.append(float(rose[change <= CALLED].mean()))
+            yield (
+                f"{epsilon:7.2f}  a spot grows by {spot} a period, the rest stays: {np.mean(told):.2f} of "
+                f"steps told as change; called risen by more than {CALLED} over all periods: "
+                f"{np.mean(seen):.2f} of the spot's inner half, {np.mean(false):.4f} of what did not"
+            )
+
+
+def _calibrated(plan: Plan, root: Floats, memory: float) -> str:
+    """Calibration in worlds of one memory, as a line of the table."""
+    values: list[tuple[Floats, Floats]] = []
+    rises: dict[float, list[tuple[Floats, Floats]]] = {by: [] for by in RISES}
+    told = []
+    for fields, read in _worlds(plan, root, memory, WORLDS):
+        values += [(read.above(level).ravel(), (fields > level).ravel()) for level in LEVELS]
+        for by, pairs in rises.items():
+            pairs.append((read.risen(by)[1:].ravel(), (np.diff(fields, axis=0) > by).ravel()))
+        told += [*~read.explained]
+    likely = np.concatenate([true[stated >= SURE] for pairs in rises.values() for stated, true in pairs])
+    apart = "  ".join(f"{_ece(pairs):8.3f}" for pairs in rises.values())
+    return f"{_ece(values):9.3f}  {apart}   {likely.mean():.2f} of {likely.size:10,}  {np.mean(told):.3f}"
+
+
+def _ece(pairs: Sequence[tuple[Floats, Floats]]) -> float:
+    """Expected calibration error in ten bins."""
+    stated, true = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    place = np.minimum((10 * stated).astype(int), 9)
+    count = np.bincount(place, minlength=10)
+    off = np.bincount(place, weights=stated - true, minlength=10)
+    return float(np.abs(off).sum() / count.sum())
+
+
+def worst_mu(made: Prepared) -> float:
+    """Largest shift of a release, in units of its noise, over all pairs of nodes and corners of responses."""
+    phi, noise = made.features.values, made.noise
+    products = phi @ phi.T
+    own = np.diag(products)
+    apart = own[:, None] + own[None, :] - 2.0 * products
+    joined = own[:, None] + own[None, :] + 2.0 * products
+    counts = 0.0 if noise.counts is None else apart / noise.counts**2
+    largest = max((each / noise.sums**2 + counts).max() for each in (apart, joined))
+    return float(np.sqrt(largest))
+
+
+def attack() -> Iterator[str]:
+    """The exact cost of a whole series, for one sale and for a station in every period."""
+    lattice = _disk(RADIUS)
+    yield "periods  exact mu of one sale  declared  exact mu of a station in all  declared  epsilon of either"
+    for epsilon in EPSILONS:
+        made = Plan.of(lattice, epsilon, RECORDS, 1.0).made
+        exact, declared = worst_mu(made), release_mu(made.products, made.noise)
+        for periods in (1, 4, 8):
+            both = [np.sqrt(periods) * mu for mu in (exact, declared)]
+            yield (
+                f"{periods:7}  {exact:20.6f}  {declared:.6f}  {both[0]:28.6f}  {both[1]:.6f}  "
+                f"{gaussian_epsilon(declared, DELTA):.3f}, {gaussian_epsilon(both[1], DELTA):.3f}"
+            )
+
+
+def speed() -> Iterator[str]:
+    """CPU time of one reading."""
+    lattice = _disk(28)
+    plan = Plan.of(lattice, 1.0, EACH, 1.0)
+    generator = np.random.default_rng(SEED)
+    field = 0.5 * lattice.domain_centres[:, 0] / lattice.domain_centres[:, 0].max()
+    periods = []
+    for period in range(20):
+        cell = generator.integers(0, lattice.size, EACH)
+        response = field[cell] + 0.64 * generator.normal(size=EACH)
+        periods.append(plan.period(float(period), cell, response, SimulationEntropy(period), 0.0))
+    start = time.process_time()
+    read_series(plan.model, periods, plan.prior(0.0))
+    yield (
+        f"20 periods of {lattice.size:,} hexagons, {plan.made.features.size} sums each, read together with a "
+        f"choice of memory, deviation and range: {time.process_time() - start:.1f} CPU seconds"
+    )
+
+
+PARTS: dict[str, Callable[[Path], Iterator[str]]] = {
+    "london": london,
+    "calibration": lambda _: calibration(),
+    "attack": lambda _: attack(),
+    "speed": lambda _: speed(),
+}
+
+
+def main() -> None:
+    parser = real_files_parser(__doc__)
+    parser.add_argument("--part", choices=PARTS, action="append", help="only these parts")
+    asked = parser.parse_args()
+    start = time.process_time()
+    print(f"Seed {SEED}; delta {DELTA:g}; change is told above log evidence {EXPLAINED:.3f}.")
+    for name in asked.part or PARTS:
+        print(f"\n{name}")
+        for line in PARTS[name](asked.folder):
+            print(line, flush=True)
+    print(f"The whole benchmark took {time.process_time() - start:,.0f} s of CPU time.")
+
+
+if __name__ == "__main__":
+    main()

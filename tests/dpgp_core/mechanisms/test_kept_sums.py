@@ -1,0 +1,101 @@
+"""Released sums kept in whole numbers: read again they state what the release stated, others are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.mechanisms.sums.again import read_again
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.spectral.cost import SpectralNoise
+from dpgp_core.spectral.kept import KeptSums
+from dpgp_core.spectral.public_field import MapModel, PublicField
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(3, padding=1)
+DESIGN = SpectralStatisticsDesign("water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 2.0, paths=4)
+NOTHING = {"counts": None, "field": None, "shelf": None}
+
+
+def records(n: int = 400) -> CollapsedRecords:
+    generator = np.random.default_rng(5)
+    cells = generator.integers(0, LATTICE.size, n)
+    high = np.where(LATTICE.domain_centres[cells, 0] > LATTICE.domain_centres[:, 0].mean(), 0.8, -0.8)
+    return CollapsedRecords.from_records(cells, np.clip(high + 0.2 * generator.normal(size=n), -1.0, 1.0))
+
+
+def public_field() -> PublicField:
+    generator = np.random.default_rng(6)
+    cells = generator.integers(0, LATTICE.size, 90)
+    response = LATTICE.domain_centres[cells, 0] / 3000.0 + 0.3 * generator.normal(size=90)
+    made = PublicField.of(Nodes.of(LATTICE), cells, response)
+    return replace(made, map=MapModel("exponential", 2000.0, 1.0, 0.0, 1.0))
+
+
+def released(design: SpectralStatisticsDesign, facts: PublicFacts) -> tuple[Released, KeptSums]:
+    made = draw_release(
+        SpectralStatistics().prepare(design, facts, records()), SimulationEntropy(3), simulation=True
+    )
+    assert made.sums is not None
+    return made, made.sums
+
+
+@pytest.mark.parametrize(
+    ("changes", "drift"),
+    [
+        ({}, False),
+        ({"relation": "add-or-remove"}, False),
+        ({"places_public": True}, False),
+        ({"counts": np.arange(37.0)}, False),
+        ({"counts": np.arange(37.0)}, True),
+        ({"places_public": True}, True),
+        ({"covariates": LATTICE.domain_centres[:, :1]}, False),
+        ({"law": "yes-no"}, False),
+    ],
+)
+def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift: bool) -> None:
+    facts = PublicFacts(LATTICE, 400, **changes)
+    design = replace(DESIGN, drift=True, cutoff_from="release") if drift else DESIGN
+    design = replace(design.for_law(facts.law), covariates=0.0 if facts.covariates is None else 0.25)
+    given = replace(facts, field=public_field()) if drift else facts
+    made, kept = released(design, given)
+    mean, sd = read_again(design, replace(facts, **NOTHING), kept)
+    assert made.mean is not None
+    assert made.sd is not None
+    np.testing.assert_allclose(mean, made.mean, atol=1e-6)
+    np.testing.assert_allclose(sd, made.sd, atol=2e-6)
+    moved = replace(kept, sums=kept.sums + (1 << 27))  # an eighth of a response each
+    assert np.abs(read_again(design, replace(facts, **NOTHING), moved)[0] - mean).max() > 1e-4
+
+
+def test_kept_sums_are_the_released_numbers_in_whole_units() -> None:
+    made, kept = released(DESIGN, PublicFacts(LATTICE, 400))
+    assert kept.counts is not None
+    assert (kept.sums.dtype, kept.counts.dtype) == (np.int64, np.int64)
+    np.testing.assert_array_equal(kept.sums / 2.0**30, made.raw[0])
+    np.testing.assert_array_equal(kept.counts / 2.0**20, made.raw[1])
+
+
+def test_sums_of_other_features_or_noise_are_refused() -> None:
+    facts = PublicFacts(LATTICE, 400)
+    _, kept = released(DESIGN, facts)
+    other = replace(kept, features="0" * 64)
+    with pytest.raises(InvalidValue, match="features of these sums"):
+        read_again(DESIGN, facts, other)
+    with pytest.raises(InvalidValue, match="features of these sums"):
+        read_again(replace(DESIGN, lengthscale=500.0), facts, kept)
+    noise = SpectralNoise(kept.noise.sums, 2.0 * (kept.noise.counts or 0.0))
+    with pytest.raises(InvalidValue, match="the noise of these sums"):
+        read_again(DESIGN, facts, replace(kept, noise=noise))
+    with pytest.raises(InvalidValue, match="public records that this release starts from"):
+        read_again(replace(DESIGN, drift=True), facts, kept)

@@ -1,0 +1,134 @@
+"""sums.parquet: the map follows from it, a forged one is refused, others say that they have none."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from geo import Domain
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.reading.again import check_again, field_again
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.lint.bundle import lint_bundle
+from tests.hexcursion.bundle.exports.test_exports import sealed
+from tests.hexcursion.bundle.spectral_samples import spectral_release
+
+
+@pytest.fixture(scope="module")
+def spectral(domain: Domain) -> dict[str, bytes]:
+    return bundle_contents(spectral_release(domain))
+
+
+def table(contents: dict[str, bytes]) -> dict[str, list[Any]]:
+    made: dict[str, list[Any]] = pq.read_table(io.BytesIO(contents["sums.parquet"])).to_pydict()
+    return made
+
+
+def with_table(contents: dict[str, bytes], columns: dict[str, list[Any]]) -> dict[str, bytes]:
+    sink = io.BytesIO()
+    kinds = {"sums": pa.int64(), "counts": pa.int64()}
+    pq.write_table(
+        pa.table({name: pa.array(values, kinds.get(name, pa.float64())) for name, values in columns.items()}),
+        sink,
+    )
+    return sealed({**contents, "sums.parquet": sink.getvalue()})
+
+
+def test_mean_and_chances_follow_from_the_released_sums(spectral: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(spectral)
+    assert bundle.field is not None
+    assert bundle.sums is not None
+    mean, sd = field_again(bundle)
+    np.testing.assert_allclose(mean, bundle.field[0], atol=2e-6)
+    np.testing.assert_allclose(sd, bundle.field[1], atol=2e-6)
+    check_again(bundle)
+    stated = bundle.statement["sums"]
+    assert stated["columns"] == ["sums", "counts", "public_mean"]
+    columns = table(spectral)
+    assert len([each for each in columns["sums"] if each is not None]) == stated["count"]
+    assert len(columns["public_mean"]) == bundle.domain.size
+    assert all(isinstance(each, int) for each in columns["counts"] if each is not None)
+
+
+def test_sums_that_were_changed_are_refused(spectral: dict[str, bytes]) -> None:
+    columns = table(spectral)
+    columns["sums"][0] += 40 << 30
+    forged = bundle_from_contents(with_table(spectral, columns))
+    with pytest.raises(BundleError, match=r"does not follow from sums\.parquet: one of them was changed"):
+        check_again(forged)
+
+
+def test_the_lint_names_a_map_that_does_not_follow(spectral: dict[str, bytes]) -> None:
+    found = []
+    columns = table(spectral)
+    columns["sums"][0] += 40 << 30
+    for contents in (spectral, with_table(spectral, columns)):
+        stream = io.BytesIO()
+        zip_bytes_to(stream, "bundle", contents)
+        found.append([each.code for each in lint_bundle(stream.getvalue()) if each.code.startswith("sums")])
+    assert found == [[], ["sums-not-followed"]]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda columns: columns["sums"].__setitem__(0, None), "gaps"),
+        (lambda columns: columns["sums"].__setitem__(0, 1 << 62), "finite or too large"),
+        (lambda columns: columns["counts"].__setitem__(-1, None), "as many numbers"),
+        (lambda columns: columns.pop("counts"), "does not have the columns"),
+        (lambda columns: columns.update(more=columns["public_mean"]), "does not have the columns"),
+        (lambda columns: columns["public_mean"].__setitem__(-1, None), "as many numbers"),
+        (lambda columns: columns["public_mean"].__setitem__(-1, np.nan), "finite or too large"),
+    ],
+)
+def test_a_file_that_cannot_be_one_is_refused_at_once(
+    spectral: dict[str, bytes], change: Callable[[dict[str, list[Any]]], None], said: str
+) -> None:
+    columns = table(spectral)
+    change(columns)
+    with pytest.raises(BundleError, match=said):
+        bundle_from_contents(with_table(spectral, columns))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"features": "0" * 64}, "features of these sums are not those"),
+        ({"noise": {"sums": 1.0, "counts": 1.5}}, "the noise of these sums is not that"),
+    ],
+)
+def test_other_features_or_noise_than_the_statement_gives_are_refused(
+    spectral: dict[str, bytes], change: dict[str, Any], said: str
+) -> None:
+    statement = json.loads(spectral["statement.json"])
+    statement["sums"] |= change
+    bundle = bundle_from_contents(sealed({**spectral, "statement.json": json.dumps(statement).encode()}))
+    with pytest.raises(BundleError, match=said):
+        check_again(bundle)
+
+
+def test_statement_and_file_come_together(spectral: dict[str, bytes]) -> None:
+    left = {name: content for name, content in spectral.items() if name != "sums.parquet"}
+    with pytest.raises(BundleError, match=r"disagree about sums\.parquet"):
+        bundle_from_contents(sealed(left))
+    with pytest.raises(BundleError, match=r"sums\.parquet is damaged"):
+        bundle_from_contents(sealed({**spectral, "sums.parquet": b"PAR1"}))
+
+
+def test_a_release_without_sums_says_why(domain: Domain, contents: dict[str, bytes]) -> None:
+    assert "sums.parquet" not in contents
+    with pytest.raises(BundleError, match="its mechanism, posterior-sampling, releases none"):
+        check_again(bundle_from_contents(contents))
+    older = bundle_from_contents(bundle_contents(replace(spectral_release(domain), sums=None)))
+    with pytest.raises(BundleError, match="written by an earlier version"):
+        check_again(older)

@@ -1,0 +1,52 @@
+"""Whether releases of several periods share records, as the ledger tells it."""
+
+from __future__ import annotations
+
+import pytest
+
+from hexcursion.ledger import Ledger
+from hexcursion.ledger.overlap import records
+from hexcursion.ledger.periods import PeriodsShared, nothing_known, periods_shared
+from tests.hexcursion.ledger.overlap.market import market, pay
+from tests.hexcursion.ledger.places import DIGEST
+
+
+def test_disjoint_shared_same_and_unknown_records(ledger: Ledger) -> None:
+    sales = market(300)
+    first = pay(ledger, sales.part(slice(0, 100)).charge(ledger), "first")
+    second = pay(ledger, sales.part(slice(100, 200)).charge(ledger), "second")
+    pay(ledger, sales.part(slice(150, 300)).charge(ledger), "third")
+    pay(ledger, sales.part(slice(0, 100)).charge(ledger), "again", budget=9.0)
+    names = [(name, DIGEST) for name in ("first", "second", "third", "again", "nobody")]
+    found = periods_shared(ledger, [*names, ("second", "0" * 64)])
+    assert found.known == (True, True, True, True, False, False)
+    assert found.pairs[0, 1] == found.pairs[0, 2] == "none"
+    assert found.pairs[1, 2] == "shared"
+    assert found.pairs[0, 3] == "same"
+    assert found.pairs[0, 4] == found.pairs[1, 5] == "unknown"
+    assert found.together_with(0) == (0, 3, 4, 5)
+    assert found.together_with(1) == (1, 2, 4, 5)
+    ledger.decide(second, first, joined=True, reason="one register", person="curator")
+    assert periods_shared(ledger, names[:2]).pairs == {(0, 1): "shared"}
+    ledger.decide(second, first, joined=False, reason="two registers", person="curator")
+    assert periods_shared(ledger, names[:2]).pairs == {(0, 1): "kept apart"}
+    assert periods_shared(ledger, names[:2]).together_with(0) == (0,)
+
+
+def test_of_many_records_only_a_sample_is_compared(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    sales = market(300)
+    pay(ledger, sales.part(slice(0, 100)).charge(ledger), "first")
+    pay(ledger, sales.part(slice(100, 300)).charge(ledger), "second")
+    asked = [("first", DIGEST), ("second", DIGEST)]
+    assert periods_shared(ledger, asked).pairs == {(0, 1): "none"}
+    monkeypatch.setattr("hexcursion.ledger.periods.EXACT_RECORDS", 150)
+    found = periods_shared(ledger, asked)
+    assert found.pairs == {(0, 1): "none in a sample"}
+    assert found.together_with(1) == (1,)
+    assert records.EXACT_RECORDS == 131_072
+
+
+def test_without_a_ledger_everything_may_be_shared() -> None:
+    found = nothing_known(3)
+    assert found == PeriodsShared((False,) * 3, {(0, 1): "unknown", (0, 2): "unknown", (1, 2): "unknown"})
+    assert found.together_with(1) == (0, 1, 2)
