@@ -132,7 +132,7 @@ def test_every_file_that_is_offered_can_be_made(folder: Path) -> None:
     made = {offer.file: offer.make() for offer in offers(bundle)}
     assert made.keys() == {
         *("map.png", "map.pdf", "map.html", "cells.geojson", "regions.geojson", "cells.csv"),
-        *("release.gpkg", "cells.kml", "cells.parquet", "statement.json"),
+        *("release.gpkg", "cells.parquet", "statement.json"),
     }
     for name in ("map.png", "map.html", "cells.geojson", "regions.geojson", "cells.csv", "release.gpkg"):
         assert made[name] == (folder / "london" / name).read_bytes(), name

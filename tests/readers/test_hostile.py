@@ -63,10 +63,6 @@ def files(folder: Path) -> dict[str, tuple[str, Path, str]]:
         pa.table({"h3": names, "path_1": [1.0] * 50_000}), folder / "long.parquet", store_schema=False
     )
     made["parquet"] = "paths", folder / "long.parquet", "names of cells or classes that are longer than any"
-    kml = b'<kml xmlns="http://www.opengis.net/kml/2.2"><Document>' + b"<a/>" * 8_000_000
-    put("elements.kml", "export-cells.kml", kml, "is damaged: it cannot be read as KML")
-    one = b'<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark>' + b"<a/>" * 8_000_000
-    put("placemark.kml", "export-cells.kml", one, "is damaged: it cannot be read as KML")
     for plugin in PLUGINS:
         plugin.hostile(put)
     put("deep.toml", "settings", b"a = " + b"[" * 100_000, "is not valid TOML")

@@ -29,7 +29,6 @@ MEDIA = {
     ".geojson": "application/geo+json",
     ".json": "application/json",
     ".csv": "text/csv",
-    ".kml": "application/vnd.google-earth.kml+xml",
     ".gpkg": "application/geopackage+sqlite3",
     ".parquet": "application/vnd.apache.parquet",
     ".zip": "application/zip",
@@ -38,7 +37,6 @@ LONGEST = 60  # letters of the words in a file's name
 TITLES = {
     "cells.csv": "Table (CSV)",
     "release.gpkg": "GeoPackage, for QGIS",
-    "cells.kml": "KML, for Google Earth",
     "cells.parquet": "GeoParquet",
 }
 

@@ -251,7 +251,7 @@ def test_fixed_noise_alone_shows_what_the_records_change(
     one, other = (leaving(tmp_path / "work", rows, options, capsys) for rows in (ROWS, case.neighbour(ROWS)))
     found = set(told_apart(one, other))
     assert "bundle: paths.parquet" in found
-    tables = ("csv", "geojson", "kml", "parquet")
+    tables = ("csv", "geojson", "parquet")
     assert found <= {
         "zip", "release: output", "bundle: SHA256SUMS", "bundle: paths.parquet", "bundle: regions.geojson",
         "bundle: map.html", "bundle: map.png", "bundle: release.gpkg",

@@ -21,7 +21,6 @@ from dpgp_core.errors import PluginError
 from geo import Domain, domain_from_cells
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.exports.base import Export, Exported
-from hexcursion.bundle.exports.kml import KML
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import zip_bytes_to
@@ -43,7 +42,7 @@ def sealed(contents: Contents) -> Contents:
 
 
 def test_every_format_holds_the_same_cells(contents: Contents, release: Release) -> None:
-    for name in ("cells.csv", "cells.parquet", "release.gpkg", "cells.kml"):
+    for name in ("cells.csv", "cells.parquet", "release.gpkg"):
         found = EXPORTS[name].read(contents[name])
         assert list(found["h3"]) == list(release.cells)
         assert set(found) == {"h3", "class", "in_set", "vote_fraction"}
@@ -65,41 +64,6 @@ def test_other_programs_read_them(bundle_folder: Path, release: Release) -> None
     assert boundary["epsilon"].item() == release.privacy.epsilon
     regions = geopandas.read_file(bundle_folder / "release.gpkg", layer="regions")
     assert regions["product"].tolist()[:2] == ["likely", "open"]
-
-
-def test_google_earth_and_gdal_read_the_kml(bundle_folder: Path, release: Release) -> None:
-    frame = geopandas.read_file(bundle_folder / "cells.kml", engine="pyogrio")
-    assert len(frame) == len(release.cells)
-    assert frame.crs == "EPSG:4326"
-    assert frame.geometry.is_valid.all()
-    assert frame["h3"].tolist() == list(release.cells)
-    tree = ElementTree.parse(bundle_folder / "cells.kml").getroot()
-    assert tree.find("{*}Document/{*}name").text == release.title  # type: ignore[union-attr]
-    colours = [one.text for one in tree.iter("{http://www.opengis.net/kml/2.2}color")]
-    assert "b0005ed5" in colours  # inside, #d55e00, written alpha, blue, green, red
-
-
-HOSTILE = "A<b>&amp; & ]]> \"' \x00\x07\x1b\ud800\ufffe\U0001f600"
-
-
-def test_hostile_text_is_text_in_the_kml(contents: Contents, release: Release) -> None:
-    few = bundle_from_contents(contents)
-    columns = {
-        "h3": list(release.cells),
-        "class": ["above"] * len(release.cells),
-        "in_set": [True] * len(release.cells),
-        HOSTILE: [0.5] * len(release.cells),
-    }
-    facts = {"title": HOSTILE, HOSTILE: HOSTILE}
-    written = KML.write(Exported(few.statement, facts, few.domain, few.published, columns))
-    root = ElementTree.fromstring(written)
-    meant = "A<b>&amp; & ]]> \"' \ufffd\ufffd\ufffd\ufffd\ufffd\U0001f600"
-    document = "{http://www.opengis.net/kml/2.2}Document/{http://www.opengis.net/kml/2.2}"
-    assert root.findtext(f"{document}name") == meant
-    assert root.findtext(f"{document}description") == f"title: {meant}; {meant}: {meant}"
-    names = [one.attrib["name"] for one in root.iter("{http://www.opengis.net/kml/2.2}SimpleField")]
-    assert names == ["h3", "class", "in_set", meant]
-    assert list(KML.read(written)) == ["h3", "class", "in_set", meant]
 
 
 def test_a_map_of_one_hexagon_has_every_format() -> None:
@@ -187,16 +151,6 @@ FORGED: dict[str, tuple[Callable[[Contents], Contents], str]] = {
     "no table": (lambda c: {**c, "cells.csv": b"\xff\xfe\x00"}, "cells.csv"),
     "no parquet": (lambda c: {**c, "cells.parquet": b"PAR1 none PAR1"}, "cells.parquet is damaged"),
     "paths for cells": (lambda c: {**c, "cells.parquet": c["paths.parquet"]}, "13 columns"),
-    "no KML": (lambda c: {**c, "cells.kml": b"<kml>"}, "cells.kml is damaged"),
-    "another KML vote": (
-        swapped("cells.kml", b'"in_set">true', b'"in_set">false'),
-        "cells.kml does not follow",
-    ),
-    "entities": (
-        swapped("cells.kml", b"?>\n", b'?>\n<!DOCTYPE kml [<!ENTITY a "b">]>\n'),
-        "cells.kml declares entities",
-    ),
-    "deep": (lambda c: {**c, "cells.kml": b"<a>" * 20 + b"</a>" * 20}, "cells.kml is damaged"),
     "no database": (lambda c: {**c, "release.gpkg": b"nothing"}, "no GeoPackage"),
     "a cut database": (lambda c: {**c, "release.gpkg": c["release.gpkg"][:5000]}, "release.gpkg is damaged"),
 }
@@ -266,7 +220,7 @@ def test_added_files_are_bounded_in_name_size_and_number(contents: Contents) -> 
     assert layout.most_bytes("cells.jsonl") == 60_000_000
     for name in ("cells.js", "Cells.csv", ".csv", "cells.csv.html", "attribution.txt", f"{'a' * 57}.csv"):
         assert layout.most_bytes(name) is None, name
-    assert layout.most_files() == 45
+    assert layout.most_files() == 44
     many = {f"table-{number}.csv": b"x" for number in range(21)}
     statement = {**json.loads(contents["statement.json"]), "exports": sorted(many)}
     with pytest.raises(BundleError, match="not valid at exports"):

@@ -41,7 +41,7 @@ def test_a_folder_of_bundles_becomes_a_site(
     assert release.title in index.text
     assert "Where do properties sell for more than £442,413?" in index.text
     links = [a["href"] for tag, a in index.tags if tag == "a"]
-    assert len(links) == len(list(there.iterdir())) - 1 == 13  # the picture of the index has no link
+    assert len(links) == len(list(there.iterdir())) - 1 == 12  # the picture of the index has no link
     (picture,) = [a for tag, a in index.tags if tag == "img"]
     wide, high = (there / "map.svg").read_text().split('viewBox="-4 -4 ')[1].split('"')[0].split()
     assert (picture["src"], picture["width"], picture["height"]) == (f"{name}/map.svg", wide, high)
@@ -63,7 +63,7 @@ def test_a_folder_of_bundles_becomes_a_site(
     )
     with zipfile.ZipFile(tmp_path / "site.zip") as packed:
         assert packed.read("site/index.html") == (out / "index.html").read_bytes()
-        assert len(packed.namelist()) == 15
+        assert len(packed.namelist()) == 14
     assert main(["site", str(bundle_folder), "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
 
