@@ -44,7 +44,7 @@ class Answers:
         return {"yes": self.yes, "yes_above": self.yes_above}
 
     def of(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values as 100 for yes and 0 for no: shares of one record, in per cent.
+        """Values (n,) as 100 for yes and 0 for no: shares of one record, in per cent, (n,).
 
         Raises
         ------

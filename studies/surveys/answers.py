@@ -104,7 +104,13 @@ def map_without_privacy(project: Project) -> Floats:
 def released_scores(
     project: Project, epsilon: float, level: float, shown: Bools, there: np.ndarray, releases: int
 ) -> tuple[Floats, Floats]:
-    """(R,) agreements with the map without privacy, and (R k,) stated chances of it, at k hexagons."""
+    """(R,) agreements with the map without privacy, and (R k,) stated chances of it, at k hexagons.
+
+    Raises
+    ------
+    WorkflowError
+        For an epsilon that is too small, and a release that states no probabilities.
+    """
     mechanism, facts = mechanism_named("spectral-statistics"), public_facts(project)
     design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
     if design is None:

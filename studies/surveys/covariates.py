@@ -160,7 +160,13 @@ def map_without_privacy(project: Project, columns: Floats | None) -> Bools:
 
 
 def agreements(project: Project, epsilon: float, truth: Bools, releases: int) -> Floats:
-    """(R,) agreement (IoU) of released sets with a map."""
+    """(R,) agreement (IoU) of released sets with a map.
+
+    Raises
+    ------
+    WorkflowError
+        For an epsilon that is too small, and a release that states no probabilities.
+    """
     mechanism, facts = mechanism_named("spectral-statistics"), public_facts(project)
     design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
     if design is None:

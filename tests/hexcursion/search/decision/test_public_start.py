@@ -180,16 +180,17 @@ def test_another_mechanism_tries_both_starts(tmp_path_factory: pytest.TempPathFa
 def test_records_that_play_private_ones_are_as_many_and_know_nothing_private(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Eight drifts from one reference, each way; two private tables of one length give the same ones."""
+    """Two changes for each of eight drifts, each way; two private tables of one length give the same ones."""
     town: Town = write_town(tmp_path_factory.mktemp("town"), n=900)
     project = load_project(town.settings(mechanisms=("spectral-statistics",), prior_mean=True))
     model = PosteriorSamplingDesign("car", 2000.0, 2.0, 1.0)
     field, scale, played = starting_point(project, model)
     n = project.private.placed.index.size
-    assert [each.index.size for each in played] == [n] * 8
+    assert [each.index.size for each in played] == [n] * 16
     assert field.count.sum() == project.reference.index.size
     means = np.array([scale.forward(each.value).mean() for each in played])
-    still, far = np.abs(means - means.mean())[:4].max(), np.abs(means - means.mean())[6:].max()
+    apart = np.abs(means - means.mean()).reshape(2, 4, 2)  # changes, drifts, trusts
+    still, far = apart[:, :2].max(), apart[:, 3].max()
     assert far > 2.0 * still, "the last drift is the largest"
     placed = project.private.placed
     other = replace(placed, value=placed.value[::-1] + 3.0, index=np.zeros_like(placed.index))
