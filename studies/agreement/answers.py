@@ -1,8 +1,7 @@
 """A survey of yes and no: where more than 20 and 50 % of shallow wells have arsenic above 50 ug/l.
 
-Command: `python -m studies.surveys.answers REGION [FOLDER] [--releases N]`.
+Command: `python -m studies.agreement.answers [FOLDER] [--releases N]`.
 
-REGION is a GeoJSON file of Bangladesh, which `python -m hexcursion outline "Bangladesh (every area)"` writes.
 FOLDER is ../shared/data beside the checkout unless named; one sentence says where the file is absent. Wells
 less than 150 deep, resolution 6, the fixed design with the range of the two maps. Scored are hexagons with a
 well: the agreement of the released set with the map without privacy, read by the same moments once from the
@@ -16,6 +15,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,6 +33,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from geo.context.administrative import areas_named
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -40,7 +41,7 @@ from hexcursion.project.records import bin_records
 from hexcursion.search.problem.facts import public_facts
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
-from studies.surveys.covariates import BESIDE
+from studies.agreement.covariates import BESIDE
 
 FILE = "wells/bangladesh_wells_arsenic.csv.gz"
 DEEP, LIMIT, SHARES = 150.0, 50.0, (20.0, 50.0)
@@ -50,7 +51,6 @@ LEVEL = 0.1  # variance of the unknown mean share of the map without privacy, in
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("region", type=Path, help="GeoJSON file of the area")
     parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
     parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
     asked = parser.parse_args()
@@ -58,7 +58,7 @@ def main() -> None:
         print(f"{asked.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
         return
     with TemporaryDirectory() as folder:
-        project = load_project(settings_of(asked.folder, asked.region, Path(folder)))
+        project = load_project(settings_of(asked.folder, Path(folder)))
     there = np.unique(project.private.placed.index)
     truth = map_without_privacy(project)
     print(f"{project.public_n:,} wells in {there.size:,} of {project.domain.size:,} hexagons")
@@ -77,8 +77,10 @@ def main() -> None:
     print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}; all: everything painted.")
 
 
-def settings_of(folder: Path, region: Path, work: Path) -> ReleaseSettings:
-    """Shallow wells, answers of arsenic above the limit; their table is written to a folder."""
+def settings_of(folder: Path, work: Path) -> ReleaseSettings:
+    """Shallow wells, answers of arsenic above the limit; table and outline are written to a folder."""
+    region = work / "bangladesh.geojson"
+    region.write_text(json.dumps(areas_named(["Bangladesh (every area)"])), encoding="utf-8")
     table = pd.read_csv(folder / FILE)
     path = work / "wells.csv"
     table[table["Depth"] < DEEP].to_csv(path, index=False)

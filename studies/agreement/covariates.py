@@ -1,6 +1,6 @@
 """What public columns add to a release: lead along the Meuse with distance to the river and elevation.
 
-Command: `python -m studies.surveys.covariates [FOLDER] [--releases N]`.
+Command: `python -m studies.agreement.covariates [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the file is absent one sentence says so. Both
 columns are interpolated from the entries of the samples themselves, for want of the layers: in truth they are
