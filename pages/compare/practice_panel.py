@@ -107,7 +107,7 @@ def _maps(explored: Explored, tables: dict[str, Table], records: Records, truth:
 def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
     """The arithmetic of two editions for one record that is drawn at random, and of two releases."""
     word = viewer.bundle.statement["guarantee"]["unit_word"]
-    st.subheader("One record more", anchor=False)
+    st.header("One record more", anchor=False)
     key = f"practice_record_{viewer.bundle.statement['release']['id']}"
     if st.button(f"Take a {plain(word)} at random", icon=":material/casino:", key="practice_draw"):
         st.session_state[key] = random_record(records)
@@ -122,7 +122,7 @@ def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
 
 def _editions(records: Records, least: int, viewer: Viewer) -> None:
     """A growing table renewed through the year, beside what as many releases cost together."""
-    st.subheader("Editions a year", anchor=False)
+    st.header("Editions a year", anchor=False)
     often = st.select_slider(
         "The map is published", EDITIONS, value=4, format_func=WORDS.__getitem__, key="practice_editions"
     )
