@@ -78,16 +78,20 @@ def changes(records: Records, rule: Rule) -> float:
 
 
 def _turns(records: Records) -> Bools:
-    """(n,) whether the hexagon's median changes its side without the record; False where it is alone."""
+    """(n,) whether the hexagon's own number changes its side without the record; False where it is alone."""
     order, found = np.lexsort((records.value, records.cell)), np.zeros(records.cell.size, dtype=bool)
     first = np.unique(records.cell[order], return_index=True)[1]
     for places in np.split(order, first[1:]):
         value, n = records.value[places], places.size
         if n < 2:
             continue
+        if records.shares:
+            rest = (value.sum() - value) / (n - 1)
+            found[places] = records.beyond(rest) != records.beyond(value.mean())
+            continue
         low, high = (n - 2) // 2, (n - 1) // 2  # the middle of the other n - 1, which skip the record
-        rest = [np.where(np.arange(n) <= j, value[j + 1], value[j]) for j in (low, high)]
-        found[places] = records.beyond(0.5 * (rest[0] + rest[1])) != records.beyond(np.median(value))
+        middle = [np.where(np.arange(n) <= j, value[j + 1], value[j]) for j in (low, high)]
+        found[places] = records.beyond(0.5 * (middle[0] + middle[1])) != records.beyond(np.median(value))
     return found
 
 
@@ -130,7 +134,7 @@ def _smoothed_changes(records: Records, rule: Rule) -> float:
         near, weight = _row(weights, cell)
         left, left_above = count[near] - weight, above[near] - side * weight
         shown = left >= least
-        inside = shown & (left_above > 0.5 * left)
+        inside = shown & (left_above > records.quorum * left)
         moved = np.any((shown != table.shown[near]) | (inside != table.inside[near]))
         other[cell, side] = bool(moved or (rule.numbers and table.shown[near].any()))
     return float(np.mean([other[int(c), bool(s)] for c, s in zip(records.cell, high, strict=True)]))
@@ -149,7 +153,7 @@ def told_apart(changed: float) -> float:
 
 def own_medians(table: Table, records: Records) -> float:
     """IoU with the sides of the hexagons' own medians, over occupied ones; a blank one is outside the set."""
-    occupied, truth = records.count > 0, records.beyond(records.median)
+    occupied, truth = records.count > 0, records.beyond(records.typical)
     both, either = table.inside & truth, table.inside | truth
     return float(both[occupied].sum() / max(1, either[occupied].sum()))
 
@@ -187,7 +191,8 @@ def one_more(records: Records, least: int, record: int) -> OneMore:
     here = records.cell == records.cell[record]
     values = [records.value[here & (np.arange(here.size) != record)], records.value[here]]
     told = [(each.size, float(each.mean())) if each.size >= least else None for each in values]
-    sides = [bool(records.beyond(np.median(each))) if each.size >= least else None for each in values]
+    typical = np.mean if records.shares else np.median
+    sides = [bool(records.beyond(typical(each))) if each.size >= least else None for each in values]
     return OneMore(float(records.value[record]), *told, *sides)  # type: ignore[arg-type]
 
 
@@ -204,11 +209,13 @@ def as_it_happens(records: Records, least: int, editions: int) -> float:
     """
     if editions < 2:
         return 0.0
-    others = records.count[records.cell] - 1.0
+    # Hexagons of one count share their sum: with a million records and 52 editions nothing else fits.
+    count, many = np.unique(records.count[records.count > 0], return_counts=True)
+    others = count - 1.0
     periods = np.arange(1, editions)  # the others all lie in other periods; so many of E - 1 are earlier
     alone = (1.0 - 1.0 / editions) ** others
     shown = binom.sf(least - 1, others[:, None], periods[None] / (editions - 1.0)).sum(axis=1) / editions
-    return float(np.mean(alone * shown))
+    return float(np.average(alone * shown, weights=many * count))
 
 
 def most_told_apart(cost: Cost, epsilon: float, delta: float) -> float:
@@ -220,6 +227,6 @@ def most_told_apart(cost: Cost, epsilon: float, delta: float) -> float:
     if cost.gaussian_mu is not None:
         return min(1.0, float(ndtr(cost.gaussian_mu / math.sqrt(2.0))) + 2.0 * cost.distance)
     # f(x) = max(0, 1 - delta - e^eps x, e^-eps (1 - delta - x)): two lines that meet where x is `knee`.
-    knee = (1.0 - delta) / (1.0 + math.exp(epsilon))
+    knee = (1.0 - delta) / (1.0 + math.exp(min(epsilon, 700.0)))
     area = knee * ((1.0 - delta) + knee) / 2.0 + (1.0 - delta - knee) * knee / 2.0
     return 1.0 - area

@@ -2,7 +2,8 @@
 
 Minimum frequency is the rule of most statistical offices; smoothing with masking is that of de Jonge and de
 Wolf (2016). A hexagon is in the set where the median of its values, or most of its weighted records, are
-beyond the threshold. Tables are private data, made for the curator's eyes and for studies.
+beyond the threshold; of answers of yes and no, where their share is. Tables are private data, made for the
+curator's eyes and for studies.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class Records:
     spacing
         between neighbouring centres, metres
     below
-        whether the question is where values lie below the threshold
+        whether the question is where values lie at or under the threshold
+    shares
+        whether values are answers, 100 for yes and 0 for no, and the threshold a share of yes in per cent
     """
 
     cell: Ints
@@ -60,6 +63,7 @@ class Records:
     centres: Floats
     spacing: float
     below: bool = False
+    shares: bool = False
 
     @classmethod
     def of(cls, project: Project, threshold: float | None = None) -> Records:
@@ -68,12 +72,13 @@ class Records:
         return cls(
             placed.index, placed.value, settings.threshold if threshold is None else threshold,
             lattice.domain_centres, lattice.spacing, settings.direction == "below",
+            project.answers is not None,
         )  # fmt: skip
 
     def beyond(self, values: Floats | float) -> Bools:
         """Whether values of any shape lie on the asked side of the threshold; NaN does not."""
         with np.errstate(invalid="ignore"):
-            return np.asarray(values < self.threshold if self.below else values > self.threshold)
+            return np.asarray(values <= self.threshold if self.below else values > self.threshold)
 
     @property
     def size(self) -> int:
@@ -91,9 +96,18 @@ class Records:
         return np.bincount(self.cell, weights=self.value, minlength=self.size).astype(np.float64)
 
     @property
-    def median(self) -> Floats:
-        """(N,) medians of values; NaN where there is no record."""
+    def quorum(self) -> float:
+        """Share of the records beyond the threshold from which a hexagon is in the set."""
+        if not self.shares:
+            return 0.5
+        return 1.0 - self.threshold / 100.0 if self.below else self.threshold / 100.0
+
+    @property
+    def typical(self) -> Floats:
+        """(N,) medians of values, or shares of yes in per cent; NaN where there is no record."""
         found = np.full(self.size, np.nan)
+        if self.shares:
+            return np.divide(self.total, self.count, out=found, where=self.count > 0)
         order = np.lexsort((self.value, self.cell))
         places, first = np.unique(self.cell[order], return_index=True)
         for place, values in zip(places, np.split(self.value[order], first[1:]), strict=True):
@@ -131,7 +145,7 @@ class Table:
 
 def minimum(records: Records, least: int) -> Table:
     """Count, mean and median of the hexagons with at least so many records."""
-    count, median = records.count, records.median
+    count, median = records.count, records.typical
     shown = count >= least
     mean = records.total / np.maximum(count, 1.0)
     return Table(shown, shown & records.beyond(median), count, mean, median)
@@ -163,7 +177,7 @@ def smoothed(records: Records, least: float) -> Table:
     beyond = records.beyond(records.value).astype(np.float64)
     share = weights @ np.bincount(records.cell, weights=beyond, minlength=records.size)
     shown = count >= least
-    return Table(shown, shown & (share > 0.5 * count), count, total / np.maximum(count, 1e-12))
+    return Table(shown, shown & (share > records.quorum * count), count, total / np.maximum(count, 1e-12))
 
 
 @dataclass(frozen=True)
@@ -233,10 +247,12 @@ def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
     if numbers is None or table.count is None:
         return table.inside
     shown = np.flatnonzero(table.shown & (table.count > 0))
-    responses = np.clip(project.response.forward(numbers[shown]), -1.0, 1.0)
+    scale, found = project.response, numbers[shown]
+    responses = scale.response(found) if project.answers is None else found / 50.0 - 1.0
     records = CollapsedRecords(shown, np.maximum(np.round(table.count[shown]), 1.0), responses)
     prior = make_prior(model.prior, project.lattice, model.lengthscale)
-    return excursion(fit(prior, records, model.ridge).mean, project.level, project.settings.direction)
+    level = scale.seen(project.level)
+    return excursion(fit(prior, records, model.ridge).mean, level, project.settings.direction)
 
 
 def careful(project: Project, model: FieldModel, table: Table, truth: Bools) -> float:
