@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +13,7 @@ from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.excursion.scores import iou
 from dpgp_core.noise.entropy import SystemEntropy
-from dpgp_core.numbers import lower
+from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.recomputed import stated_cost
@@ -41,7 +44,7 @@ class Line:
     shown, agreement, careful
         shares of the hexagons, and agreement as published and as a careful reader fills what is blank
     exact, changed, apart
-        shares of the records, and the AUC of "was it in?"
+        shares of the records, and the AUC of "was it in?"; `bound` where it is one
     """
 
     name: str
@@ -62,7 +65,7 @@ class Line:
             "filled": agreement_words(self.careful),
             "exact value": _percent(self.exact),
             "changes": "by noise" if self.changed is None else _percent(self.changed),
-            "was it in?": f"{'at most ' if self.bound else ''}{_percent(self.apart)}",
+            "was it in?": f"at most {_at_most(self.apart)}" if self.bound else _percent(self.apart),
         }
 
 
@@ -110,16 +113,18 @@ def lines_of(
         )
         made.append(row)
     guarantee = viewer.bundle.statement["guarantee"]
-    apart = most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
+    hidden = guarantee["protects"] == "values and places"  # public places tell of everybody
+    apart = _apart(guarantee) if hidden else 1.0
     agreed = iou(viewer.bundle.published.vote_set, truth)
-    name = f"this release, ε {guarantee['epsilon']:.3g}"
-    return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=True)]
+    name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
+    return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=hidden)]
 
 
 def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
     """What the table says, and where today's practice is better; never more than it measures."""
     table, classes, ours = lines[0], lines[1], lines[-1]
-    word = viewer.bundle.statement["guarantee"]["unit_word"]
+    guarantee = viewer.bundle.statement["guarantee"]
+    word = record_word(viewer)
     many = _many(word)
     said = [
         f"A rule of at least {least} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
@@ -128,9 +133,9 @@ def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
         f"Publishing the class alone is far safer: for {_percent(1.0 - (classes.changed or 0.0))} of the "
         f"{many} it makes no difference whether they are in. For the others it does, they are identified "
         "with certainty, and nobody can say how much the next edition, threshold or level adds.",
-        f"Of two releases like this one, one with the {word} and one without, nobody, whatever they "
-        f"know, names the right one more often than {_percent(ours.apart)} of the time; and the ledger "
-        "says what the next release adds.",
+        f"Of two releases like this one, {_both(guarantee)}, nobody, whatever they "
+        f"know, names the right one more often than {_at_most(_apart(guarantee))} of the time; and the "
+        "ledger says what the next release adds.",
     ]
     best = max(lines[:-1], key=lambda line: line.careful)
     if best.careful > ours.careful:
@@ -144,6 +149,27 @@ def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
         "The yardstick is our own map without privacy."
     )
     return said
+
+
+def record_word(viewer: Viewer) -> str:
+    """What a row of the private data is called; the unit of protection may be a hexagon's whole record."""
+    guarantee = viewer.bundle.statement["guarantee"]
+    return "record" if guarantee["unit"] == "cell" else str(guarantee["unit_word"])
+
+
+def _both(guarantee: Mapping[str, Any]) -> str:
+    """The two releases between which a guarantee lets nobody tell."""
+    word = "hexagon’s whole record" if guarantee["unit"] == "cell" else guarantee["unit_word"]
+    if guarantee["relation"] == "add-or-remove":
+        return f"one with the {word} and one without"
+    if guarantee["protects"] == "values":
+        return f"one with the {word} and one with any other value in its place"
+    return f"one with the {word} and one with any other instead, wherever it lies"
+
+
+def _apart(guarantee: Mapping[str, Any]) -> float:
+    """How often both are told apart, at most."""
+    return most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
 
 
 def record_sentences(seen: OneMore, unit: str, word: str) -> list[str]:
@@ -177,8 +203,12 @@ def release_sentence(viewer: Viewer) -> str | None:
     if not cost.gaussian_mu:
         return None
     # From one end of the clip range to the other a value moves the sums by at most mu times their noise, and
-    # the difference of two releases carries sqrt(2) of it.
-    wide = lower(2.0 * 1.96 * np.sqrt(2.0) / cost.gaussian_mu, 2)
+    # the difference of two releases carries sqrt(2) of it. Where mu is for one record more or less, such an
+    # exchange is two steps.
+    mu = cost.gaussian_mu
+    if cost.neighbours == "add-or-remove":
+        mu = min(2.0 * mu, cost.exchange_mu or math.inf)
+    wide = lower(2.0 * 1.96 * np.sqrt(2.0) / mu, 2)
     return (
         "Two releases, without and with it, its place known: a 95 % interval for its value is at least "
         f"{wide} times as wide as the whole range within which the release tells values apart."
@@ -196,11 +226,12 @@ def edition_sentences(records: Records, least: int, often: int, viewer: Viewer) 
     )
     return [
         f"A table of at least {least} that grows through the year gives the exact value of "
-        f"{_percent(exposed)} of the {_many(guarantee['unit_word'])} away: each is the only new one of "
+        f"{_percent(exposed)} of the {_many(record_word(viewer))} away: each is the only new one of "
         "its hexagon in its period (periods at random, nothing from before the year).",
-        f"{plural(often, 'release')} of all records at ε {guarantee['epsilon']:.3g} are ε {epsilon:.3g} "
-        f"together, and “was it in?” is right at most {_percent(most)} of the time. The ledger adds this "
-        "up and refuses what is beyond the budget; no rule of today adds anything up.",
+        f"{plural(often, 'release')} of all records at ε {upper(guarantee['epsilon'], 3)} "
+        f"{'are' if often > 1 else 'is'} ε {upper(epsilon, 3)} together. Of two such years, "
+        f"{_both(guarantee)}, the right one is named at most {_at_most(most)} of the time. The ledger adds "
+        "this up and refuses what is beyond the budget; no rule of today adds anything up.",
     ]
 
 
@@ -209,5 +240,11 @@ def _many(word: str) -> str:
 
 
 def _percent(share: float) -> str:
-    whole = share in (0.0, 1.0) or 0.01 <= share <= 0.99
-    return f"{100.0 * share:.0f} %" if whole else f"{100.0 * share:.2g} %"
+    if 0.99 < share < 1.0:
+        return f"{lower(100.0 * share, 4)} %"
+    return f"{100.0 * share:.0f} %" if share == 0.0 or share >= 0.01 else f"{100.0 * share:.2g} %"
+
+
+def _at_most(share: float) -> str:
+    """A bound, rounded up."""
+    return f"{upper(100.0 * share, 2 if share < 0.99 else 4)} %"

@@ -1,5 +1,4 @@
-"""Today's practice: what usual rules would publish of the same records, beside the release; "
-"curator only."""
+"""Today's practice: what usual rules would publish of the same records, beside the release; curator only."""
 
 from __future__ import annotations
 
@@ -20,6 +19,7 @@ from pages.compare.practice import (
     paint_table,
     random_record,
     record_sentences,
+    record_word,
     release_sentence,
     rules_of,
     sentences_of,
@@ -65,8 +65,8 @@ def show(work: Workspace) -> None:
         "without privacy, as published, where blank hexagons count as outside; *filled*: as a careful "
         "reader fills them. *Exact value*: records whose value follows from tables without and with "
         "them, their hexagon known. *Changes*: records without which the map would be another one. *Was "
-        "it in?*: how often somebody who knows all other records tells which of two tables holds it; "
-        "guessing gives 50 %."
+        "it in?*: how often somebody who knows all other records tells which of two tables holds it, or "
+        "which of two releases like this one; guessing gives 50 %."
     )
     for sentence in sentences_of(least, lines, viewer):
         st.markdown(f"* {plain(sentence)}")
@@ -106,7 +106,7 @@ def _maps(explored: Explored, tables: dict[str, Table], records: Records, truth:
 
 def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
     """The arithmetic of two editions for one record that is drawn at random, and of two releases."""
-    word = viewer.bundle.statement["guarantee"]["unit_word"]
+    word = record_word(viewer)
     st.header("One record more", anchor=False)
     key = f"practice_record_{viewer.bundle.statement['release']['id']}"
     if st.button(f"Take a {plain(word)} at random", icon=":material/casino:", key="practice_draw"):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pandas
 import pytest
@@ -20,6 +24,7 @@ from hexcursion.comparing.attacks import (
 )
 from hexcursion.comparing.practice import Records, Rule, filled, minimum, rounded, smoothed, two_digits
 from hexcursion.project.load import load_project
+from pages.compare.practice import Line, edition_sentences, release_sentence
 from studies.agreement.practice import lucas_settings
 
 ROW = Records(
@@ -138,6 +143,28 @@ def test_below_the_threshold_is_the_other_side() -> None:
     assert own_medians(minimum(town, 2), town) == 1.0
 
 
+def test_answers_count_by_their_share_not_by_their_median() -> None:
+    """Shares of yes of 1/3, 1/2 and 0 in three hexagons; the question is where more than 20 % say yes."""
+    value = np.array([0.0, 0.0, 100.0, 0.0, 100.0, 0.0])
+    town = Records(ROW.cell, value, 20.0, ROW.centres, 1.0, shares=True)
+    table = minimum(town, 1)
+    assert table.inside.tolist() == [True, True, False, False, False]
+    assert table.median == pytest.approx([100 / 3, 50.0, np.nan, 0.0, np.nan], nan_ok=True)
+    assert smoothed(town, 0.5).inside.tolist() == [True, True, True, False, False]
+    assert minimum(replace(town, below=True), 1).inside.tolist() == [False, False, False, True, False]
+    assert smoothed(replace(town, threshold=45.0), 0.5).inside.tolist() == [False] * 5
+    assert smoothed(replace(town, threshold=45.0, below=True), 0.5).inside[:4].all()
+    # Without a yes both hexagons turn; without one of the no's none does.
+    assert changes(town, Rule("minimum", 1.0, numbers=False)) == pytest.approx((1 + 1 + 1) / 6)
+    assert (one_more(town, 2, 2).side_before, one_more(town, 2, 2).side_after) == (False, True)
+
+
+def test_a_hexagon_at_the_threshold_is_at_most_it() -> None:
+    town = Records(np.array([0]), np.array([30.0]), 30.0, ROW.centres[:1], 1.0)
+    assert not minimum(town, 1).inside.any()
+    assert minimum(replace(town, below=True), 1).inside.all()
+
+
 def test_one_record_more_is_solved_where_both_editions_show_its_hexagon() -> None:
     seen = one_more(ROW, 2, 2)  # 10 and 12, then 50 beside them
     assert seen == OneMore(50.0, (2, 11.0), (3, 24.0), side_before=False, side_after=False)
@@ -157,6 +184,8 @@ def test_a_growing_table_exposes_who_comes_alone() -> None:
     # Three in four periods, shown from two on: nobody beside it, both before it: (0 + 1 + 4 + 9)/(4 * 16).
     three = Records(np.array([0, 0, 0]), np.array([1.0, 2.0, 3.0]), 0.0, ROW.centres, 1.0)
     assert as_it_happens(three, 2, 4) == pytest.approx(14 / 64)
+    both = Records(np.array([0, 0, 0, 1, 1]), np.arange(5.0), 0.0, ROW.centres, 1.0)
+    assert as_it_happens(both, 1, 2) == pytest.approx((3 * 0.125 + 2 * 0.25) / 5)
 
 
 def test_nobody_tells_apart_more_than_the_bound() -> None:
@@ -168,3 +197,46 @@ def test_nobody_tells_apart_more_than_the_bound() -> None:
     # Randomised response at epsilon 1 is right with e / (1 + e) and reaches the bound: 1 - 1 / (1 + e).
     assert most_told_apart(pure, 1.0, 0.0) == pytest.approx(0.731059, abs=1e-6)
     assert most_told_apart(pure, 1.0, 0.1) > 0.731059
+    assert most_told_apart(pure, 800.0, 0.0) == 1.0
+
+
+def released(**changes: Any) -> Any:
+    """A release at mu 0.8 whose guarantee says so."""
+    guarantee = {
+        "relation": "replace-one", "protects": "values and places", "unit": "point", "unit_word": "sale",
+        "epsilon": 3.3341, "delta": 1e-5, "curve": None, "cost": {"gaussian_mu": 0.8, "distance": 0.0},
+    } | changes  # fmt: skip
+    return SimpleNamespace(bundle=SimpleNamespace(statement={"guarantee": guarantee}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "both", "times"),
+    [
+        ({}, "one with the sale and one with any other instead, wherever it lies", "6.9"),
+        ({"protects": "values"}, "one with the sale and one with any other value in its place", "6.9"),
+        ({"relation": "add-or-remove"}, "one with the sale and one without", "3.4"),
+        ({"unit": "cell"}, "one with the hexagon’s whole record and one with any other instead", "6.9"),
+    ],
+)
+def test_a_bound_is_said_of_what_the_guarantee_compares(changes: Any, both: str, times: str) -> None:
+    viewer = released(**changes)
+    said = edition_sentences(ROW, 2, 4, viewer)[1]
+    assert both in said
+    assert "at ε 3.34 are ε" in said  # rounded up
+    assert "at most 88 % of the time" in said  # Phi(1.6 / sqrt 2) = .8711
+    assert f"at least {times} times as wide" in str(release_sentence(viewer))
+
+
+def test_an_exchange_that_costs_less_than_two_steps_bounds_what_a_value_moves() -> None:
+    cost = {"gaussian_mu": 0.8, "distance": 0.0, "exchange_mu": 1.2}
+    assert "at least 4.6 times" in str(release_sentence(released(relation="add-or-remove", cost=cost)))
+
+
+@pytest.mark.parametrize(
+    ("apart", "bound", "said"),
+    [(0.5713, True, "at most 58 %"), (0.5713, False, "57 %"), (0.99996, True, "at most 100 %"),
+     (0.99962, False, "99.96 %"), (0.0031, False, "0.31 %"), (1.0, False, "100 %")],
+)  # fmt: skip
+def test_shares_are_written_as_shares_and_bounds_upwards(apart: float, bound: bool, said: str) -> None:
+    line = Line("a rule", 1.0, 0.5, 0.5, 0.0, None, apart, bound=bound)
+    assert line.cells()["was it in?"] == said
