@@ -83,7 +83,12 @@ def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
         for number, row in enumerate(reader, 1):
             index = position.get(str(row[CELL]))
             if index is not None:
-                found[index] = _number(row[column], column, f"row {number}", place)
+                value = _number(row[column], column, f"row {number}", place)
+                if not (math.isnan(found[index]) or found[index] == value):
+                    raise DomainError(
+                        f"row {number} of {place.name} gives a hexagon a second value: give each one value."
+                    )
+                found[index] = value
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
     return found

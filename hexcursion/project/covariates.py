@@ -66,7 +66,7 @@ class Covariates:
         Parameters
         ----------
         placed : PlacedObservations
-            The private rows.
+            The private rows, with their values or with answers of 100 and 0.
         places_public : bool
             Whether the places of the records were declared public.
 
@@ -79,19 +79,26 @@ class Covariates:
         if occupied.size < FEWEST:
             return
         counts = np.bincount(placed.index, minlength=len(self.values)).astype(np.float64)
+        total = np.bincount(placed.index, weights=placed.value, minlength=len(self.values))
+        mean = total[occupied] / counts[occupied]
         for name, column in zip(self.names, self.values.T, strict=True):
             if not places_public and (_alike(column, counts) >= ALIKE or _apart(column, counts > 0)):
                 raise WorkflowError(
                     f"The covariate {name!r} shows where the private records lie, and covariates are "
                     "published: leave it out, or declare the places public with `places_public`."
                 )
-            there = column[occupied]
-            same = np.mean(np.isclose(there, median, rtol=1e-6, atol=0.0)) > REPEATED
-            if same or _alike(there, median) >= COPIED:
+            if any(_repeats(column[occupied], own) for own in (median, mean)):
                 raise WorkflowError(
                     f"The covariate {name!r} repeats the private values, and covariates are published: "
                     "leave it out."
                 )
+
+
+def _repeats(column: Floats, own: Floats) -> bool:
+    """Whether numbers (k,) are those of the records (k,); a few common ones, 0 or 1, are alike by chance."""
+    same = np.isclose(column, own, rtol=1e-6, atol=0.0)
+    distinct = np.unique(np.round(own[same], 9)).size
+    return bool((same.mean() > REPEATED and distinct >= FEWEST) or _alike(column, own) >= COPIED)
 
 
 def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:

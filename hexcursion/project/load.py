@@ -197,6 +197,8 @@ def load_project(
         except InvalidValue as error:
             raise WorkflowError(f"Private data: {error}") from error
         private = replace(private, placed=placed)
+        if covariates is not None:
+            covariates.refuse_private(placed, places_public=settings.places_public)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:

@@ -62,6 +62,12 @@ def layer(path: Path, kind: str, *parts: tuple[object, object]) -> str:
     return str(path)
 
 
+def twice(path: Path, domain: Domain) -> str:
+    rows = ("h3,a", f"{domain.cells[0]},1", f"{domain.cells[0]},2")
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return str(path)
+
+
 RIVER = [[-0.13, 51.50], [-0.04, 51.50]]
 
 
@@ -100,6 +106,7 @@ def test_areas_and_points_give_their_numbers(domain: Domain, tmp_path: Path) -> 
     ("make", "column", "said"),
     [
         (lambda at, d: table(at / "t.csv", d, "a", skip=2), "a", "2 of .* hexagons have no value in t.csv"),
+        (lambda at, d: twice(at / "t.csv", d), "a", "row 2 of t.csv gives a hexagon a second value"),
         (lambda at, d: table(at / "t.csv", d, "a", "b"), "", "2 columns beside h3: name the one"),
         (lambda at, d: table(at / "t.csv", d, "a"), "b", "must have the columns h3 and b"),
         (lambda at, d: table(at / "t.csv", d, "a", value="nan"), "a", "has no number 'a'"),
@@ -149,10 +156,29 @@ def test_columns_that_repeat_places_or_values_are_refused(domain: Domain) -> Non
         refuse(spoiled, public=True)
     with pytest.raises(WorkflowError, match="'c' repeats the private values"):
         refuse(np.where(counts > 0, 3.0 - 0.01 * medians, 2.5), public=True)  # the same in other words
+    means = np.bincount(cells, weights=placed.value, minlength=domain.size) / np.maximum(counts, 1.0)
+    with pytest.raises(WorkflowError, match="'c' repeats the private values"):
+        refuse(means, public=True)
     refuse(domain.centres[:, 0])
     refuse(
         counts + 3.0 * rng.normal(size=domain.size)
     )  # more people live where records are: public all the same
+
+
+def test_common_numbers_repeat_answers_by_chance_and_shares_do_not(domain: Domain) -> None:
+    rng = np.random.default_rng(3)
+    cells = rng.integers(0, domain.size, 6 * domain.size)
+    said = placed_on(cells, np.where(rng.random(cells.size) < 0.2, 100.0, 0.0))
+    share = np.bincount(cells, weights=said.value, minlength=domain.size) / np.maximum(
+        np.bincount(cells, minlength=domain.size), 1.0
+    )
+    woods = np.where(rng.random(domain.size) < 0.5, 0.0, rng.uniform(0.0, 100.0, domain.size))
+    town = np.where(share > 10.0, 100.0, 0.0)
+    for public in (woods, town):
+        Covariates(("c",), ("c",), public[:, None]).refuse_private(said, places_public=False)
+    for private in (share, share / 100.0):
+        with pytest.raises(WorkflowError, match="'c' repeats the private values"):
+            Covariates(("c",), ("c",), private[:, None]).refuse_private(said, places_public=True)
 
 
 def test_the_distance_to_private_places_is_refused(domain: Domain, tmp_path: Path) -> None:
