@@ -16,6 +16,9 @@ from geo.domains.domain import Domain
 from geo.domains.zones import CELL
 from geo.errors import DomainError
 
+LONGEST_HEADER = 2**16
+"""Bytes of a table's first line."""
+
 
 def table_columns(path: str | Path) -> tuple[str, ...]:
     """The columns of a table of hexagons beside `h3`.
@@ -23,14 +26,21 @@ def table_columns(path: str | Path) -> tuple[str, ...]:
     Raises
     ------
     DomainError
-        Where it cannot be read.
+        Where it cannot be read, or is no such table.
     """
     place = Path(path)
     try:
-        with place.open(encoding="utf-8-sig", newline="") as stream:
-            names = next(csv.reader(stream), [])
+        with place.open("rb") as stream:
+            first = stream.readline(LONGEST_HEADER).decode("utf-8-sig")
+        names = next(csv.reader([first]), [])
+    except FileNotFoundError as error:
+        raise DomainError(f"there is no file {place.name}: correct its name.") from error
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
+    if CELL not in names or len(names) < 2:
+        raise DomainError(
+            f"{place.name} must have a column {CELL} and one of numbers, with commas between them."
+        )
     return tuple(name for name in names if name != CELL)
 
 

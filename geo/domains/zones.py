@@ -81,7 +81,7 @@ def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
         if not {CELL, column} <= set(reader.fieldnames or ()):
             raise DomainError(f"{place.name} must have the columns {CELL} and {column}.")
         for number, row in enumerate(reader, 1):
-            index = position.get(str(row[CELL]))
+            index = position.get(str(row[CELL]).strip().lower())
             if index is not None:
                 value = _number(row[column], column, f"row {number}", place)
                 if not (math.isnan(found[index]) or found[index] == value):
@@ -89,8 +89,15 @@ def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
                         f"row {number} of {place.name} gives a hexagon a second value: give each one value."
                     )
                 found[index] = value
+    except FileNotFoundError as error:
+        raise DomainError(f"there is no file {place.name}: correct its name.") from error
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
+    if np.isnan(found).all():
+        raise DomainError(
+            f"no {CELL} of {place.name} is one of the map's hexagons: they have resolution "
+            f"{domain.resolution}, and names such as {domain.cells[0]}."
+        )
     return found
 
 

@@ -62,6 +62,10 @@ def layer(path: Path, kind: str, *parts: tuple[object, object]) -> str:
     return str(path)
 
 
+def finer(domain: Domain) -> Domain:
+    return domain_from_bbox(-0.12, 51.49, -0.1, 51.5, domain.resolution + 1)
+
+
 def twice(path: Path, domain: Domain) -> str:
     rows = ("h3,a", f"{domain.cells[0]},1", f"{domain.cells[0]},2")
     path.write_text("\n".join(rows), encoding="utf-8")
@@ -106,6 +110,10 @@ def test_areas_and_points_give_their_numbers(domain: Domain, tmp_path: Path) -> 
     ("make", "column", "said"),
     [
         (lambda at, d: table(at / "t.csv", d, "a", skip=2), "a", "2 of .* hexagons have no value in t.csv"),
+        (lambda at, d: str(at / "none.csv"), "", "there is no file none.csv"),
+        (lambda at, d: str(at / "none.csv"), "a", "there is no file none.csv"),
+        (lambda at, d: table(at / "t.csv", d), "", "t.csv must have a column h3 and one of numbers"),
+        (lambda at, d: table(at / "t.csv", finer(d), "a"), "a", "no h3 of t.csv .* they have resolution 8"),
         (lambda at, d: twice(at / "t.csv", d), "a", "row 2 of t.csv gives a hexagon a second value"),
         (lambda at, d: table(at / "t.csv", d, "a", "b"), "", "2 columns beside h3: name the one"),
         (lambda at, d: table(at / "t.csv", d, "a"), "b", "must have the columns h3 and b"),
