@@ -23,7 +23,6 @@ from hexcursion.settings.words import Objective
 
 Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]
-"""Quantiles of the agreement over simulated releases that are told beside its mean."""
 
 
 @dataclass(frozen=True)
