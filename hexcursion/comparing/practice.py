@@ -107,7 +107,9 @@ class Records:
         """(N,) medians of values, or shares of yes in per cent; NaN where there is no record."""
         found = np.full(self.size, np.nan)
         if self.shares:
-            return np.divide(self.total, self.count, out=found, where=self.count > 0)
+            some = self.count > 0
+            found[some] = self.total[some] / self.count[some]
+            return found
         order = np.lexsort((self.value, self.cell))
         places, first = np.unique(self.cell[order], return_index=True)
         for place, values in zip(places, np.split(self.value[order], first[1:]), strict=True):
