@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dpgp_core.numbers import upper
 from geo.maps.linked import Mode
 from geo.maps.painting import LegendEntry, legend
 from hexcursion.bundle.statement.expected import shown_words
@@ -130,8 +131,8 @@ def what_an_attacker_learns(seen: Tour) -> None:
                 f"{100 * seen.exact:.0f} of 100 prices can be computed exactly.",
                 f"For {100 * (1 - seen.changed):.0f} of 100 nothing. The others are told for certain, and "
                 "nobody knows beforehand which they are.",
-                f"Of two releases, with and without a sale, nobody names the right one more often than "
-                f"{100 * seen.apart:.0f} % of the time; a coin does it 50 %.",
+                "Of two releases, one with a sale and one with any other instead, nobody names the right one "
+                f"more often than {upper(100 * seen.apart, 2)} % of the time; a coin does it 50 %.",
             ],
         },
         hide_index=True,
