@@ -11,7 +11,7 @@ from hexcursion.words import quantity
 from pages.shared.session.workspace import Workspace
 
 # What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
-OF_THE_VALUES = ("threshold", "direction", "centre", "clip")
+OF_THE_VALUES = ("threshold", "direction", "centre", "clip", "values", "yes_above")
 NAMES = (
     *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
     "records_about", "epsilon", "delta", "paths", "mechanisms", "priors", "objective", "quick",
@@ -25,7 +25,10 @@ def text_of(work: Workspace) -> str:
     if work.kind in ("", "example"):
         return ""
     about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
-    chosen = {name: work.choices[name] for name in NAMES if work.choices.get(name) is not None}
+    # A threshold relative to a file, or to reference data, means another thing without them.
+    relative = work.choices.get("limits") is not None or work.choices.get("change")
+    names = [name for name in NAMES if not (relative and name in OF_THE_VALUES)]
+    chosen = {name: work.choices[name] for name in names if work.choices.get(name) is not None}
     return json.dumps({"about": about, "choices": chosen})
 
 
@@ -61,7 +64,8 @@ def words_of(kept: dict[str, Any]) -> str:
     """What is kept, in one line; "" for nothing."""
     said = []
     if "threshold" in kept:
-        said.append(f"the threshold {quantity(kept['threshold'], kept.get('value_unit', ''))}")
+        unit = "% of yes" if kept.get("values") == "yes-no" else kept.get("value_unit", "")
+        said.append(f"the threshold {quantity(kept['threshold'], unit)}")
     if "centre" in kept or "clip" in kept:
         said.append("what is usual")
     if "bbox" in kept:

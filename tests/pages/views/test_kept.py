@@ -80,3 +80,13 @@ def test_the_question_comes_back_for_the_same_values_only() -> None:
     assert sales.choices == {}  # the box of other data is no area of these
     assert words_of(kept) == "the threshold 25 ug/m3, what is usual, the bounding box, ε 0.5"
     assert words_of({}) == ""
+
+
+def test_a_share_of_yes_comes_back_as_one_and_a_relative_threshold_not_at_all() -> None:
+    asked = sensors(threshold=20.0, values="yes-no", yes_above=50.0)
+    kept, again = read(text_of(asked)), sensors()
+    assert words_of(kept) == "the threshold 20 % of yes"
+    give_back(again, kept)
+    assert [again.choices[name] for name in ("threshold", "values", "yes_above")] == [20.0, "yes-no", 50.0]
+    for relative in ({"limits": "zones.geojson"}, {"change": True}):
+        assert "threshold" not in read(text_of(sensors(threshold=1.1, epsilon=0.5, **relative)))
