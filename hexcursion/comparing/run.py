@@ -155,10 +155,13 @@ def _why(found: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str:
 
 
 def comparable_under(settings: ReleaseSettings, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """The mechanisms asked for, or all, that can serve the settings' unit, neighbours and places."""
-    return that_can_serve(
+    """The mechanisms asked for, or all, that can serve the settings' unit, neighbours, places and values."""
+    names = that_can_serve(
         asked or mechanism_names(), settings.unit, settings.relation, settings.places_public
     )
+    if settings.values == "amount":
+        return names
+    return tuple(name for name in names if "values" in mechanism_named(name).reads)
 
 
 def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
@@ -171,7 +174,10 @@ def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
     """
     names = comparable_under(project.settings, asked)
     if not names:
-        raise WorkflowError("None of the mechanisms can serve this unit and relation: choose another unit.")
+        raise WorkflowError(
+            "None of the mechanisms can serve this unit, relation and kind of values: choose another unit, "
+            "or amounts."
+        )
     return names
 
 

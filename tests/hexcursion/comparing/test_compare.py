@@ -13,9 +13,10 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.cli import main
 from hexcursion.comparing.calibration import calibration_error
 from hexcursion.comparing.report import csv_text, lines, svg_text
-from hexcursion.comparing.run import comparable, compare_mechanisms
+from hexcursion.comparing.run import comparable, comparable_under, compare_mechanisms
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
+from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.town import BOX, THRESHOLD, Town
 
 
@@ -89,3 +90,13 @@ def test_what_cannot_be_compared_is_one_sentence(
     assert error.startswith("error: ")
     assert "exists already" in error
     assert error.count("\n") == 1
+
+
+def test_answers_are_compared_among_mechanisms_that_read_them() -> None:
+    source = SourceSettings("wells.csv", value="as", x="lon", y="lat")
+    asked = ReleaseSettings(
+        data=source, threshold=20.0, bbox=BOX, values="yes-no", yes_above=50.0, value_unit="ug/l",
+        mechanisms=("spectral-statistics",),
+    )  # fmt: skip
+    assert comparable_under(asked) == ("spectral-statistics",)
+    assert comparable_under(asked, ("posterior-sampling",)) == ()
