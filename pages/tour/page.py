@@ -132,7 +132,7 @@ def what_an_attacker_learns(seen: Tour) -> None:
                 f"For {100 * (1 - seen.changed):.0f} of 100 nothing. The others are told for certain, and "
                 "nobody knows beforehand which they are.",
                 "Of two releases, one with a sale and one with any other instead, nobody names the right one "
-                f"more often than {upper(100 * seen.apart, 2)} % of the time; a coin does it 50 %.",
+                f"more often than {plain(upper(100 * seen.apart, 2))} % of the time; a coin does it 50 %.",
             ],
         },
         hide_index=True,
