@@ -79,7 +79,7 @@ class Expected:
     basis
         What this rests on.
     low, high
-        Agreements between which eight of ten simulated releases lie, None where reference data are known.
+        Agreements between which a release lies with a chance of 80 %, None where reference data are known.
     little
         Whether little can be told, because records are few or that range is wide.
     """

@@ -81,14 +81,14 @@ def ratio_words(value: float) -> str:
 
 
 def range_words(low: float, high: float, *, little: bool) -> str:
-    """Between which agreements simulated releases lie where there are no reference data, and what that tells.
+    """Between which agreements one release lies with a chance of 80 %, and whether that tells little.
 
     Examples
     --------
     >>> range_words(0.05, 0.78, little=True)
-    'between 0.05 and 0.78 in eight of ten simulated releases, so little can be told'
+    'between 0.05 and 0.78 with a chance of 80 %, so little can be told'
     """
-    said = f"between {agreement_words(low)} and {agreement_words(high)} in eight of ten simulated releases"
+    said = f"between {agreement_words(low)} and {agreement_words(high)} with a chance of 80 %"
     return f"{said}, so little can be told" if little else said
 
 

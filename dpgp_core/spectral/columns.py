@@ -18,7 +18,7 @@ SHARE = 0.25
 
 
 def standardised(columns: Floats) -> Floats:
-    """Columns of mean 0 and mean square 1, with nothing much further than REACH deviations from the mean.
+    """Columns of mean 0 before what lies further than REACH deviations is cut off; mean square 1 at most.
 
     Parameters
     ----------
@@ -47,4 +47,4 @@ def standardised(columns: Floats) -> Floats:
         if not np.all(deviation > 1e-12):
             raise InvalidValue("a covariate is the same everywhere: leave it out.")
         found = np.clip(found / deviation, -REACH, REACH)
-    return np.asarray(found / np.sqrt(np.square(found).mean(axis=0)))
+    return np.asarray(np.clip(found / np.sqrt(np.square(found).mean(axis=0)), -REACH, REACH))

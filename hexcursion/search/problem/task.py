@@ -46,7 +46,7 @@ class Utility:
     right
         Expected share of the shown hexagons that are right; NaN where nothing is shown.
     low, high
-        Agreements (IoU) between which eight of ten releases in several simulated worlds lie; NaN on
+        Agreements (IoU) between which a release lies with a chance of 80 %, by simulated worlds; NaN on
         reference data, of which one world is known.
     error
         Standard error of `agreement` over simulated releases, or over several worlds.

@@ -45,7 +45,7 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     assert "Search for the best design" not in [button.label for button in app.button]
     press(app, "See what the fixed design may reach")
     assert "Measured on simulated fields; one fixed design, nothing was searched." in texts(app)
-    assert "in eight of ten simulated releases, so little can be told" in texts(app)
+    assert "with a chance of 80 %, so little can be told" in texts(app)
     assert charges() == 0
     app.switch_page(RELEASE.path).run()
     assert "fixed: no reference data, so one design for all such data; nothing was searched" in texts(app)

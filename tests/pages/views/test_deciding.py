@@ -65,7 +65,7 @@ def test_without_reference_data_the_verdict_says_how_little_is_known() -> None:
     said = verdict(replace(plain, choice=replace(plain.choice, expected=guess)))
     assert said == (
         "May be released: for ε 1 simulated worlds tell an agreement of 0.37 with the map without privacy, "
-        "between 0.05 and 0.83 in eight of ten simulated releases, so little can be told."
+        "between 0.05 and 0.83 with a chance of 80 %, so little can be told."
     )
     poor = replace(guess, high=0.4)
     said = verdict(replace(plain, choice=replace(plain.choice, expected=poor)))

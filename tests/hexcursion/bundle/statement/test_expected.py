@@ -74,7 +74,7 @@ def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warni
         "agreement": 0.371, "area_error": 2.5, "right": 0.48, "low": 0.05, "high": 0.834, "little": True,
         "basis": "simulated",
         "in_words": "Expected, from simulated data: agreement (intersection over union) 0.37 with the map "
-        "without privacy, between 0.05 and 0.83 in eight of ten simulated releases, so little can be told, "
+        "without privacy, between 0.05 and 0.83 with a chance of 80 %, so little can be told, "
         "area wrong by 250 %, 48 % of the shown hexagons right.",
     }  # fmt: skip
     check_statement(statement)
