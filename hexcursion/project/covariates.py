@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from data_loaders import Observations
 from dpgp_core.errors import InvalidValue
@@ -98,7 +99,10 @@ def _repeats(column: Floats, own: Floats) -> bool:
     """Whether numbers (k,) are those of the records (k,); a few common ones, 0 or 1, are alike by chance."""
     same = np.isclose(column, own, rtol=1e-6, atol=0.0)
     distinct = np.unique(np.round(own[same], 9)).size
-    return bool((same.mean() > REPEATED and distinct >= FEWEST) or _alike(column, own) >= COPIED)
+    ordered = _alike(rankdata(column), rankdata(own))  # a logarithm of them is a copy as well
+    return bool(
+        (same.mean() > REPEATED and distinct >= FEWEST) or max(_alike(column, own), ordered) >= COPIED
+    )
 
 
 def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:

@@ -167,6 +167,8 @@ def test_columns_that_repeat_places_or_values_are_refused(domain: Domain) -> Non
     means = np.bincount(cells, weights=placed.value, minlength=domain.size) / np.maximum(counts, 1.0)
     with pytest.raises(WorkflowError, match="'c' repeats the private values"):
         refuse(means, public=True)
+    with pytest.raises(WorkflowError, match="'c' repeats the private values"):
+        refuse(np.exp(-0.2 * means), public=True)  # in the same order
     refuse(domain.centres[:, 0])
     refuse(
         counts + 3.0 * rng.normal(size=domain.size)
