@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import hexcursion
+from dpgp_core.accounting.composition import Cost
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.archive import zip_bytes_to
 from hexcursion.bundle.series.gather import Series, classes_of, read_together, time_of
-from hexcursion.bundle.series.promise import promise_of
+from hexcursion.bundle.series.promise import _one_record, promise_of
 from hexcursion.bundle.series.said import EXPLAINED, steps_of
 from hexcursion.bundle.series.written import series_files, write_series
 from hexcursion.bundle.writing.write import bundle_contents
@@ -116,7 +118,7 @@ def test_without_a_ledger_both_cases_are_stated(series: Series) -> None:
     [
         (("none", "none", "none"), True, 1, "recognises none in two of these releases (by the hashes of all"),
         (("none", "none in a sample", "none"), True, 1, "by a sample of their records' hashes"),
-        (("kept apart", "none", "none"), True, 1, "for some, by the word of a person"),
+        (("kept apart", "none", "none"), True, 1, "is, for some of them, the word of a person alone"),
         (("shared", "none", "none"), True, 2, "hold, or may hold, the same records"),
         (("same", "shared", "none"), True, 3, "their costs are added"),
         (("unknown", "unknown", "unknown"), False, None, "does not know the records of 2017, 2018, 2019"),
@@ -131,6 +133,27 @@ def test_costs_add_where_records_may_be_shared(
     expected = {1: 9.9973, 2: 15.4562, 3: 20.1250}
     assert promise.one_record == (None if one is None else pytest.approx(expected[one], abs=1e-3))
     assert said in " ".join(promise.sentences)
+
+
+def test_one_record_is_priced_for_what_all_releases_hide() -> None:
+    """An exchange in the second, which is priced for one record more or less, costs mu 3.5: epsilon 20.40."""
+    costs = [Cost.gaussian(2.0), Cost.gaussian(2.0).among("add-or-remove", 3.5)]
+    apart = PeriodsShared((True, True), {(0, 1): "none"})
+    assert _one_record(costs, apart, 1e-5) == pytest.approx(20.4010, abs=1e-3)
+
+
+def test_of_hexagons_and_of_simulations_no_parallel_promise_is_made(series: Series) -> None:
+    """A hexagon is there in every period, whatever the ledger says of records."""
+    apart = PeriodsShared((True,) * 3, dict.fromkeys(((0, 1), (0, 2), (1, 2)), "none"))
+    assert "simulation" not in " ".join(promise_of(series, apart).sentences)
+    changed = deepcopy(series.last.statement)
+    changed["guarantee"]["unit"], changed["release"]["simulation"] = "cell", True
+    promise = promise_of(
+        replace(series, bundles=(*series.bundles[:2], replace(series.last, statement=changed))), apart
+    )
+    assert (promise.one_record, promise.every_period) == (None, pytest.approx(20.1250, abs=1e-3))
+    assert promise.sentences[0].startswith("At least one release is a simulation, which protects nobody")
+    assert promise.sentences[2].startswith("A hexagon may have a record in every period")
 
 
 def test_files_say_what_the_series_says(series: Series, tmp_path: Path) -> None:
