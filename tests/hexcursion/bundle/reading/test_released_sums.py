@@ -117,6 +117,18 @@ def test_other_features_or_noise_than_the_statement_gives_are_refused(
         check_again(bundle)
 
 
+def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict[str, bytes]) -> None:
+    """Their deviation and range would be the prior of a series, and no check of the map would see them."""
+    columns, statement = table(spectral), json.loads(spectral["statement.json"])
+    rows = len(columns["sums"])
+    columns |= {"reference_count": [1.0] * rows, "reference_mean": [0.1] * rows}
+    statement["sums"]["columns"] = list(columns)
+    statement["sums"]["reference"] = {"deviation": 0.5, "scatter": 0.5, "lengthscale": 2000.0}
+    forged = with_table({**spectral, "statement.json": json.dumps(statement).encode()}, columns)
+    with pytest.raises(BundleError, match="disagree about public records"):
+        bundle_from_contents(forged)
+
+
 def test_statement_and_file_come_together(spectral: dict[str, bytes]) -> None:
     left = {name: content for name, content in spectral.items() if name != "sums.parquet"}
     with pytest.raises(BundleError, match=r"disagree about sums\.parquet"):
