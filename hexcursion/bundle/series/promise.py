@@ -53,7 +53,8 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
     costs = [stated_cost(each) for each in guarantees]
     delta = min(each["delta"] for each in guarantees)
     every = composed(together(costs), delta).epsilon
-    word, unit = guarantees[-1]["unit_word"], guarantees[-1]["unit"]
+    named = {each["unit_word"] for each in guarantees}
+    word, unit = named.pop() if len(named) == 1 else "record", guarantees[-1]["unit"]
     record = "hexagon's record" if unit == "cell" else word
     told = nothing_known(len(costs)) if shared is None else shared
     one = _one_record(costs, told, delta) if all(told.known) and unit != "cell" else None

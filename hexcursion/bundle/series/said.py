@@ -110,6 +110,10 @@ def notes_of(series: Series) -> tuple[str, ...]:
     ]
     if not series.dated:
         said.append("The periods tell no dates: they are taken as equally far apart, in the order given.")
+    scopes = [bundle.statement["subject"].get("scope", {}) for bundle in series.bundles]
+    rows = [(scope.get("population", ""), list(scope.get("filters", ()))) for scope in scopes]
+    if any(each != rows[-1] for each in rows):
+        said.append("The releases name other populations or filters: a change may be one of who is in them.")
     if any(bundle.covariates is not None for bundle in series.bundles):
         said.append("Public columns that single releases start from are not used here.")
     if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):

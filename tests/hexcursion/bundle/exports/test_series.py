@@ -23,7 +23,7 @@ from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.archive import zip_bytes_to
 from hexcursion.bundle.series.gather import Series, classes_of, read_together, time_of
 from hexcursion.bundle.series.promise import _one_record, promise_of
-from hexcursion.bundle.series.said import EXPLAINED, steps_of
+from hexcursion.bundle.series.said import EXPLAINED, notes_of, steps_of
 from hexcursion.bundle.series.written import series_files, write_series
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.cli.main import main
@@ -97,7 +97,9 @@ def test_classes_are_those_of_single_maps() -> None:
 @pytest.mark.parametrize(
     ("label", "time"),
     [("2018", 2018.0), ("2018 Q3", 2018.5), ("Q1 2019", 2019.0), ("2018-04", 2018.25), ("year 1999", 1999.0),
-     ("2026-11-21", 2026.0 + 10 / 12), ("winter", None), ("2017 to 2018", None), ("12018", None)],
+     ("2026-11-21", 2026.0 + 10 / 12), ("winter", None), ("April 2018", 2018.25),
+     ("dec. 2018", 2018 + 11 / 12), ("spring 2018", None), ("first half of 2019", None),
+     ("2017 to 2018", None), ("12018", None)],
 )  # fmt: skip
 def test_a_period_tells_its_time(label: str, time: float | None) -> None:
     assert time_of(label) == (None if time is None else pytest.approx(time))
@@ -208,6 +210,7 @@ def test_texts_of_a_bundle_are_escaped_on_the_page(bundles: list[bytes]) -> None
         (lambda domain: replace(spectral_release(domain, 5), sums=None), "earlier version"),
         (lambda domain: spectral_release(domain, 5, response=PLAIN), "values plainly or as logarithms"),
         (lambda domain: spectral_release(domain, 5, value_unit="euros"), "a series has one unit"),
+        (lambda domain: spectral_release(domain, 5, scope=Scope(period="2017")), "Two bundles are of '2017'"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_sentence(
@@ -246,6 +249,47 @@ def test_periods_that_tell_no_dates_keep_their_order(bundles: list[bytes]) -> No
     assert (found.labels, found.times.tolist(), found.dated) == (("winter", "2017"), [0.0, 1.0], False)
     given = read_together([winter, bundles[0]], times=[2018.5, 2017.0], checked=False)
     assert (given.labels, given.times.tolist(), given.dated) == (("2017", "winter"), [2017.0, 2018.5], True)
+
+
+def test_releases_that_state_no_period_are_told_apart_and_their_days_are_no_times() -> None:
+    domain = small_domain()
+    first, second = (
+        packed(bundle_contents(spectral_release(domain, seed, release_id=f"hx-{seed}", created=made_at)))
+        for seed, made_at in ((1, "2026-10-31T09:30:00Z"), (2, "2026-11-01T09:30:00Z"))
+    )
+    found = read_together([second, first], checked=False)
+    assert (found.labels, found.dated) == (("2026-11-01", "2026-10-31"), False)
+    assert found.times.tolist() == [0.0, 1.0]
+
+
+def test_equal_labels_bear_their_releases_ids(bundles: list[bytes]) -> None:
+    """Without, one period's columns would be lost."""
+    again = made(small_domain(), "2018", 8)
+    found = read_together([bundles[1], again], times=[0.0, 1.0], checked=False)
+    assert found.labels == ("2018 (hx-2018-2)", "2018 (hx-2018-8)")
+
+
+def test_other_populations_are_refused_and_other_rows_are_told() -> None:
+    domain = small_domain()
+    flats, houses, some = (
+        made(domain, year, 1, scope=Scope(period=year, population=population, filters=filters))
+        for year, population, filters in (
+            ("2017", "flats", ()), ("2018", "houses", ()), ("2018", "", ("county = LANARK",))
+        )
+    )  # fmt: skip
+    with pytest.raises(BundleError, match="a series has one population"):
+        read_together([flats, houses], checked=False)
+    told = notes_of(read_together([flats, some], checked=False))
+    assert "The releases name other populations or filters: a change may be one of who is in them." in told
+
+
+def test_a_simulation_is_flagged_at_the_top_of_the_page(series: Series) -> None:
+    changed = deepcopy(series.last.statement)
+    changed["release"]["simulation"] = True
+    found = replace(series, bundles=(*series.bundles[:2], replace(series.last, statement=changed)))
+    flag = b'<p class="flag">Simulation: not a private release</p>\n</header>'
+    assert flag in series_files(found, promise_of(found))["series.html"]
+    assert b'class="flag"' not in series_files(series, promise_of(series))["series.html"]
 
 
 def test_the_command_and_the_door_say_the_same(
