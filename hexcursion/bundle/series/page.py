@@ -169,7 +169,9 @@ def _any(series: Series, name: str) -> bool:
 def _lead(promise: Promise) -> str:
     if promise.one_record is None:
         return f"ε {upper(promise.every_period)} for a record in every period"
-    return f"ε {upper(promise.one_record)} for one record, however many periods"
+    return (
+        f"ε {upper(promise.one_record)} for one record, {upper(promise.every_period)} for one in every period"
+    )
 
 
 def _mean_words(series: Series) -> str:

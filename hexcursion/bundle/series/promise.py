@@ -107,8 +107,12 @@ def _of_one(
             f"One {record}: epsilon at most {upper(one)} {at}. Some of these releases hold, or may hold, the "
             "same records by the curator's ledger, and their costs are added."
         )
-    how = "by the hashes of all records" if kinds <= {"none"} else "by a sample of their records' hashes"
-    said = f"The curator's ledger recognises none in two of these releases ({how})."
+    said = "The curator's ledger recognises none in two of these releases (by the hashes of all records)."
+    if "none in a sample" in kinds:
+        said = (
+            "The curator's ledger recognises none in two of these releases in a sample of their hashes: a "
+            f"few may be missed, and one that is in all costs {upper(every)}."
+        )
     if "kept apart" in kinds:
         said = "That no two releases hold the same one is, for some of them, the word of a person alone."
     return f"One {record}: epsilon {upper(one)} {at}, however many periods are published. {said}"

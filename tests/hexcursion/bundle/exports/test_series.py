@@ -18,10 +18,12 @@ import pytest
 
 import hexcursion
 from dpgp_core.accounting.composition import Cost
+from dpgp_core.numbers import upper
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.archive import zip_bytes_to
 from hexcursion.bundle.series.gather import Series, classes_of, read_together, time_of
+from hexcursion.bundle.series.page import _lead
 from hexcursion.bundle.series.promise import _one_record, promise_of
 from hexcursion.bundle.series.said import EXPLAINED, notes_of, steps_of
 from hexcursion.bundle.series.written import series_files, write_series
@@ -119,7 +121,12 @@ def test_without_a_ledger_both_cases_are_stated(series: Series) -> None:
     ("pairs", "known", "one", "said"),
     [
         (("none", "none", "none"), True, 1, "recognises none in two of these releases (by the hashes of all"),
-        (("none", "none in a sample", "none"), True, 1, "by a sample of their records' hashes"),
+        (
+            ("none", "none in a sample", "none"),
+            True,
+            1,
+            "a few may be missed, and one that is in all costs 20.13",
+        ),
         (("kept apart", "none", "none"), True, 1, "is, for some of them, the word of a person alone"),
         (("shared", "none", "none"), True, 2, "hold, or may hold, the same records"),
         (("same", "shared", "none"), True, 3, "their costs are added"),
@@ -135,6 +142,8 @@ def test_costs_add_where_records_may_be_shared(
     expected = {1: 9.9973, 2: 15.4562, 3: 20.1250}
     assert promise.one_record == (None if one is None else pytest.approx(expected[one], abs=1e-3))
     assert said in " ".join(promise.sentences)
+    lead = f"for one record, {upper(promise.every_period)} for one in every period"
+    assert (lead in _lead(promise)) == (one is not None)
 
 
 def test_one_record_is_priced_for_what_all_releases_hide() -> None:
