@@ -68,6 +68,17 @@ def test_sums_that_were_changed_are_refused(spectral: dict[str, bytes]) -> None:
         check_again(forged)
 
 
+def test_sums_that_state_no_number_are_refused(
+    spectral: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = bundle_from_contents(spectral)
+    assert bundle.field is not None
+    nothing = np.full(bundle.domain.size, np.nan), bundle.field[1]
+    monkeypatch.setattr("hexcursion.bundle.reading.again.field_again", lambda *_: nothing)
+    with pytest.raises(BundleError, match="does not follow"):
+        check_again(bundle)
+
+
 def test_the_lint_names_a_map_that_does_not_follow(spectral: dict[str, bytes]) -> None:
     found = []
     columns = table(spectral)
