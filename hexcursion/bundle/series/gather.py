@@ -203,15 +203,16 @@ def read_together(
     weights = np.full((1, last.domain.size), 1.0 / last.domain.size)
     if areas is not None:
         weights = np.vstack([weights, areas.weights / areas.weights.sum(axis=1, keepdims=True)])
-    try:
-        periods, model = _periods(ordered, facts, [float(found[k]) for k in order])
+    told = found[order]
+    try:  # in usual distances, for which memories are chosen: months forget as much as years may
+        periods, model = _periods(ordered, facts, (told / np.median(np.diff(told))).tolist())
         prior, around = _prior(ordered, model)
         reading = read_series(model, periods, prior, around=around, areas=weights)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
     named, sealed = tuple(labels[k] for k in order), tuple(digests[k] for k in order)
     return Series(
-        ordered, sealed, named, reading.times, dated, asked,
+        ordered, sealed, named, told, dated, asked,
         last.statement["subject"]["direction"], float(by), reading,
         (WHOLE, *(() if areas is None else areas.names)),
     )  # fmt: skip

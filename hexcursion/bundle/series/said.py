@@ -105,8 +105,9 @@ def notes_of(series: Series) -> tuple[str, ...]:
     said = [
         f"Each map uses the releases of all {len(series.labels)} periods: it is not the map that a period's "
         "own bundle shows.",
-        f"The field keeps {100 * prior.memory:.1f} % of its pattern from one unit of time to the next. This, "
-        f"and its range of {significant(prior.lengthscale / 1e3, 3)} km, make the released sums likeliest.",
+        f"The field keeps {100 * prior.memory:.1f} % of its pattern over the usual distance of two periods. "
+        f"This, and the range of {significant(prior.lengthscale / 1e3, 3)} km, make the released sums "
+        "likeliest.",
     ]
     if not series.dated:
         said.append("The periods tell no dates: they are taken as equally far apart, in the order given.")

@@ -90,6 +90,13 @@ def test_the_west_rose_in_the_last_year_and_nothing_in_the_one_before(series: Se
     np.testing.assert_allclose(replace(series, by=0.0).fallen, 1.0 - replace(series, by=0.0).risen)
 
 
+def test_months_may_change_as_much_as_years(bundles: list[bytes], series: Series) -> None:
+    """Memories of years would let next to nothing change in a month, and be sure of it."""
+    months = read_together(bundles, times=[2018.0, 2018.0 + 1 / 12, 2018.0 + 2 / 12], checked=False)
+    np.testing.assert_allclose(months.reading.change, series.reading.change, atol=1e-6)
+    assert months.times[1] == pytest.approx(2018.0833, abs=1e-4)
+
+
 def test_classes_are_those_of_single_maps() -> None:
     chance = np.array([0.8, 0.79, 0.21, 0.2, 0.9])
     empty = np.array([False, False, False, False, True])
