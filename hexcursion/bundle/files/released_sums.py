@@ -128,6 +128,10 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         raise BundleError(f"The privacy statement contradicts itself about the columns of {name}.")
     if ("public_mean" in wanted) != statement["prior_mean_used"]:
         raise BundleError(f"The privacy statement and {name} disagree about a public mean.")
+    if (field is not None) != statement["design"].get("drift", False):
+        raise BundleError(
+            f"The design and {name} disagree about public records that the reading starts from."
+        )
     try:
         file = checked_parquet(contents[name], name, len(COLUMNS))
         types = [str(column.type) for column in file.schema_arrow]

@@ -40,8 +40,10 @@ _PARTS = (
     (re.compile(rf"\D*{_YEAR}\D*[qQ]([1-4])\D*"), 4),
     (re.compile(rf"\D*\b[qQ]([1-4])\D*{_YEAR}\D*"), -4),
     (re.compile(rf"\D*{_YEAR}-(0[1-9]|1[0-2])(?:-\d\d)?\D*"), 12),
-    (re.compile(rf"\D*{_YEAR}\D*"), 1),
+    (re.compile(rf"(?:year)?\s*{_YEAR}", re.IGNORECASE), 1),
 )
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = re.compile(rf"({'|'.join(_MONTHS)})[a-z]*\.?\s+{_YEAR}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +178,9 @@ def read_together(
         raise BundleError(f"Release {_twice(names)} is named twice: name each period once.")
     for each in bundles:
         stored_sums(each)
-    labels = [_label(each) for each in bundles]
-    found, dated = _times(bundles, labels, times)
+    stated = [str(each.statement["subject"].get("scope", {}).get("period", "")) for each in bundles]
+    found, dated = _times(stated, times)
+    labels = _labels(bundles, stated)
     order = np.argsort(found, kind="stable").tolist()
     ordered = tuple(bundles[k] for k in order)
     _refuse_others(ordered)
@@ -200,15 +203,16 @@ def read_together(
     weights = np.full((1, last.domain.size), 1.0 / last.domain.size)
     if areas is not None:
         weights = np.vstack([weights, areas.weights / areas.weights.sum(axis=1, keepdims=True)])
-    try:
-        periods, model = _periods(ordered, facts, [float(found[k]) for k in order])
+    told = found[order]
+    try:  # in usual distances, for which memories are chosen: months forget as much as years may
+        periods, model = _periods(ordered, facts, (told / np.median(np.diff(told))).tolist())
         prior, around = _prior(ordered, model)
         reading = read_series(model, periods, prior, around=around, areas=weights)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
     named, sealed = tuple(labels[k] for k in order), tuple(digests[k] for k in order)
     return Series(
-        ordered, sealed, named, reading.times, dated, asked,
+        ordered, sealed, named, told, dated, asked,
         last.statement["subject"]["direction"], float(by), reading,
         (WHOLE, *(() if areas is None else areas.names)),
     )  # fmt: skip
@@ -218,10 +222,14 @@ def _twice(names: Sequence[str]) -> str:
     return next(name for name in names if names.count(name) > 1)
 
 
-def _label(bundle: Bundle) -> str:
-    """The period of a release, or the day on which it was made."""
-    period = bundle.statement["subject"].get("scope", {}).get("period")
-    return str(period or bundle.statement["release"]["created"][:10])
+def _labels(bundles: Sequence[Bundle], periods: Sequence[str]) -> list[str]:
+    """Of each release its period, or the day on which it was made; with its id where two have the same."""
+    releases = [bundle.statement["release"] for bundle in bundles]
+    said = [period or release["created"][:10] for period, release in zip(periods, releases, strict=True)]
+    return [
+        label if said.count(label) == 1 else f"{label} ({release['id']})"
+        for label, release in zip(said, releases, strict=True)
+    ]
 
 
 def time_of(label: str) -> float | None:
@@ -229,9 +237,12 @@ def time_of(label: str) -> float | None:
 
     Examples
     --------
-    >>> time_of("2018"), time_of("2018 Q3"), time_of("Q1 2019"), time_of("2018-04"), time_of("winter")
-    (2018.0, 2018.5, 2019.0, 2018.25, None)
+    >>> time_of("2018"), time_of("2018 Q3"), time_of("Q1 2019"), time_of("2018-04"), time_of("April 2018")
+    (2018.0, 2018.5, 2019.0, 2018.25, 2018.25)
     """
+    month = _MONTH.fullmatch(label)
+    if month is not None:
+        return float(month[2]) + _MONTHS.index(month[1].lower()) / 12
     for pattern, parts in _PARTS:
         found = pattern.fullmatch(label)
         if found is None:
@@ -243,21 +254,23 @@ def time_of(label: str) -> float | None:
     return None
 
 
-def _times(
-    bundles: Sequence[Bundle], labels: Sequence[str], times: Sequence[float] | None
-) -> tuple[Floats, bool]:
+def _times(periods: Sequence[str], times: Sequence[float] | None) -> tuple[Floats, bool]:
+    """Times of releases by their periods, "" where none is stated, and whether they or a person told them."""
+    count = len(periods)
     if times is not None:
-        if len(times) != len(bundles) or not all(math.isfinite(time) for time in times):
-            raise BundleError(f"Give one finite time for each of the {len(bundles)} bundles, in their order.")
+        if len(times) != count or not all(math.isfinite(time) for time in times):
+            raise BundleError(f"Give one finite time for each of the {count} bundles, in their order.")
         given = np.array(times, dtype=np.float64)
         if np.unique(given).size < given.size:
             raise BundleError("Two bundles have the same time: give each period its own.")
         return given, True
-    told = [time_of(label) for label in labels]
-    years = [time for time in told if time is not None]
-    if len(years) == len(told) and len(set(years)) == len(years):
+    known = [period for period in periods if period]
+    if len(set(known)) < len(known):
+        raise BundleError(f"Two bundles are of {_twice(known)!r}: name one of each period, or their times.")
+    years = [time for time in map(time_of, periods) if time is not None]
+    if len(years) == count and len(set(years)) == count:
         return np.array(years), True
-    return np.arange(len(bundles), dtype=np.float64), False
+    return np.arange(count, dtype=np.float64), False
 
 
 def _refuse_others(bundles: Sequence[Bundle]) -> None:
@@ -281,6 +294,11 @@ def _refuse_others(bundles: Sequence[Bundle]) -> None:
                     f"{title!r} is of {one['subject'][name]!r}, the newest of {other['subject'][name]!r}: a "
                     f"series has one {name}."
                 )
+        scopes = [each["subject"].get("scope", {}).get("population", "") for each in (one, other)]
+        if all(scopes) and scopes[0] != scopes[1]:
+            raise BundleError(
+                f"{title!r} is of {scopes[0]!r}, the newest of {scopes[1]!r}: a series has one population."
+            )
         if one["guarantee"]["unit"] != other["guarantee"]["unit"]:
             raise BundleError(f"{title!r} has other records than the newest: single ones, or one a hexagon.")
     if any(sums_design(each.statement).law != "amount" for each in bundles):

@@ -12,7 +12,7 @@ from geo.context.surroundings import around
 from geo.maps.painting import NO_RECORD
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
-from hexcursion.bundle.page.html import RESOURCES, json_text, script_text, style_text
+from hexcursion.bundle.page.html import RESOURCES, flags_of, json_text, script_text, style_text
 from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, Floats
 from hexcursion.bundle.products.classes import LOOKS
 from hexcursion.bundle.series.gather import Series
@@ -54,6 +54,7 @@ def series_html(series: Series, promise: Promise) -> bytes:
 <h1>{escape(question)}</h1>
 <p class="answer">{escape(steps[0].sentence)}</p>
 <p class="place">{escape(str(series.last.statement["release"]["title"]))}</p>
+{flags_of({"release": {name: _any(series, name) for name in ("simulation", "generated")}})}
 </header>
 <main>
 <div class="first">
@@ -161,10 +162,16 @@ def _drawing(series: Series) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _any(series: Series, name: str) -> bool:
+    return any(bundle.statement["release"][name] for bundle in series.bundles)
+
+
 def _lead(promise: Promise) -> str:
     if promise.one_record is None:
         return f"ε {upper(promise.every_period)} for a record in every period"
-    return f"ε {upper(promise.one_record)} for one record, however many periods"
+    return (
+        f"ε {upper(promise.one_record)} for one record, {upper(promise.every_period)} for one in every period"
+    )
 
 
 def _mean_words(series: Series) -> str:

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed
-from dpgp_core.accounting.groups import together
+from dpgp_core.accounting.groups import priced_for, together
 from dpgp_core.numbers import upper
 from hexcursion.bundle.series.gather import Series
 from hexcursion.bundle.statement.recomputed import stated_cost
 from hexcursion.ledger.periods import PeriodsShared, nothing_known
 
+SIMULATED = (
+    "At least one release is a simulation, which protects nobody: the epsilons are what a release costs."
+)
 FREE = "Reading the releases together costs nothing: it computes with what each of them published."
 
 
@@ -25,7 +28,7 @@ class Promise:
     delta
         at which all epsilons here are stated: the smallest of the releases' own
     one_record
-        epsilon of any one record; None where it is not known which releases share records
+        epsilon of any one record; None where it is not known which releases share records, and of hexagons
     every_period
         epsilon of somebody with a record in every period, and of a record that is in all of them
     sentences
@@ -50,11 +53,18 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
     costs = [stated_cost(each) for each in guarantees]
     delta = min(each["delta"] for each in guarantees)
     every = composed(together(costs), delta).epsilon
-    word, unit = guarantees[-1]["unit_word"], guarantees[-1]["unit"]
+    named = {each["unit_word"] for each in guarantees}
+    word, unit = named.pop() if len(named) == 1 else "record", guarantees[-1]["unit"]
     record = "hexagon's record" if unit == "cell" else word
     told = nothing_known(len(costs)) if shared is None else shared
-    one = _one_record(costs, told, delta) if all(told.known) else None
-    said = [FREE, _of_one(one, every, delta, record, shared, told, series.labels)]
+    one = _one_record(costs, told, delta) if all(told.known) and unit != "cell" else None
+    if unit == "cell":
+        first = "A hexagon may have a record in every period, so nothing smaller is promised for one hexagon."
+    else:
+        first = _of_one(one, every, delta, record, shared, told, series.labels)
+    said = [FREE, first]
+    if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):
+        said.insert(0, SIMULATED)
     many = f"Somebody with one {record} in each of the {len(costs)} periods"
     said.append(f"{many}: epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together.")
     said.append("Other releases of the same records, outside of this series, come on top.")
@@ -66,8 +76,12 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
 
 
 def _one_record(costs: Sequence[Cost], told: PeriodsShared, delta: float) -> float:
-    """The most that the releases which may hold one record cost together."""
-    groups = [together(costs[k] for k in told.together_with(place)) for place in range(len(costs))]
+    """The most that the releases which may hold one record cost together, for what all releases hide."""
+    hidden = together(costs).neighbours
+    groups = [
+        priced_for(together(costs[k] for k in told.together_with(place)), hidden)
+        for place in range(len(costs))
+    ]
     return max(composed(each, delta).epsilon for each in groups)
 
 
@@ -93,10 +107,12 @@ def _of_one(
             f"One {record}: epsilon at most {upper(one)} {at}. Some of these releases hold, or may hold, the "
             "same records by the curator's ledger, and their costs are added."
         )
-    how = "by the hashes of all records" if kinds <= {"none"} else "by a sample of their records' hashes"
+    said = "The curator's ledger recognises none in two of these releases (by the hashes of all records)."
+    if "none in a sample" in kinds:
+        said = (
+            "The curator's ledger recognises none in two of these releases in a sample of their hashes: a "
+            f"few may be missed, and one that is in all costs {upper(every)}."
+        )
     if "kept apart" in kinds:
-        how = "by record hashes and, for some, by the word of a person"
-    return (
-        f"One {record}: epsilon {upper(one)} {at}, however many periods are published. The curator's ledger "
-        f"recognises none in two of these releases ({how})."
-    )
+        said = "That no two releases hold the same one is, for some of them, the word of a person alone."
+    return f"One {record}: epsilon {upper(one)} {at}, however many periods are published. {said}"

@@ -105,11 +105,16 @@ def notes_of(series: Series) -> tuple[str, ...]:
     said = [
         f"Each map uses the releases of all {len(series.labels)} periods: it is not the map that a period's "
         "own bundle shows.",
-        f"The field keeps {100 * prior.memory:.1f} % of its pattern from one unit of time to the next. This, "
-        f"and its range of {significant(prior.lengthscale / 1e3, 3)} km, make the released sums likeliest.",
+        f"The field keeps {100 * prior.memory:.1f} % of its pattern over the usual distance of two periods. "
+        f"This, and the range of {significant(prior.lengthscale / 1e3, 3)} km, make the released sums "
+        "likeliest.",
     ]
     if not series.dated:
         said.append("The periods tell no dates: they are taken as equally far apart, in the order given.")
+    scopes = [bundle.statement["subject"].get("scope", {}) for bundle in series.bundles]
+    rows = [(scope.get("population", ""), list(scope.get("filters", ()))) for scope in scopes]
+    if any(each != rows[-1] for each in rows):
+        said.append("The releases name other populations or filters: a change may be one of who is in them.")
     if any(bundle.covariates is not None for bundle in series.bundles):
         said.append("Public columns that single releases start from are not used here.")
     if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import hexcursion
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.numbers import upper
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.archive import zip_bytes_to
 from hexcursion.bundle.series.gather import Series, classes_of, read_together, time_of
-from hexcursion.bundle.series.promise import promise_of
-from hexcursion.bundle.series.said import EXPLAINED, steps_of
+from hexcursion.bundle.series.page import _lead
+from hexcursion.bundle.series.promise import _one_record, promise_of
+from hexcursion.bundle.series.said import EXPLAINED, notes_of, steps_of
 from hexcursion.bundle.series.written import series_files, write_series
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.cli.main import main
@@ -86,6 +90,13 @@ def test_the_west_rose_in_the_last_year_and_nothing_in_the_one_before(series: Se
     np.testing.assert_allclose(replace(series, by=0.0).fallen, 1.0 - replace(series, by=0.0).risen)
 
 
+def test_months_may_change_as_much_as_years(bundles: list[bytes], series: Series) -> None:
+    """Memories of years would let next to nothing change in a month, and be sure of it."""
+    months = read_together(bundles, times=[2018.0, 2018.0 + 1 / 12, 2018.0 + 2 / 12], checked=False)
+    np.testing.assert_allclose(months.reading.change, series.reading.change, atol=1e-6)
+    assert months.times[1] == pytest.approx(2018.0833, abs=1e-4)
+
+
 def test_classes_are_those_of_single_maps() -> None:
     chance = np.array([0.8, 0.79, 0.21, 0.2, 0.9])
     empty = np.array([False, False, False, False, True])
@@ -95,7 +106,9 @@ def test_classes_are_those_of_single_maps() -> None:
 @pytest.mark.parametrize(
     ("label", "time"),
     [("2018", 2018.0), ("2018 Q3", 2018.5), ("Q1 2019", 2019.0), ("2018-04", 2018.25), ("year 1999", 1999.0),
-     ("2026-11-21", 2026.0 + 10 / 12), ("winter", None), ("2017 to 2018", None), ("12018", None)],
+     ("2026-11-21", 2026.0 + 10 / 12), ("winter", None), ("April 2018", 2018.25),
+     ("dec. 2018", 2018 + 11 / 12), ("spring 2018", None), ("first half of 2019", None),
+     ("2017 to 2018", None), ("12018", None)],
 )  # fmt: skip
 def test_a_period_tells_its_time(label: str, time: float | None) -> None:
     assert time_of(label) == (None if time is None else pytest.approx(time))
@@ -115,8 +128,13 @@ def test_without_a_ledger_both_cases_are_stated(series: Series) -> None:
     ("pairs", "known", "one", "said"),
     [
         (("none", "none", "none"), True, 1, "recognises none in two of these releases (by the hashes of all"),
-        (("none", "none in a sample", "none"), True, 1, "by a sample of their records' hashes"),
-        (("kept apart", "none", "none"), True, 1, "for some, by the word of a person"),
+        (
+            ("none", "none in a sample", "none"),
+            True,
+            1,
+            "a few may be missed, and one that is in all costs 20.13",
+        ),
+        (("kept apart", "none", "none"), True, 1, "is, for some of them, the word of a person alone"),
         (("shared", "none", "none"), True, 2, "hold, or may hold, the same records"),
         (("same", "shared", "none"), True, 3, "their costs are added"),
         (("unknown", "unknown", "unknown"), False, None, "does not know the records of 2017, 2018, 2019"),
@@ -131,6 +149,29 @@ def test_costs_add_where_records_may_be_shared(
     expected = {1: 9.9973, 2: 15.4562, 3: 20.1250}
     assert promise.one_record == (None if one is None else pytest.approx(expected[one], abs=1e-3))
     assert said in " ".join(promise.sentences)
+    lead = f"for one record, {upper(promise.every_period)} for one in every period"
+    assert (lead in _lead(promise)) == (one is not None)
+
+
+def test_one_record_is_priced_for_what_all_releases_hide() -> None:
+    """An exchange in the second, which is priced for one record more or less, costs mu 3.5: epsilon 20.40."""
+    costs = [Cost.gaussian(2.0), Cost.gaussian(2.0).among("add-or-remove", 3.5)]
+    apart = PeriodsShared((True, True), {(0, 1): "none"})
+    assert _one_record(costs, apart, 1e-5) == pytest.approx(20.4010, abs=1e-3)
+
+
+def test_of_hexagons_and_of_simulations_no_parallel_promise_is_made(series: Series) -> None:
+    """A hexagon is there in every period, whatever the ledger says of records."""
+    apart = PeriodsShared((True,) * 3, dict.fromkeys(((0, 1), (0, 2), (1, 2)), "none"))
+    assert "simulation" not in " ".join(promise_of(series, apart).sentences)
+    changed = deepcopy(series.last.statement)
+    changed["guarantee"]["unit"], changed["release"]["simulation"] = "cell", True
+    promise = promise_of(
+        replace(series, bundles=(*series.bundles[:2], replace(series.last, statement=changed))), apart
+    )
+    assert (promise.one_record, promise.every_period) == (None, pytest.approx(20.1250, abs=1e-3))
+    assert promise.sentences[0].startswith("At least one release is a simulation, which protects nobody")
+    assert promise.sentences[2].startswith("A hexagon may have a record in every period")
 
 
 def test_files_say_what_the_series_says(series: Series, tmp_path: Path) -> None:
@@ -185,6 +226,7 @@ def test_texts_of_a_bundle_are_escaped_on_the_page(bundles: list[bytes]) -> None
         (lambda domain: replace(spectral_release(domain, 5), sums=None), "earlier version"),
         (lambda domain: spectral_release(domain, 5, response=PLAIN), "values plainly or as logarithms"),
         (lambda domain: spectral_release(domain, 5, value_unit="euros"), "a series has one unit"),
+        (lambda domain: spectral_release(domain, 5, scope=Scope(period="2017")), "Two bundles are of '2017'"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_sentence(
@@ -223,6 +265,47 @@ def test_periods_that_tell_no_dates_keep_their_order(bundles: list[bytes]) -> No
     assert (found.labels, found.times.tolist(), found.dated) == (("winter", "2017"), [0.0, 1.0], False)
     given = read_together([winter, bundles[0]], times=[2018.5, 2017.0], checked=False)
     assert (given.labels, given.times.tolist(), given.dated) == (("2017", "winter"), [2017.0, 2018.5], True)
+
+
+def test_releases_that_state_no_period_are_told_apart_and_their_days_are_no_times() -> None:
+    domain = small_domain()
+    first, second = (
+        packed(bundle_contents(spectral_release(domain, seed, release_id=f"hx-{seed}", created=made_at)))
+        for seed, made_at in ((1, "2026-10-31T09:30:00Z"), (2, "2026-11-01T09:30:00Z"))
+    )
+    found = read_together([second, first], checked=False)
+    assert (found.labels, found.dated) == (("2026-11-01", "2026-10-31"), False)
+    assert found.times.tolist() == [0.0, 1.0]
+
+
+def test_equal_labels_bear_their_releases_ids(bundles: list[bytes]) -> None:
+    """Without, one period's columns would be lost."""
+    again = made(small_domain(), "2018", 8)
+    found = read_together([bundles[1], again], times=[0.0, 1.0], checked=False)
+    assert found.labels == ("2018 (hx-2018-2)", "2018 (hx-2018-8)")
+
+
+def test_other_populations_are_refused_and_other_rows_are_told() -> None:
+    domain = small_domain()
+    flats, houses, some = (
+        made(domain, year, 1, scope=Scope(period=year, population=population, filters=filters))
+        for year, population, filters in (
+            ("2017", "flats", ()), ("2018", "houses", ()), ("2018", "", ("county = LANARK",))
+        )
+    )  # fmt: skip
+    with pytest.raises(BundleError, match="a series has one population"):
+        read_together([flats, houses], checked=False)
+    told = notes_of(read_together([flats, some], checked=False))
+    assert "The releases name other populations or filters: a change may be one of who is in them." in told
+
+
+def test_a_simulation_is_flagged_at_the_top_of_the_page(series: Series) -> None:
+    changed = deepcopy(series.last.statement)
+    changed["release"]["simulation"] = True
+    found = replace(series, bundles=(*series.bundles[:2], replace(series.last, statement=changed)))
+    flag = b'<p class="flag">Simulation: not a private release</p>\n</header>'
+    assert flag in series_files(found, promise_of(found))["series.html"]
+    assert b'class="flag"' not in series_files(series, promise_of(series))["series.html"]
 
 
 def test_the_command_and_the_door_say_the_same(

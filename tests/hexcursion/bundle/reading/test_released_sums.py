@@ -68,6 +68,17 @@ def test_sums_that_were_changed_are_refused(spectral: dict[str, bytes]) -> None:
         check_again(forged)
 
 
+def test_sums_that_state_no_number_are_refused(
+    spectral: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = bundle_from_contents(spectral)
+    assert bundle.field is not None
+    nothing = np.full(bundle.domain.size, np.nan), bundle.field[1]
+    monkeypatch.setattr("hexcursion.bundle.reading.again.field_again", lambda *_: nothing)
+    with pytest.raises(BundleError, match="does not follow"):
+        check_again(bundle)
+
+
 def test_the_lint_names_a_map_that_does_not_follow(spectral: dict[str, bytes]) -> None:
     found = []
     columns = table(spectral)
@@ -115,6 +126,18 @@ def test_other_features_or_noise_than_the_statement_gives_are_refused(
     bundle = bundle_from_contents(sealed({**spectral, "statement.json": json.dumps(statement).encode()}))
     with pytest.raises(BundleError, match=said):
         check_again(bundle)
+
+
+def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict[str, bytes]) -> None:
+    """Their deviation and range would be the prior of a series, and no check of the map would see them."""
+    columns, statement = table(spectral), json.loads(spectral["statement.json"])
+    rows = len(columns["sums"])
+    columns |= {"reference_count": [1.0] * rows, "reference_mean": [0.1] * rows}
+    statement["sums"]["columns"] = list(columns)
+    statement["sums"]["reference"] = {"deviation": 0.5, "scatter": 0.5, "lengthscale": 2000.0}
+    forged = with_table({**spectral, "statement.json": json.dumps(statement).encode()}, columns)
+    with pytest.raises(BundleError, match="disagree about public records"):
+        bundle_from_contents(forged)
 
 
 def test_statement_and_file_come_together(spectral: dict[str, bytes]) -> None:
