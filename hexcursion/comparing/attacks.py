@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import ndtr
-from scipy.stats import binom
+from scipy.special import betainc, ndtr
 
 from dpgp_core.accounting.composition import Cost
 from hexcursion.comparing.practice import CAP, Bools, Floats, Ints, Records, Rule, Table, rounded, smoothed
@@ -214,7 +213,9 @@ def as_it_happens(records: Records, least: int, editions: int) -> float:
     others = count - 1.0
     periods = np.arange(1, editions)  # the others all lie in other periods; so many of E - 1 are earlier
     alone = (1.0 - 1.0 / editions) ** others
-    shown = binom.sf(least - 1, others[:, None], periods[None] / (editions - 1.0)).sum(axis=1) / editions
+    # At least `least` of them are earlier: the upper tail of a binomial law, as an incomplete beta function.
+    tail = betainc(least, np.maximum(others - least + 1.0, 1.0)[:, None], periods[None] / (editions - 1.0))
+    shown = np.where(others >= least, tail.sum(axis=1), 0.0) / editions
     return float(np.average(alone * shown, weights=many * count))
 
 

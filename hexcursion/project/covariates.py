@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from data_loaders import Observations
 from dpgp_core.errors import InvalidValue
@@ -99,7 +98,7 @@ def _repeats(column: Floats, own: Floats) -> bool:
     """Whether numbers (k,) are those of the records (k,); a few common ones, 0 or 1, are alike by chance."""
     same = np.isclose(column, own, rtol=1e-6, atol=0.0)
     distinct = np.unique(np.round(own[same], 9)).size
-    ordered = _alike(rankdata(column), rankdata(own))  # a logarithm of them is a copy as well
+    ordered = _alike(_ranks(column), _ranks(own))  # a logarithm of them is a copy as well
     return bool(
         (same.mean() > REPEATED and distinct >= FEWEST) or max(_alike(column, own), ordered) >= COPIED
     )
@@ -110,10 +109,14 @@ def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:
     inside, outside = int(occupied.sum()), int((~occupied).sum())
     if min(inside, outside) < FEWEST:
         return False
-    _, place, many = np.unique(column, return_inverse=True, return_counts=True)
-    rank = (np.cumsum(many) - 0.5 * (many - 1))[place]  # equal numbers share their ranks' mean
-    chance = (rank[occupied].sum() - inside * (inside + 1) / 2) / (inside * outside)
+    chance = (_ranks(column)[occupied].sum() - inside * (inside + 1) / 2) / (inside * outside)
     return bool(max(chance, 1.0 - chance) >= APART)
+
+
+def _ranks(column: Floats) -> Floats:
+    """(N,) ranks from 1; equal numbers share the mean of theirs."""
+    _, place, many = np.unique(column, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(many) - 0.5 * (many - 1))[place])
 
 
 def _alike(one: Floats, other: Floats) -> float:

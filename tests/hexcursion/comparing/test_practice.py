@@ -184,6 +184,7 @@ def test_a_growing_table_exposes_who_comes_alone() -> None:
     # Three in four periods, shown from two on: nobody beside it, both before it: (0 + 1 + 4 + 9)/(4 * 16).
     three = Records(np.array([0, 0, 0]), np.array([1.0, 2.0, 3.0]), 0.0, ROW.centres, 1.0)
     assert as_it_happens(three, 2, 4) == pytest.approx(14 / 64)
+    assert as_it_happens(three, 4, 4) == 0.0  # never shown before the last of them
     both = Records(np.array([0, 0, 0, 1, 1]), np.arange(5.0), 0.0, ROW.centres, 1.0)
     assert as_it_happens(both, 1, 2) == pytest.approx((3 * 0.125 + 2 * 0.25) / 5)
 
