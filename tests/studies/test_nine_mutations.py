@@ -37,8 +37,8 @@ FAULTS = {
     ),
     "the search aims at the side above whatever was asked": Fault(
         "dpgp_core/simulation/world.py",
-        "excursion(field + self.offset, self.level, self.direction)",
-        'excursion(field + self.offset, self.level, "above")',
+        "excursion(field + self.offset, level, self.direction)",
+        'excursion(field + self.offset, level, "above")',
         VOTES + "test_the_search_itself_asks_for_the_low_side",
     ),
     "a published set is the side above whatever was asked": Fault(
