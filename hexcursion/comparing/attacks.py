@@ -15,7 +15,18 @@ from scipy.sparse import csr_array
 from scipy.special import betainc, ndtr
 
 from dpgp_core.accounting.composition import Cost
-from hexcursion.comparing.practice import CAP, Bools, Floats, Ints, Records, Rule, Table, rounded, smoothed
+from hexcursion.comparing.practice import (
+    CAP,
+    Bools,
+    Floats,
+    Ints,
+    Records,
+    Rule,
+    Table,
+    rounded,
+    smoothed,
+    units_of,
+)
 
 EXACT = 0.5  # units within which a recovered value is exact
 
@@ -32,12 +43,41 @@ def two_editions(records: Records, rule: Rule) -> float:
             near, weight = _row(weights, cell)
             seen[cell] = np.any(count[near] - weight >= least)
         return float(np.mean(seen[records.cell]))
+    if rule.kind == "merged":
+        return float(np.mean(_by_units(records, int(least))[0][records.cell]))
     if rule.kind == "minimum":
         before = records.count[records.cell] - 1.0
         return float(np.mean((before >= least) | (least <= 1.0)))
     return float(
         np.mean([abs(found - value) <= EXACT for found, value in _by_rounded_sums(records, int(least))])
     )
+
+
+def _by_units(records: Records, least: int) -> tuple[Bools, Bools]:
+    """(N,) for a record of each hexagon: whether two editions tell its value, and whether one differs."""
+    count, after = records.count, units_of(records, least)
+    exact, changed = np.zeros((2, records.size), dtype=bool)
+    shown = _published(after, count, least)
+    for cell in np.unique(records.cell):
+        less = count.copy()
+        less[cell] -= 1.0
+        before = units_of(records, least, less)
+        region = max(after == after[cell], before == before[cell], key=np.count_nonzero)
+        exact[cell] = _whole(after, count, region, least) and _whole(before, less, region, least)
+        changed[cell] = bool(np.any(_published(before, less, least) != shown))
+    return exact, changed
+
+
+def _published(unit: Ints, count: Floats, least: int) -> Floats:
+    """(N,) published count of each hexagon's unit; -1 where it is blank."""
+    many = np.bincount(unit, weights=count)[unit]
+    return np.where(many >= least, many, -1.0)
+
+
+def _whole(unit: Ints, count: Floats, region: Bools, least: int) -> bool:
+    """Whether the published units add up to all records of a region (N,), which is a union of units."""
+    many = np.bincount(unit[region], weights=count[region])
+    return bool(many.max() >= least and np.all((many == 0.0) | (many >= least)))
 
 
 def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
@@ -66,6 +106,8 @@ def changes(records: Records, rule: Rule) -> float:
     if rule.kind == "minimum":  # its count tells, where the hexagon is shown
         found = (count >= least) if rule.numbers else (count == least) | ((count > least) & _turns(records))
         return float(np.mean(found))
+    if rule.kind == "merged":
+        return float(np.mean(_by_units(records, least)[1][records.cell]))
     full, changed = rounded(records, least), 0
     for cell, value, alone in _without_each(records):
         if alone is None:

@@ -8,6 +8,7 @@ curator's eyes and for studies.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,6 +23,7 @@ from dpgp_core.excursion.sets import excursion
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
+from geo.domains.hexagons import parents
 from hexcursion.project.baseline import FieldModel
 from hexcursion.project.model import Project
 
@@ -55,6 +57,8 @@ class Records:
         whether the question is where values lie at or under the threshold
     shares
         whether values are answers, 100 for yes and 0 for no, and the threshold a share of yes in per cent
+    above
+        for one and two resolutions coarser, (N,) number of the hexagon in which each one stands
     """
 
     cell: Ints
@@ -64,6 +68,7 @@ class Records:
     spacing: float
     below: bool = False
     shares: bool = False
+    above: tuple[Ints, ...] = ()
 
     @classmethod
     def of(cls, project: Project, threshold: float | None = None) -> Records:
@@ -72,7 +77,7 @@ class Records:
         return cls(
             placed.index, placed.value, settings.threshold if threshold is None else threshold,
             lattice.domain_centres, lattice.spacing, settings.direction == "below",
-            project.answers is not None,
+            project.answers is not None, _above(project.domain.cells),
         )  # fmt: skip
 
     def beyond(self, values: Floats | float) -> Bools:
@@ -182,6 +187,38 @@ def smoothed(records: Records, least: float) -> Table:
     return Table(shown, shown & (share > records.quorum * count), count, total / np.maximum(count, 1e-12))
 
 
+def units_of(records: Records, least: int, count: Floats | None = None) -> Ints:
+    """(N,) number of the unit in which each hexagon is published where few records send it to coarser ones.
+
+    A hexagon with some records, but fewer than `least`, sends its whole parent, siblings included, to that
+    parent; a parent with too few likewise. After two steps what is left below `least` is hidden. (A hexagonal
+    kin of the quadtrees of Sune et al. 2017.)
+
+    Parameters
+    ----------
+    count : (N,) float, optional
+        Records in each hexagon; without it those of `records`.
+    """
+    count = records.count if count is None else count
+    levels, level = (np.arange(records.size), *records.above), np.zeros(records.size, dtype=np.int64)
+    for up in range(1, len(levels)):
+        many = np.bincount(levels[up - 1], weights=count)[levels[up - 1]]
+        few = (level == up - 1) & (many > 0) & (many < least)
+        level[np.isin(levels[up], levels[up][few])] = up
+    place = np.stack(levels)[level, np.arange(records.size)]
+    return np.unique(np.stack([level, place]), axis=1, return_inverse=True)[1].ravel()
+
+
+def merged(records: Records, least: int) -> Table:
+    """Count, mean and median of units of hexagons with at least so many records; see `units_of`."""
+    unit = units_of(records, least)
+    first = np.unique(unit, return_index=True)[1]
+    table = minimum(replace(records, cell=unit[records.cell], centres=records.centres[first]), least)
+    assert table.mean is not None
+    assert table.median is not None
+    return Table(table.shown[unit], table.inside[unit], None, table.mean[unit], table.median[unit])
+
+
 @dataclass(frozen=True)
 class Rule:
     """A rule of today.
@@ -196,7 +233,7 @@ class Rule:
         whether counts, means and medians are published beside the classes
     """
 
-    kind: Literal["minimum", "rounded", "smoothed"]
+    kind: Literal["minimum", "merged", "rounded", "smoothed"]
     least: float
     numbers: bool = True
 
@@ -204,6 +241,8 @@ class Rule:
         """What it publishes of these records."""
         if self.kind == "smoothed":
             made = smoothed(records, self.least)
+        elif self.kind == "merged":
+            made = merged(records, int(self.least))
         elif self.kind == "rounded":
             made = rounded(records, int(self.least))
         else:
@@ -216,11 +255,21 @@ RULES = {
     "at least 3": Rule("minimum", 3.0),
     "at least 5": Rule("minimum", 5.0),
     "at least 10": Rule("minimum", 10.0),
+    "at least 5, by larger units": Rule("merged", 5.0),
     "at least 5, rounded": Rule("rounded", 5.0),
     "smoothed, at least 10": Rule("smoothed", 10.0),
     "at least 5, class only": Rule("minimum", 5.0, numbers=False),
     "smoothed, class only": Rule("smoothed", 10.0, numbers=False),
 }
+
+
+def _above(cells: Sequence[str]) -> tuple[Ints, ...]:
+    """For one and two resolutions coarser, (N,) numbers of the hexagons in which cells stand."""
+    found, at = [], list(cells)
+    for _ in range(2):
+        at = parents(at)
+        found.append(np.unique(at, return_inverse=True)[1].astype(np.int64))
+    return tuple(found)
 
 
 def two_digits(values: Floats) -> Floats:

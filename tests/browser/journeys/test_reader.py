@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -11,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from hexcursion.bundle.files.archive import contents_of
+from hexcursion.words import agreement_words
 from pages.shared.shipped import BUNDLE, shelved
 from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle
 
@@ -81,3 +83,29 @@ def test_the_label_is_shown_whole_at_every_width(app: RunningApp, new_page: Call
         assert frame is not None
         assert room is not None
         assert room["height"] >= frame["height"] >= 1080, width
+
+
+def test_the_tour_tells_the_numbers_of_its_stored_run(browser: Browser, tmp_path: Path) -> None:
+    """Five steps in a browser: every figure of agreement, and what two editions give away."""
+    stored = json.loads((BUNDLE.parent / "tour.json").read_text(encoding="utf-8"))
+    public, released, table, filled, smoothed = (
+        agreement_words(stored["measured"][name])
+        for name in ("public", "released", "table", "filled", "smoothed")
+    )
+    with running_app(tmp_path / "home") as app:
+        context = browser.new_context(viewport=FIRST_SCREENS[0])
+        context.set_default_timeout(PATIENCE * 1000)
+        page = context.new_page()
+        open_screen(page, app, "tour")
+        appear(page.get_by_text(f"{stored['public_sales']:,} house sales"))
+        for step, said, figures in (
+            ("What changed", "The public map cannot know that", []),
+            ("How sure is it?", "without privacy", [public, released]),
+            ("Today's rule", "of the hexagons blank", [table, filled, smoothed, released]),
+            ("What an attacker learns", f"{100 * stored['practice']['exact']:.0f} of 100 prices", []),
+        ):
+            page.get_by_role("button", name=f"Next: {step}").click()
+            appear(page.get_by_text(said).first)
+            settle(page)
+            assert page.get_by_test_id("stMetricValue").all_inner_texts() == figures
+        context.close()

@@ -22,7 +22,17 @@ from hexcursion.comparing.attacks import (
     told_apart,
     two_editions,
 )
-from hexcursion.comparing.practice import Records, Rule, filled, minimum, rounded, smoothed, two_digits
+from hexcursion.comparing.practice import (
+    Records,
+    Rule,
+    filled,
+    merged,
+    minimum,
+    rounded,
+    smoothed,
+    two_digits,
+    units_of,
+)
 from hexcursion.project.load import load_project
 from pages.compare.practice import Line, edition_sentences, release_sentence
 from studies.agreement.practice import lucas_settings
@@ -241,3 +251,34 @@ def test_an_exchange_that_costs_less_than_two_steps_bounds_what_a_value_moves() 
 def test_shares_are_written_as_shares_and_bounds_upwards(apart: float, bound: bool, said: str) -> None:
     line = Line("a rule", 1.0, 0.5, 0.5, 0.0, None, apart, bound=bound)
     assert line.cells()["was it in?"] == said
+
+
+def test_few_records_send_their_hexagon_and_its_siblings_to_larger_units() -> None:
+    """3, 2, 0, 1 and 0 records: of the pairs the second has one, so that four hexagons are one unit."""
+    above = (np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 0, 1]))
+    row = replace(ROW, above=above)
+    table = merged(row, 3)
+    assert table.shown.tolist() == [True, True, True, True, False]
+    assert table.inside.tolist() == [True, True, True, True, False]
+    assert table.mean is not None
+    assert table.median is not None
+    assert table.mean[:4].tolist() == [34.5] * 4
+    assert table.median[:4].tolist() == [37.5] * 4
+    # The one record on the right sends its pair, and then both pairs; with a minimum of one nothing moves.
+    assert units_of(row, 2).tolist() == [1, 1, 1, 1, 0]
+    assert units_of(row, 1).tolist() == [0, 1, 2, 3, 4]
+    left = replace(row, cell=np.array([0, 0, 0, 1]), value=row.value[:4])
+    assert units_of(left, 2).tolist() == [3, 3, 0, 1, 2]  # one step is enough where nobody is on the right
+    rule = Rule("merged", 3.0)
+    assert (two_editions(row, rule), changes(row, rule)) == (1.0, 1.0)
+    # A minimum of 7 hides all of them, in every edition.
+    assert not merged(row, 7).shown.any()
+    assert (two_editions(row, Rule("merged", 7.0)), changes(row, Rule("merged", 7.0))) == (0.0, 0.0)
+
+
+def test_larger_units_on_lucas_county(lucas: Records) -> None:
+    """The note's figures: three quarters of the hexagons are shown, and every value follows."""
+    table = merged(lucas, 5)
+    assert float(table.shown.mean()) == pytest.approx(0.75, abs=0.01)
+    assert two_editions(lucas, Rule("merged", 5.0)) > 0.99
+    assert changes(lucas, Rule("merged", 5.0)) > 0.99
