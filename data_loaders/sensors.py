@@ -260,9 +260,12 @@ def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataErro
     if found.unmatched:
         column = sorted(found.unmatched)[0]
         return DataError(f"No row of {name} has the value asked for in column {column!r}: check the filter.")
+    words = (
+        "; write answers as 1 for yes and 0 for no" if tally.main_reason == "value is not a number" else ""
+    )
     return DataError(
         f"No row of {name} has two coordinates and a number in {value!r}; most were dropped as: "
-        f"{tally.main_reason}."
+        f"{tally.main_reason}{words}."
     )
 
 

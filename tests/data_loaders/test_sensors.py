@@ -136,6 +136,7 @@ def test_unusable_settings_are_refused(changes: dict[str, object], word: str) ->
         ("value\n3\n", "single column"),
         ("lat,lon,value,value\n1,2,3,4\n", "more than one column"),
         ("lat,lon,value\n,,\n", "most were dropped as: coordinate missing"),
+        ("lat,lon,value\n51,5,yes\n52,4,no\n", "not a number; write answers as 1 for yes and 0 for no"),
         ("PK\x03\x04", "damaged"),
     ],
 )
