@@ -97,7 +97,7 @@ def _maps(explored: Explored, tables: dict[str, Table], records: Records, truth:
         viewer.domain, panes, mode="beside", key="practice_maps",
         alt=f"{'; '.join(said)}, of {records.size:,}.",
         legends={
-            "Without privacy, and today's rules": legend(drawn[1], maps.theme()),
+            f"{[*shown][1]} (the others in the same colours)": legend(drawn[1], maps.theme()),
             "Released": legend(released, maps.theme()),
         },
         layers=viewer.bundle.layers,
