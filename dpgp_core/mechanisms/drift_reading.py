@@ -100,6 +100,11 @@ class Belief:
         """(M,) posterior mean of the field less the public map, in linear form."""
         return np.asarray(self.link @ self.corrected(sums))
 
+    def unclipped(self, sums: Floats, linear: Floats) -> tuple[Floats, Floats, Floats]:
+        """Paths (R, M) before clipping, of those in linear form; mean and deviation (M,), for sums (p,)."""
+        slope = self.slope
+        return unclipped(slope * self.mean(sums), slope * self.deviation, self.prior, slope * linear)
+
 
 @dataclass(frozen=True, eq=False)
 class DriftReading:
@@ -205,18 +210,18 @@ class DriftReader:
 
     def stated(self, sums: Floats) -> tuple[Floats, Floats]:
         """(N,) mean and deviation of the field less the public map, as `read` states them for sums (p,)."""
-        nodes, weight = self._field.nodes, self.weights(sums)
-        kept, none, readings = (
-            np.flatnonzero(weight >= LEAST_WEIGHT),
-            np.empty((0, self.counts.mean.size)),
-            [],
-        )
-        for belief in (self.beliefs[place] for place in kept):
-            slope = belief.slope
-            _, mean, sd = unclipped(slope * belief.mean(sums), slope * belief.deviation, belief.prior, none)
+        nodes, (kept, likely) = self._field.nodes, self._kept(self.weights(sums))
+        none, readings = np.empty((0, self.counts.mean.size)), []
+        for belief in kept:
+            _, mean, sd = belief.unclipped(sums, none)
             readings.append(Reading(nodes.spread(mean), nodes.spread(sd), np.empty((0, nodes.cells))))
-        made = mixed(readings, weight[kept] / weight[kept].sum())
+        made = mixed(readings, likely)
         return made.mean, made.sd
+
+    def _kept(self, weight: Floats) -> tuple[list[Belief], Floats]:
+        """The beliefs of some weight (B,), and their own weights, which sum to 1."""
+        kept = np.flatnonzero(weight >= LEAST_WEIGHT)
+        return [self.beliefs[place] for place in kept], weight[kept] / weight[kept].sum()
 
     def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
         """The field and the map without privacy, given released sums: post-processing, free.
@@ -230,20 +235,15 @@ class DriftReader:
         entropy : Entropy
         """
         nodes, weight = self._field.nodes, self.weights(sums)
-        kept = np.flatnonzero(weight >= LEAST_WEIGHT)
-        likely = weight[kept] / weight[kept].sum()
-        readings, maps = [], []
+        (kept, likely), readings, maps = self._kept(weight), [], []
         numbers = shares(likely, draws)
         own, drifted = (root @ entropy.normal((root.shape[0], draws)) for root in self._field.roots)
         ends = np.cumsum(numbers)
-        for place, number, end in zip(kept, numbers, ends, strict=True):
-            belief, here = self.beliefs[place], slice(end - number, end)
+        for belief, number, end in zip(kept, numbers, ends, strict=True):
+            here = slice(end - number, end)
             drawn = np.sqrt(belief.trust) * own[:, here] + belief.drift * drifted[:, here]
             linear, errors = self._draws(belief, sums, drawn, entropy)
-            slope, mean = belief.slope, belief.mean(sums)
-            paths, centre, sd = unclipped(
-                slope * mean, slope * belief.deviation, belief.prior, slope * linear.T
-            )
+            paths, centre, sd = belief.unclipped(sums, linear.T)
             if number:
                 maps.append(self._maps(belief, paths, errors, entropy))
             stated = nodes.spread(sd)

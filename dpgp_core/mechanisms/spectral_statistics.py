@@ -270,14 +270,15 @@ class SpectralStatistics(Mechanism):
         key = (world.key, plain, *(() if design.drift else (releases, draws)))
         most = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
         return world.shelf.keep(
-            "spectral", key, lambda: self._simulated(design, world, world.records, releases, draws), most
+            "spectral", key, lambda: self._simulated(plain, world, world.records, releases, draws), most
         )
 
     def _held_out(self, design: SpectralStatisticsDesign, world: World) -> Stated:
         """The same without the records of the held-out cells."""
-        key = ("held out", world.key, replace(design, cutoff=0.5, paths=1))
+        plain = replace(design, cutoff=0.5, paths=1)
+        key = ("held out", world.key, plain)
         return world.shelf.keep(
-            "spectral held out", key, lambda: self._simulated(design, world, world.training)
+            "spectral held out", key, lambda: self._simulated(plain, world, world.training)
         )
 
     def _simulated(
@@ -288,14 +289,14 @@ class SpectralStatistics(Mechanism):
         releases: int = RELEASES,
         draws: int = COUNT_DRAWS,
     ) -> Stated:
-        """What simulated releases state; the same draws serve every reading."""
+        """What simulated releases of a design, without its cutoff and paths, state; readings share draws."""
         made = self._plan(design, world.facts, rough=True)
         counts, totals = _per_cell(records, world.facts)
         known = _known(world.facts, records)
         if design.drift:  # worlds whose records lie at the same places share all but the values
-            field, plain = world.facts.field, replace(design, cutoff=0.5, paths=1)
+            field = world.facts.field
             reader = world.shelf.keep(
-                "drift reader", (plain, field, known.kind, known.n, known.single, hash(counts.tobytes())),
+                "drift reader", (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
                 lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
                 max(1, READERS // made.nodes.size),
             )  # fmt: skip

@@ -37,7 +37,7 @@ def two_editions(records: Records, rule: Rule) -> float:
     if not rule.numbers:
         return 0.0
     if rule.kind == "smoothed":
-        weights = records.kernel()
+        weights = records.kernel
         count, seen = weights @ records.count, np.zeros(records.size, dtype=bool)
         for cell in np.unique(records.cell):
             near, weight = _row(weights, cell)
@@ -166,7 +166,7 @@ def _same(full: Table, cell: int, alone: Table, *, numbers: bool) -> bool:
 
 
 def _smoothed_changes(records: Records, rule: Rule) -> float:
-    weights, table, least = records.kernel(), smoothed(records, rule.least), rule.least
+    weights, table, least = records.kernel, smoothed(records, rule.least), rule.least
     high = records.beyond(records.value)
     above = weights @ np.bincount(records.cell, weights=high.astype(np.float64), minlength=records.size)
     count = weights @ records.count

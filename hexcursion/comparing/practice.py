@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -90,12 +91,12 @@ class Records:
         """N."""
         return len(self.centres)
 
-    @property
+    @cached_property
     def count(self) -> Floats:
         """(N,) records in each hexagon."""
         return np.bincount(self.cell, minlength=self.size).astype(np.float64)
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """(N,) sums of values."""
         return np.bincount(self.cell, weights=self.value, minlength=self.size).astype(np.float64)
@@ -107,7 +108,7 @@ class Records:
             return 0.5
         return 1.0 - self.threshold / 100.0 if self.below else self.threshold / 100.0
 
-    @property
+    @cached_property
     def typical(self) -> Floats:
         """(N,) medians of values, or shares of yes in per cent; NaN where there is no record."""
         found = np.full(self.size, np.nan)
@@ -121,6 +122,7 @@ class Records:
             found[place] = np.median(values)
         return found
 
+    @cached_property
     def kernel(self) -> csr_array:
         """(N, N) weights of records for the hexagons around them: normal, one spacing wide, cut off."""
         tree = KDTree(self.centres / self.spacing)
@@ -179,7 +181,7 @@ def rounded(records: Records, least: int, cap: float | None = None) -> Table:
 
 def smoothed(records: Records, least: float) -> Table:
     """Weighted counts and means around each hexagon where the weighted count is at least so much."""
-    weights = records.kernel()
+    weights = records.kernel
     count, total = weights @ records.count, weights @ records.total
     beyond = records.beyond(records.value).astype(np.float64)
     share = weights @ np.bincount(records.cell, weights=beyond, minlength=records.size)
@@ -306,7 +308,7 @@ def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
     return excursion(fit(prior, records, model.ridge).mean, level, project.settings.direction)
 
 
-def careful(project: Project, model: FieldModel, table: Table, truth: Bools) -> float:
+def careful(project: Project, model: FieldModel, records: Records, table: Table, truth: Bools) -> float:
     """Agreement with (N,) `truth` of what a careful reader makes of a table: the better way to fill it."""
-    read = filled(table, Records.of(project)), by_model(project, model, table)
+    read = filled(table, records), by_model(project, model, table)
     return max(iou(each, truth) for each in read)

@@ -106,7 +106,7 @@ def lines_of(
             name,
             float(table.shown.mean()),
             iou(table.inside, truth),
-            careful(found.project, found.tuned.result.model, table, truth),
+            careful(found.project, found.tuned.result.model, records, table, truth),
             two_editions(records, rule),
             changed,
             told_apart(changed),

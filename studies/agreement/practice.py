@@ -87,7 +87,7 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
     for name, rule in RULES.items():
         table = rule.apply(records)
         exact, changed = 100.0 * two_editions(records, rule), changes(records, rule)
-        told = careful(project, model, table, truth)
+        told = careful(project, model, records, table, truth)
         shown, held = 100.0 * table.shown.mean(), 100.0 * table.shown[records.cell].mean()
         found.append(
             f"  {name:24} {shown:7.0f}  {held:9.0f}  {iou(table.inside, truth):9.2f}  "
