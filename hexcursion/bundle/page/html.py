@@ -76,20 +76,12 @@ def map_html(
 <main>
 <div class="first">
 <div>
-<div class="board" id="board" role="group" aria-label="Map of the release" tabindex="0">
-<div class="still">{still}</div>
-<div class="tools" hidden><button id="in" type="button" aria-label="Zoom in">+</button>\
-<button id="out" type="button" aria-label="Zoom out">−</button>\
-<button id="home" type="button" aria-label="Whole map">⌂</button></div>
-<div class="scale" hidden aria-hidden="true"><i id="ruler"></i><span id="length"></span></div>
-</div>
+{board_of("Map of the release", still)}
 <div id="live" hidden>
 <p class="detail" id="detail"></p>
 <ul class="legend" id="legend"></ul>
 <div class="controls">
-<fieldset id="modes"><legend>Show</legend>\
-<label><input type="radio" name="mode" value="class" checked> likely or not</label>\
-<label><input type="radio" name="mode" value="share"> chances</label></fieldset>
+{MODES}
 <div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
 <output id="stop" for="threshold"></output> <button id="published" type="button">As published</button></div>
 </div>
@@ -117,18 +109,51 @@ def map_html(
 </footer>
 <script type="application/json" id="data">{json_text(drawing(released, products))}</script>
 <script>{script_text()}</script>"""
+    leads = " ".join(f"{fact.about}: {fact.lead}." for fact in facts[:2])
+    card = card_of(question, f"{said} {leads}", address)
+    return whole_page(
+        f"{question} {added}".strip(), f"{question} {said}", body, style_text(), script_text(), card
+    )
+
+
+MODES = """<fieldset id="modes"><legend>Show</legend>\
+<label><input type="radio" name="mode" value="class" checked> likely or not</label>\
+<label><input type="radio" name="mode" value="share"> chances</label></fieldset>"""
+"""The choice between classes and chances, which the script reads."""
+
+
+def board_of(label: str, still: str) -> str:
+    """The map that the script draws, with its tools; `still` (HTML) stands there until it does."""
+    return f"""<div class="board" id="board" role="group" aria-label="{escape(label)}" tabindex="0">
+<div class="still">{still}</div>
+<div class="tools" hidden><button id="in" type="button" aria-label="Zoom in">+</button>\
+<button id="out" type="button" aria-label="Zoom out">−</button>\
+<button id="home" type="button" aria-label="Whole map">⌂</button></div>
+<div class="scale" hidden aria-hidden="true"><i id="ruler"></i><span id="length"></span></div>
+</div>"""
+
+
+def whole_page(title: str, about: str, body: str, style: str, script: str, card: str = "") -> bytes:
+    """A page around a body (HTML): its policy lets this style and this script run, and nothing be loaded.
+
+    Parameters
+    ----------
+    title, about
+        of the page, as text
+    card
+        lines of its head, as HTML, for messages that show a link to it
+    """
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; \
-style-src '{source_of(style_text())}'; script-src '{source_of(script_text())}'">
+style-src '{source_of(style)}'; script-src '{source_of(script)}'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>{escape(f"{question} {added}".strip())}</title>
-<meta name="description" content="{escape(f"{question} {said}")}">
-{card_of(question, f"{said} {facts[0].about}: {facts[0].lead}. {facts[1].about}: {facts[1].lead}.", address)}
-<style>{style_text()}</style>
+<title>{escape(title)}</title>
+<meta name="description" content="{escape(about)}">
+{f"{card}{chr(10)}" if card else ""}<style>{style}</style>
 </head>
 <body>
 {body}

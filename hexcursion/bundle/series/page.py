@@ -12,13 +12,21 @@ from geo.context.surroundings import around
 from geo.maps.painting import NO_RECORD
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
-from hexcursion.bundle.page.html import RESOURCES, flags_of, json_text, script_text, style_text
+from hexcursion.bundle.page.html import (
+    MODES,
+    RESOURCES,
+    board_of,
+    flags_of,
+    json_text,
+    script_text,
+    style_text,
+    whole_page,
+)
 from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, Floats
 from hexcursion.bundle.products.classes import LOOKS
 from hexcursion.bundle.series.gather import Series
 from hexcursion.bundle.series.promise import Promise
 from hexcursion.bundle.series.said import by_words, limit_words, notes_of, periods_said, question_of, steps_of
-from hexcursion.bundle.untrusted.text import source_of
 from hexcursion.version import NAME, VERSION
 
 SAYS = "{}"  # where the script writes what is shown
@@ -59,20 +67,12 @@ def series_html(series: Series, promise: Promise) -> bytes:
 <main>
 <div class="first">
 <div>
-<div class="board" id="board" role="group" aria-label="Map of the series" tabindex="0">
-<div class="still"><p>This map is drawn by the page's script; the numbers stand below.</p></div>
-<div class="tools" hidden><button id="in" type="button" aria-label="Zoom in">+</button>\
-<button id="out" type="button" aria-label="Zoom out">−</button>\
-<button id="home" type="button" aria-label="Whole map">⌂</button></div>
-<div class="scale" hidden aria-hidden="true"><i id="ruler"></i><span id="length"></span></div>
-</div>
+{board_of("Map of the series", "<p>This map is drawn by the page's script; the numbers stand below.</p>")}
 <div id="live" hidden>
 <p class="detail" id="detail"></p>
 <ul class="legend" id="legend"></ul>
 <div class="controls">
-<fieldset id="modes"><legend>Show</legend>\
-<label><input type="radio" name="mode" value="class" checked> likely or not</label>\
-<label><input type="radio" name="mode" value="share"> chances</label></fieldset>
+{MODES}
 <fieldset id="what"><legend>of</legend>\
 <label><input type="radio" name="what" value="value" checked> the periods</label>\
 <label><input type="radio" name="what" value="change"> the rise{by}</label></fieldset>
@@ -113,23 +113,7 @@ given all releases.</p>
 </footer>
 <script type="application/json" id="data">{json_text(_drawing(series))}</script>
 <script>{script}</script>"""
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; \
-style-src '{source_of(style)}'; script-src '{source_of(script)}'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<title>{escape(question)}</title>
-<meta name="description" content="{escape(f"{question} {steps[0].sentence}")}">
-<style>{style}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-""".encode()
+    return whole_page(question, f"{question} {steps[0].sentence}", body, style, script)
 
 
 def _drawing(series: Series) -> dict[str, Any]:
