@@ -59,7 +59,7 @@ def run_release(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """The main job on the sales that ship with the program, in a folder of its own.
+    """Release a map of the sales that ship with the program, into a new folder.
 
     Raises
     ------

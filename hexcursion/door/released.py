@@ -134,7 +134,7 @@ class Released:
         Raises
         ------
         WorkflowError
-            Where something stands there, or nothing can be written there.
+            If the path exists already, or cannot be written.
         """
         place, files = new_place(path), contents_of(self.place)
         try:

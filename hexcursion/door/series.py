@@ -64,7 +64,7 @@ class ReadSeries:
         Raises
         ------
         WorkflowError
-            Where something stands there, or nothing can be written there.
+            If the path exists already, or cannot be written.
         """
         return write_series(self.read, self.promise, path)
 

@@ -24,24 +24,19 @@ import pandas as pd
 from scipy.special import ndtri
 
 from dpgp_core.excursion.scores import exceedance_probability, iou
-from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.registry import mechanism_named
-from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS, fixed_design
-from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.released import draw_release
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from geo.context.administrative import areas_named
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.problem.facts import public_facts
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
-from studies.agreement.covariates import BESIDE
+from studies.agreement.covariates import BESIDE, fixed_sets
 
 FILE = "wells/bangladesh_wells_arsenic.csv.gz"
 DEEP, LIMIT, SHARES = 150.0, 50.0, (20.0, 50.0)
@@ -111,22 +106,14 @@ def released_scores(
     Raises
     ------
     WorkflowError
-        For an epsilon that is too small, and a release that states no probabilities.
+        As `fixed_sets`, and for a release that states no map without privacy.
     """
-    mechanism, facts = mechanism_named("spectral-statistics"), public_facts(project)
-    design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
-    if design is None:
-        raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
-    records = bin_records(project.private.placed, project.response, "point").records
-    prepared, entropy = mechanism.prepare(design, facts, records), SimulationEntropy(SEED)
     ious, chances = [], []
-    for _ in range(releases):
-        released = draw_release(prepared, entropy, simulation=True)
-        chance, of_map = released.set_chance(level), released.shown_map
-        if chance is None or of_map is None:
-            raise WorkflowError("The release states no probabilities.")
-        cutoff = design.settled(released, level, "above").cutoff
-        ious.append(iou(agreed(chance, cutoff)[there], shown))
+    for released, region in fixed_sets(project, epsilon, level, releases):
+        of_map = released.shown_map
+        if of_map is None:
+            raise WorkflowError("The release states no map without privacy.")
+        ious.append(iou(region[there], shown))
         chances.append(exceedance_probability(*of_map, level, "above")[there])
     return np.array(ious), np.concatenate(chances)
 

@@ -17,6 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import csv
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,7 +32,7 @@ from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.spectral.columns import standardised
 from geo import project as projected
 from hexcursion.errors import WorkflowError
@@ -160,7 +161,14 @@ def map_without_privacy(project: Project, columns: Floats | None) -> Bools:
 
 
 def agreements(project: Project, epsilon: float, truth: Bools, releases: int) -> Floats:
-    """(R,) agreement (IoU) of released sets with a map.
+    """(R,) agreement (IoU) of released sets with a map."""
+    return np.array([iou(each, truth) for _, each in fixed_sets(project, epsilon, project.level, releases)])
+
+
+def fixed_sets(
+    project: Project, epsilon: float, level: float, releases: int
+) -> Iterator[tuple[Released, Bools]]:
+    """Draw releases of the fixed design, each with its set (N,) above a level, in response units.
 
     Raises
     ------
@@ -172,15 +180,13 @@ def agreements(project: Project, epsilon: float, truth: Bools, releases: int) ->
     if design is None:
         raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
     records = bin_records(project.private.placed, project.response, project.settings.unit).records
-    prepared, entropy, found = mechanism.prepare(design, facts, records), SimulationEntropy(SEED), []
+    prepared, entropy = mechanism.prepare(design, facts, records), SimulationEntropy(SEED)
     for _ in range(releases):
         released = draw_release(prepared, entropy, simulation=True)
-        chance = released.set_chance(project.level)
-        settled = design.settled(released, project.level, "above")
+        chance = released.set_chance(level)
         if chance is None:
             raise WorkflowError("The release states no probabilities.")
-        found.append(iou(agreed(chance, settled.cutoff), truth))
-    return np.array(found)
+        yield released, agreed(chance, design.settled(released, level, "above").cutoff)
 
 
 if __name__ == "__main__":

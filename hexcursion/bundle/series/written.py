@@ -42,7 +42,7 @@ def write_series(series: Series, promise: Promise, place: str | Path) -> Path:
     Raises
     ------
     WorkflowError
-        Where something stands there, or nothing can be written there.
+        If the path exists already, or cannot be written.
     """
     folder = new_place(place)
     contents = series_files(series, promise)
@@ -171,7 +171,7 @@ def _wide(series: Series) -> dict[str, list[Any]]:
 
 
 def _long(series: Series) -> bytes:
-    """Parquet: a row for each period and hexagon; what is said of change is null in the first period."""
+    """Parquet: one row for each period and hexagon; the columns of change are null in the first period."""
     count, cells = len(series.labels), list(series.domain.cells)
     none = [None] * len(cells)
     named, read = _names(series), series.reading
