@@ -52,6 +52,8 @@ class Mechanism(ABC):
     """Names of proved bounds of its own that back its releases, beside the registered ones."""
     usual: ClassVar[bool] = False
     """Whether a search tries it unless told otherwise."""
+    weighs_drift: ClassVar[bool] = False
+    """Whether it can start from a published map and weigh how far the field has drifted since."""
 
     def hides(self, facts: PublicFacts) -> Protects:
         """What a release hides by its noise under these public facts: at most what it protects."""

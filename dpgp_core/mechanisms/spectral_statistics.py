@@ -101,6 +101,7 @@ class SpectralStatistics(Mechanism):
     reads = ("covariates", "values")
     usual = True
     quick = True
+    weighs_drift = True
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),

@@ -14,6 +14,7 @@ from hexcursion.settings.defaults import DEFAULT_MECHANISMS, DENSE_CELLS
 from hexcursion.settings.field import Setting
 from hexcursion.settings.material import MaterialSettings
 from hexcursion.settings.promise import PromiseSettings
+from hexcursion.settings.serving import can_weigh_drift
 from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.settings.words import (
     Direction,
@@ -231,7 +232,7 @@ class Choices(PromiseSettings, MaterialSettings):
     @property
     def weighs_drift(self) -> bool:
         """Whether a release starts from the public map and weighs how far the field has drifted since."""
-        return self.tries_public_map and "spectral-statistics" in self.mechanisms
+        return self.tries_public_map and any(map(can_weigh_drift, self.mechanisms))
 
     @property
     def unit_word(self) -> UnitWord:

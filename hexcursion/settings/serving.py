@@ -42,6 +42,11 @@ Origin = Literal["searched", "fixed", "fixed with a chosen range", "by hand"]
 """Where a design comes from: see `origin_of`."""
 
 
+def can_weigh_drift(mechanism: str) -> bool:
+    """Whether a mechanism can start from a published map and weigh how far the field has drifted since."""
+    return MECHANISMS[mechanism].weighs_drift
+
+
 def has_fixed(mechanism: str) -> bool:
     """Whether a mechanism has a design that is released unsearched where no reference data say anything."""
     return MECHANISMS[mechanism].fixed(1.0) is not None
