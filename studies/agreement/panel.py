@@ -123,6 +123,7 @@ def main() -> None:
         project = load_project(settings)
         tuned = tune(project, beside=())
         choice, model = tuned.choice, tuned.result.model
+        gain = tuned.result.chosen.utility.gain
         truth = fit_baseline(project, model).inside
         own = _released(project, choice, truth, asked.releases)
         mixed = _released(_shuffled(project), choice, truth, max(2, asked.releases // 4))
@@ -138,7 +139,7 @@ def main() -> None:
         print(
             f"{name:28} {before.agreement or np.nan:6.3f} {shown:13} {own[0]:6.3f} {own[1]:8.3f} "
             f"{mixed[1]:9.3f} {truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} "
-            f"{tuned.result.gain:6.3f} {own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
+            f"{gain:6.3f} {own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
             flush=True,
         )
     print(

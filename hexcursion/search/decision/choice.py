@@ -76,6 +76,11 @@ def expected_of(project: Project, scored: Scored) -> Expected:
     )  # fmt: skip
 
 
+def known_gain(scored: Scored) -> float | None:
+    """How much better a design agrees than with values exchanged among places; None where not computed."""
+    return scored.utility.gain if math.isfinite(scored.utility.gain) else None
+
+
 def given_choice(project: Project) -> Choice:
     """The design given by hand: lengthscale and ridge from the settings, the noise solved.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.project.model import Project
 from hexcursion.record import Yardsticks
-from hexcursion.search.decision.choice import Choice, expected_of, typed_choice
+from hexcursion.search.decision.choice import Choice, expected_of, known_gain, typed_choice
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import FrontierPoint, Scored
 
@@ -33,9 +33,9 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
 
 
 def _yardsticks(tuned: Tuned, scored: Scored) -> Yardsticks | None:
-    """Those of the search; the gain over shuffled values is known of its own answer only."""
+    """Those of the search, with the design's own gain over shuffled values."""
     known = tuned.choice.yardsticks
-    return known if known is None or scored == tuned.result.chosen else replace(known, gain=None)
+    return None if known is None else replace(known, gain=known_gain(scored))
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:

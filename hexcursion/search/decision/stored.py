@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, cast
@@ -63,7 +62,6 @@ def text_of(project: Project, tuned: Tuned) -> str:
             "on_edge": result.on_edge,
             "public_mean": result.public_mean,
             "further": result.further,
-            "gain": result.gain if math.isfinite(result.gain) else None,
             "free_agreement": tuned.free_agreement,
             "starts": tuned.starts,
         },
@@ -104,7 +102,6 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         public_mean=bool(told["public_mean"]),
         cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
         further=tuple(float(share) for share in told.get("further", ())),
-        gain=math.nan if told.get("gain") is None else float(told["gain"]),
     )
 
 

@@ -20,7 +20,7 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.record import Yardsticks
-from hexcursion.search.decision.choice import Choice, expected_of, tuning_of
+from hexcursion.search.decision.choice import Choice, expected_of, known_gain, tuning_of
 from hexcursion.search.decision.proposal import (
     beside_words,
     cutoff_words,
@@ -211,8 +211,7 @@ def concluded(
     public = public_map(project, result.model, chosen.response, field)
     kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    gain = result.gain if np.isfinite(result.gain) else None
-    yardsticks = Yardsticks(result.one_colour, free_agreement, gain)
+    yardsticks = Yardsticks(result.one_colour, free_agreement, known_gain(chosen))
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_year(project.reference) is None

@@ -13,7 +13,7 @@ from hexcursion.progress import Report
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import Tuned, search_task
-from hexcursion.search.optimisation.score import utility_of, with_held_out
+from hexcursion.search.optimisation.score import as_shown, utility_of
 from hexcursion.search.optimisation.sharpen import sharpened
 from hexcursion.search.problem.public_map import answered
 from hexcursion.search.problem.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask
@@ -81,7 +81,7 @@ def solve(
     if best is None:
         return None
     scene = task.scene_of(best.scored.response)
-    return FrontierPoint(best.epsilon, with_held_out(scene, sharpened(task, best.scored)))
+    return FrontierPoint(best.epsilon, as_shown(scene, sharpened(task, best.scored)))
 
 
 def _at(tell: Report, fraction: float, text: str) -> Callable[[], None]:

@@ -9,7 +9,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import search_task
 from hexcursion.search.looks.beside_pilot import cost_beside_pilot
-from hexcursion.search.optimisation.score import utility_of, with_held_out
+from hexcursion.search.optimisation.score import as_shown, utility_of
 from hexcursion.search.problem.public_map import answered
 from hexcursion.search.problem.task import Scene, Scored, SearchResult
 
@@ -56,7 +56,7 @@ class Bench:
         """
         best, epsilon = self.price(design)
         scene = self.scene(response)
-        return with_held_out(scene, Scored(best, response, epsilon, utility_of(scene, design)))
+        return as_shown(scene, Scored(best, response, epsilon, utility_of(scene, design)))
 
     def agreement(self, design: Design, response: ResponseScale) -> Agreement:
         """How simulated releases of a design compare with the baseline."""

@@ -15,6 +15,7 @@ from hexcursion.progress import Report
 from hexcursion.search.executors import Executor, SerialExecutor
 from hexcursion.search.optimisation.score import (
     Batch,
+    as_shown,
     score_batch,
     utilities_of,
     with_held_out,
@@ -92,6 +93,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     tell(0.95, "Looking closer at the designs that are shown")
     chosen = _most_honest(task, _sharpened_bests(task, eligible))
     scene = task.scene_of(chosen.response)
+    chosen = as_shown(scene, chosen)
     holdout = free_held_out_iou(task.baseline_scene.world, model)
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
@@ -105,7 +107,6 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         cutoffs=_cutoffs(task, chosen),
         left_early=tuple(left_early),
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
-        gain=scene.gain(chosen.design),
     )
     tell(1.0, "Search finished")
     return result
@@ -267,12 +268,11 @@ def _frontier(
         key = (budget, *family_of(item.design))
         if key not in best or task.loss(item.utility) < task.loss(best[key].utility):
             best[key] = item
-    shown = {key: sharpened(task, item) for key, item in best.items()}
-    shown[(task.epsilon, *family_of(chosen.design))] = chosen
-    return tuple(
-        FrontierPoint(key[0], with_held_out(task.scene_of(shown[key].response), shown[key]))
-        for key in sorted(shown)
-    )
+    own = (task.epsilon, *family_of(chosen.design))
+    shown = {key: sharpened(task, item) for key, item in best.items() if key != own}
+    judged = {key: as_shown(task.scene_of(item.response), item) for key, item in shown.items()}
+    judged[own] = chosen
+    return tuple(FrontierPoint(key[0], judged[key]) for key in sorted(judged))
 
 
 def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:

@@ -85,10 +85,16 @@ def utility_of(scene: Scene, design: Design) -> Utility:
 
 
 def with_held_out(scene: Scene, scored: Scored) -> Scored:
-    """With the held-out cross-entropy and the effective dimension: for designs that are shown."""
+    """With the held-out cross-entropy and the effective dimension."""
     held = mechanism_of(scored.design).held_out(scored.design, scene.world)
     utility = replace(scored.utility, bce=held.bce, effective_dimension=held.effective_dimension)
     return replace(scored, utility=utility)
+
+
+def as_shown(scene: Scene, scored: Scored) -> Scored:
+    """With all figures of a design that is shown, its gain over shuffled values among them."""
+    held = with_held_out(scene, scored)
+    return replace(held, utility=replace(held.utility, gain=scene.gain(scored.design)))
 
 
 def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:

@@ -50,6 +50,9 @@ class Utility:
         reference data, of which one world is known.
     error
         Standard error of `agreement` over simulated releases, or over several worlds.
+    gain
+        How much better it agrees than with values exchanged among places; NaN where not computed. See
+        `Scene.gain`.
     """
 
     agreement: float
@@ -62,6 +65,7 @@ class Utility:
     low: float = math.nan
     high: float = math.nan
     error: float = 0.0
+    gain: float = math.nan
 
     @property
     def known_agreement(self) -> float:
@@ -300,8 +304,6 @@ class SearchResult:
         Shares inside of the maps of further simulated fields, over which agreements are averages.
     fixed
         Whether the chosen design was not searched, for want of reference data.
-    gain
-        How much better the chosen design agrees than with values exchanged among places; see `Scene.gain`.
     """
 
     unconstrained: Unconstrained
@@ -316,7 +318,6 @@ class SearchResult:
     left_early: tuple[LeftEarly, ...] = ()
     further: tuple[float, ...] = ()
     fixed: bool = False
-    gain: float = math.nan
 
     @property
     def one_colour(self) -> float:

@@ -124,13 +124,13 @@ def test_a_dot_is_released_at_its_own_epsilon_with_the_paths_of_the_search(
     assert (choice.design, choice.response) == (point.scored.design, point.scored.response)
     known = hamlet_tuned.choice.yardsticks
     assert known is not None
-    assert choice.yardsticks == replace(known, gain=None), "known at the searched budget only"
+    assert choice.yardsticks == replace(known, gain=point.scored.utility.gain), "the design's own"
     assert choice.expected == expected_of(hamlet, point.scored)
     typed = replace(point.scored, design=replace(point.scored.design, paths=5))
     settled, choice = settle_on_typed(later, hamlet_tuned, typed)
     assert (settled.settings.epsilon, settled.settings.paths) == (3.0, 5)
     assert choice.tuning.detail == "typed in by the curator and judged there"
-    assert choice.yardsticks == replace(known, gain=None)
+    assert choice.yardsticks == replace(known, gain=point.scored.utility.gain)
 
 
 def test_a_look_at_the_private_data_is_stated_from_then_on(hamlet: Project, hamlet_tuned: Tuned) -> None:

@@ -148,7 +148,7 @@ def test_the_epsilon_solver_tells_before_each_epsilon_that_it_tries(
     monkeypatch.setattr(epsilon_solver, "_shapes", lambda *_: [(None, "first"), (None, "second")])
     monkeypatch.setattr(epsilon_solver, "_scorer", scorer)
     monkeypatch.setattr(epsilon_solver, "sharpened", lambda task, scored: scored)
-    monkeypatch.setattr(epsilon_solver, "with_held_out", lambda scene, scored: scored)
+    monkeypatch.setattr(epsilon_solver, "as_shown", lambda scene, scored: scored)
     point = epsilon_solver.solve(
         task, hamlet_tuned.result, 0.9, lambda part, words: told.append((part, words))
     )
