@@ -113,12 +113,15 @@ def main() -> None:
     print(f"Seed {SEED} draws the noise and the shuffled values.")
     print("ECE: expected calibration error of the field's probabilities (p) and the map's (q), inhabited.")
     print("Gain: agreement beyond shuffled reference values, before the release. Empty: hexagons in which it")
-    print("expects no record; held: those of them that hold one.")
+    print(
+        "expects no record; held: those of them that hold one. Some: over the other hexagons alone, of which"
+    )
+    print("a map speaks; the map without privacy shows empty land by its prior.")
     print(
         f"{'row':28} before     range      told  reached  shuffled  colour   free  ECE q  ECE p   gain  empty"
-        "  held  stopped"
+        "  held  some: told  reached  stopped"
     )
-    gaps, within = [], []
+    gaps, some, within = [], [], []
     for name, settings in every.items():
         project = load_project(settings)
         tuned = tune(project, beside=())
@@ -136,16 +139,19 @@ def main() -> None:
             shown = f"{before.low:5.3f} to {before.high:.3f}"
             within.append(before.low <= own[1] <= before.high)
         gaps.append(own[0] - own[1])
+        some.append(own[6] - own[7])
         print(
             f"{name:28} {before.agreement or np.nan:6.3f} {shown:13} {own[0]:6.3f} {own[1]:8.3f} "
             f"{mixed[1]:9.3f} {truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} "
-            f"{gain:6.3f} {own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
+            f"{gain:6.3f} {own[4]:6.0f} {own[5]:5.0f} "
+            f"{own[6]:11.3f} {own[7]:8.3f}  {'yes' if against else 'no'}",
             flush=True,
         )
     print(
         f"Told by the release less reached: {np.mean(gaps):+.3f} on average, {np.mean(np.abs(gaps)):.3f} in "
-        f"size, {max(gaps):+.3f} at most; the range told beforehand holds in {sum(within)} of {len(within)} "
-        "rows."
+        f"size, {max(gaps):+.3f} at most; where it expects a record {np.nanmean(some):+.3f}, "
+        f"{np.nanmean(np.abs(some)):.3f} and {np.nanmax(some):+.3f}. The range told beforehand holds in "
+        f"{sum(within)} of {len(within)} rows."
     )
 
 
@@ -166,7 +172,10 @@ def simulated(
 
 
 def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
-    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty and held: means."""
+    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty, held: means.
+
+    Then told and reached over the hexagons in which the release expects a record.
+    """
     level = float(choice.response.forward(project.settings.threshold))
     inhabited, found = np.unique(project.private.placed.index), []
     for drawn, region, probability in simulated(project, choice, releases, SEED):
@@ -176,7 +185,8 @@ def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> 
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
         assert drawn.records is not None
         empty = drawn.records < FEW_RECORDS
-        found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum()])
+        some = (stated_scores(of_map[~empty], region[~empty]).agreement, iou(region[~empty], truth[~empty]))
+        found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum(), *some])
     return np.asarray(np.mean(found, axis=0))
 
 
