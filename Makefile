@@ -67,7 +67,7 @@ docs: $(TOOLS)  ## build the documentation into out/site; a broken link is an er
 
 wheel: $(MAPS) $(TOOLS)  ## build the installable packages into out/wheel, with the linked maps where they are built
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  --wheel-dir out/wheel . $(dir $(PLUGINS))
+	  --wheel-dir out/wheel . ./dpgp_core $(dir $(PLUGINS))
 
 # One resolution for every platform and Python that pyproject.toml allows, with the hash of each file and no address.
 LOCK := $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
@@ -106,11 +106,11 @@ $(STAMP): requirements.txt
 	@$(BEGIN) "Installing the packages into it: one to three minutes."; $(INSTALL) requirements.txt && $(END)
 	@touch $@
 
-# The checkout and its plugins in editable form: their commands, screens and the like are found by entry points.
+# The checkout, its core and its plugins in editable form: their commands, screens and the like are found by entry points.
 PLUGINS := $(wildcard plugins/*/pyproject.toml)
-$(OWN): $(STAMP) pyproject.toml hatch_build.py hexcursion/version.py $(PLUGINS)
+$(OWN): $(STAMP) pyproject.toml hatch_build.py hexcursion/version.py dpgp_core/pyproject.toml $(PLUGINS)
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-index --no-deps \
-	  --no-build-isolation --editable . $(patsubst %/pyproject.toml,--editable %,$(PLUGINS))
+	  --no-build-isolation --editable . --editable ./dpgp_core $(patsubst %/pyproject.toml,--editable %,$(PLUGINS))
 	@touch $@
 
 $(TOOLS): $(OWN) requirements-test.txt

@@ -1,4 +1,4 @@
-"""What the build adds: requirements from requirements.in and its siblings, and the app's files to a wheel."""
+"""What the build adds: the requirements of requirements.in and the core, and the app's files to a wheel."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Requirements(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Set dependencies and extras."""
         extras = requirements(Path(self.root))
-        metadata["dependencies"] = extras.pop(LIBRARY)
+        metadata["dependencies"] = [f"dpgp-core=={metadata['version']}", *extras.pop(LIBRARY)]
         metadata["optional-dependencies"] = extras
 
 

@@ -50,13 +50,10 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
     Examples
     --------
     >>> import numpy as np
-    >>> from scipy import sparse
     >>> from dpgp_core import Lattice, release
-    >>> centres = 1000.0 * np.argwhere(np.ones((6, 8)))
-    >>> touching = np.isclose(np.hypot(*(centres[:, None] - centres).T), 1000.0)
-    >>> lattice = Lattice(centres, sparse.csr_matrix(touching).astype(float), np.arange(48), 1000.0)
-    >>> cells = np.arange(4800) % 48
-    >>> released = release(np.where(centres[cells, 1] < 4000, -0.6, 0.6), cells, lattice, 1.0, 1e-5)
+    >>> lattice = Lattice.grid(rows=6, columns=8, spacing=1000.0)
+    >>> cells = np.arange(4800) % lattice.size
+    >>> released = release(np.where(cells % 8 < 4, -0.6, 0.6), cells, lattice, 1.0, 1e-5)
     >>> released.probability(0.0).shape
     (48,)
     """

@@ -46,6 +46,27 @@ class Lattice:
         if not (np.isfinite(self.spacing) and self.spacing > 0):
             raise InvalidValue("spacing must be a positive length in metres.")
 
+    @classmethod
+    def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
+        """A rectangle of square cells, row after row; cells with a common side touch.
+
+        Parameters
+        ----------
+        rows, columns
+            number of cells along each side, at least 1
+        spacing
+            side of a cell, metres
+        """
+        if min(rows, columns) < 1:
+            raise InvalidValue("rows and columns must be at least 1.")
+        place = np.arange(rows * columns).reshape(rows, columns)
+        start = np.concatenate([place[:, :-1].ravel(), place[:-1].ravel()])
+        end = np.concatenate([place[:, 1:].ravel(), place[1:].ravel()])
+        half = sparse.coo_array((np.ones(start.size), (start, end)), shape=2 * (place.size,))
+        row, column = np.divmod(place.ravel(), columns)
+        centres = np.stack([spacing * column, spacing * row], axis=1).astype(np.float64)
+        return cls(centres, sparse.csr_matrix(half + half.T), place.ravel(), spacing)
+
     @property
     def size(self) -> int:
         """Number N of cells of the domain (padding not counted)."""

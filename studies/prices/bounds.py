@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpgp_core import sensitivity_paper_code, variance_bound
+from dpgp_core import variance_bound
 from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.rdp import classical_shift, covariance_term, leverage, rdp_from_shift
 from dpgp_core.bounds.registry import BOUNDS
+from dpgp_core.bounds.sensitivities import sensitivity_paper_code
 
 DESIGNS = ((300, 3.0), (600, 5.0), (600, 8.0))
 SCALE = 0.27

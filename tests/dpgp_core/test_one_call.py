@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import dpgp_core
-from dpgp_core.errors import HexcursionError
+from dpgp_core import Lattice
+from dpgp_core.errors import HexcursionError, InvalidValue
 from dpgp_core.noise.entropy import SystemEntropy
 from hexcursion.version import VERSION
 from tests.dpgp_core.hexmap import disk
@@ -94,3 +95,14 @@ def test_what_cannot_be_released_is_refused_before_anything_is_drawn(
     asked = {"values": [0.1, 0.2], "cells": [0, 1], "lattice": LATTICE, "epsilon": 1.0, "delta": 1e-5}
     with pytest.raises(HexcursionError, match=said):
         dpgp_core.release(**{**asked, **changes})  # type: ignore[arg-type]
+
+
+def test_a_grid_counts_its_cells_row_after_row() -> None:
+    grid = Lattice.grid(rows=2, columns=3, spacing=10.0)
+    assert grid.domain_centres.tolist() == [[0, 0], [10, 0], [20, 0], [0, 10], [10, 10], [20, 10]]
+    touching = {(int(a), int(b)) for a, b in zip(*grid.adjacency.nonzero(), strict=True) if a < b}
+    assert touching == {(0, 1), (1, 2), (3, 4), (4, 5), (0, 3), (1, 4), (2, 5)}
+    assert (grid.adjacency != grid.adjacency.T).nnz == 0
+    assert (grid.adjacency.max(), grid.size, grid.spacing) == (1.0, 6, 10.0)
+    with pytest.raises(InvalidValue, match="rows and columns must be at least 1"):
+        Lattice.grid(0, 3, 10.0)

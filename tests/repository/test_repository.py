@@ -89,7 +89,10 @@ def test_what_is_asked_for_stands_in_the_requirements_and_nowhere_else() -> None
     assert said.keys() & {"dependencies", "optional-dependencies"} == set()
     built = ProjectMetadata(str(ROOT), PluginManager(), project()).core
     asked = requirements(ROOT)
-    assert sorted(built.dependencies) == sorted(asked.pop(LIBRARY_LIST))
+    own = asked.pop(LIBRARY_LIST)
+    assert sorted(built.dependencies) == sorted([f"dpgp-core=={VERSION}", *own])
+    core = tomllib.loads((ROOT / "dpgp_core" / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert core["dependencies"] == [each for each in own if each.startswith(("numpy", "scipy"))]
     assert {name: sorted(wanted) for name, wanted in built.optional_dependencies.items()} == {
         name: sorted(wanted) for name, wanted in asked.items()
     }

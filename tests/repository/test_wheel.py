@@ -17,12 +17,14 @@ from tests.patience import HANG
 
 ROOT = Path(__file__).resolve().parents[2]
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-LIBRARY = ("dpgp_core", "geo", "data_loaders", "hexcursion")
+BUILD = [*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w"]
+OWN = {"hexcursion", "dpgp-core"}  # what is built here, not linked
+CORE = ROOT / "dpgp_core"
+LIBRARY = ("geo", "data_loaders", "hexcursion")
 CARRIED = (
     "hexcursion/bundle/resources/redraw.py",
     "hexcursion/bundle/resources/label.css",
     "hexcursion/lint/checklist.toml",
-    "dpgp_core/py.typed",
     "hexcursion/app/app.py",
     "hexcursion/app/.streamlit/config.toml",
     "hexcursion/app/static/frame.css",
@@ -45,10 +47,10 @@ def run(*words: str | Path, folder: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built with the build tool of this environment: no index is asked."""
+    """The wheel, built with the core's and with the build tool of this environment: no index is asked."""
     folder = tmp_path_factory.mktemp("wheel")
-    run(*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, ROOT, folder=folder)
-    (made,) = folder.glob("*.whl")
+    run(*BUILD, folder, ROOT, CORE, folder=folder)
+    (made,) = folder.glob("hexcursion-*.whl")
     return made
 
 
@@ -68,7 +70,8 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("clean")
     run(sys.executable, "-m", "venv", "--without-pip", folder / "venv", folder=folder)
     python = folder / "venv" / "bin" / "python"
-    run(*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel, folder=folder)
+    wheels = wheel.parent.glob("*.whl")
+    run(*PIP, "--python", python, "install", "--no-deps", "--no-index", *wheels, folder=folder)
     (packages,) = (folder / "venv").glob("lib/python*/site-packages")
     provide(packages, next(packages.glob("hexcursion-*.dist-info")))
     return python.parent
@@ -79,7 +82,7 @@ def provide(packages: Path, metadata: Path) -> None:
     wanted: dict[str, Distribution] = {}
     for text in Distribution.at(metadata).requires or ():
         needed = Requirement(text)
-        if needed.name != "hexcursion" and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
+        if needed.name not in OWN and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
             wanted[needed.name] = distribution(needed.name)
             required(needed.name, wanted)
     for each in wanted.values():
@@ -99,6 +102,14 @@ def test_the_wheel_carries_what_the_program_reads(wheel: Path) -> None:
     assert here - names == set()
     tops = {name.split("/")[0] for name in names if not name.startswith("hexcursion-")}
     assert tops == set(LIBRARY)
+
+
+@pytest.mark.slow
+def test_the_core_is_a_wheel_of_its_own(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel.parent / f"dpgp_core-{VERSION}-py3-none-any.whl") as archive:
+        names = {name for name in archive.namelist() if not name.startswith("dpgp_core-")}
+    here = {f"dpgp_core/{path.relative_to(CORE).as_posix()}" for path in CORE.rglob("*.py")}
+    assert names == here | {"dpgp_core/py.typed", "dpgp_core/LICENSE"}
 
 
 @pytest.mark.slow
@@ -122,8 +133,7 @@ def test_a_clean_environment_has_the_library_and_releases_the_example(clean: Pat
 def test_packages_installed_beside_it_are_found(clean: Path, tmp_path: Path) -> None:
     """Install the guest into the fresh environment, as a user installs a package; a plugin likewise."""
     packages = [ROOT / "tests" / "guest", *(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
-    build = (*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", tmp_path)
-    run(*build, *packages, folder=tmp_path)
+    run(*BUILD, tmp_path, *packages, folder=tmp_path)
     made = sorted(tmp_path.glob("*.whl"))
     assert len(made) == len(packages)
     run(*PIP, "--python", clean / "python", "install", "--no-deps", "--no-index", *made, folder=tmp_path)

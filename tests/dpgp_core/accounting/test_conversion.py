@@ -14,17 +14,15 @@ from dpgp_core import (
     ORDERS,
     RdpCurve,
     epsilon_from_rdp,
-    epsilons_from_rdp,
     gaussian_delta,
     gaussian_epsilon,
     gaussian_mu,
     group_privacy,
-    odds_factor,
     path_rdp,
 )
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import delta as delta_of
-from dpgp_core.accounting.conversion import conversion_cost
+from dpgp_core.accounting.conversion import conversion_cost, epsilons_from_rdp, odds_factor
 from dpgp_core.accounting.tails import rounded_up
 
 # (sigma, delta) of a Gaussian mechanism of sensitivity 1: epsilon by Canonne-Kamath-Steinke, and exactly.

@@ -8,7 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpgp_core import ORDERS, covariance_rdp, path_rdp, variance_bound
+from dpgp_core import ORDERS, path_rdp, variance_bound
+from dpgp_core.accounting.rdp import covariance_rdp
 
 RIDGES = (1e-3, 0.3, 1.0, 7.0, 300.0, 1e6)
 

@@ -8,24 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpgp_core import (
-    BOUNDS,
-    ORDERS,
-    CollapsedRecords,
-    RdpCurve,
-    SimulationEntropy,
-    make_prior,
-    smallest_scale_for,
-    statistic_noise_for,
-)
+from dpgp_core import BOUNDS, ORDERS, CollapsedRecords, RdpCurve, SimulationEntropy, make_prior
 from dpgp_core.accounting.conversion import EpsilonBound
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import covariance_rdp
 from dpgp_core.audit import audit_design, own_sampler, worst_pair
+from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.priors.registry import Prior
 from tests.dpgp_core.drawing import guarantee
 from tests.dpgp_core.hexmap import disk

@@ -11,16 +11,15 @@ import pytest
 from dpgp_core import (
     BOUNDS,
     ORDERS,
-    covariance_rdp,
     epsilon_from_rdp,
     gaussian_delta,
     path_rdp,
     sensitivity_sharp,
-    smallest_noise,
     smallest_scale,
-    smallest_scale_for,
     variance_bound,
 )
+from dpgp_core.accounting.rdp import covariance_rdp
+from dpgp_core.bounds.scale import smallest_noise, smallest_scale_for
 from dpgp_core.bounds.sensitivities import SOURCES
 
 DESIGNS = [

@@ -10,18 +10,20 @@ import pytest
 
 from dpgp_core import (
     BOUNDS,
-    SensitivityBound,
     sensitivity_bounds,
-    sensitivity_constant,
-    sensitivity_diagonal,
-    sensitivity_line_exponential,
     sensitivity_maximum_principle,
-    sensitivity_paper_code,
-    sensitivity_rkhs,
     sensitivity_separate,
     sensitivity_sharp,
     sensitivity_triangle,
     variance_bound,
+)
+from dpgp_core.bounds.sensitivities import (
+    SensitivityBound,
+    sensitivity_constant,
+    sensitivity_diagonal,
+    sensitivity_line_exponential,
+    sensitivity_paper_code,
+    sensitivity_rkhs,
 )
 
 

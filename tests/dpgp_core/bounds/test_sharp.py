@@ -10,12 +10,12 @@ import pytest
 from dpgp_core import (
     sensitivity_bounds,
     sensitivity_maximum_principle,
-    sensitivity_paper_code,
     sensitivity_separate,
     sensitivity_sharp,
     sensitivity_triangle,
     variance_bound,
 )
+from dpgp_core.bounds.sensitivities import sensitivity_paper_code
 from dpgp_core.bounds.sharp import sharp_supremum
 from dpgp_core.bounds.sharp_objective import upper_bounds, value
 
