@@ -1,10 +1,12 @@
-"""The README is short, and what it shows in Python runs."""
+"""The README is short, and what it shows in Python runs in a notebook."""
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from hexcursion.bundle import read_bundle
 from hexcursion.ledger import open_ledger
 
 ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOK = ROOT / "docs" / "example.ipynb"
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -22,18 +25,34 @@ def test_it_has_at_most_seven_hundred_words_one_picture_and_two_commands() -> No
     assert re.findall(r"^    make (\w+)", TEXT, re.M) == ["run", "test"]
 
 
-def test_its_eight_lines_release_a_map(
+def shown(cell: dict[str, Any], names: dict[str, Any]) -> Any:
+    """Run a cell without Jupyter, and give the value of its last line, which a notebook shows."""
+    tree = ast.parse("".join(cell["source"]))
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, "example.ipynb", "exec"), names)
+    return last and eval(compile(ast.Expression(last.value), "example.ipynb", "eval"), names)
+
+
+def test_its_eight_lines_release_a_map_in_the_notebook(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
-    assert len(code.splitlines()) == 8
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    cells = [cell for cell in cells if cell["cell_type"] == "code"]
+    lines = [line for cell in cells for line in "".join(cell["source"]).splitlines()]
+    assert [line for line in lines if line != "released"] == code.splitlines()
+    assert len(lines) == 9
     monkeypatch.chdir(tmp_path)
-    exec(code, {})
+    names: dict[str, Any] = {}
+    values = [shown(cell, names) for cell in cells]
     assert [entry.kind for entry in open_ledger(create=False).entries()].count("commit") == 1
     printed = capsys.readouterr().out
     assert "probability" in printed
     assert "guesses right with a chance of at most 73.2 %" in printed
     assert read_bundle(tmp_path / "toledo.zip").statement["guarantee"]["epsilon"] <= 1.0
+    (picture,) = [value._repr_html_() for value in values if hasattr(value, "_repr_html_")]
+    assert picture.startswith("<figure><img alt=")
+    assert "ε 1 at δ 1e-05" in picture
 
 
 def test_the_figures_of_the_example_are_the_stored_ones() -> None:
