@@ -14,9 +14,10 @@ from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.files.maps import cell_properties
 from hexcursion.bundle.published.offers import page_of
 from hexcursion.bundle.reading.again import check_again
-from hexcursion.bundle.reading.layers import facts_of, properties_of
+from hexcursion.bundle.reading.layers import facts_of
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.untrusted.strict import strict_json
 from hexcursion.lint.checks import LEAK, NOTE, SEVERITIES, WARNING, Finding, lint
@@ -94,11 +95,10 @@ def _domain_origin(bundle: Bundle) -> Cells:
 
 def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
     """Properties of features that no release writes: the place where counts and medians would hide."""
-    stated = set(facts_of(bundle)) if bundle.version == 1 else set()
     expected = {
-        layout.CELLS: {"h3", *properties_of(bundle)} | stated,
-        layout.REGIONS: {"product", "path", "cells"} | stated,
-        layout.BOUNDARY: {"product"} | stated,
+        layout.CELLS: {"h3", *cell_properties(bundle.published)},
+        layout.REGIONS: {"product", "path", "cells"},
+        layout.BOUNDARY: {"product"},
     }
     for name, known in expected.items():
         collection: dict[str, Any] = strict_json(contents[name], name)
@@ -147,7 +147,7 @@ def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
 def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
     """Papers that say otherwise than the statement; another version of this program may word them anew."""
     statement = dict(bundle.statement)
-    if bundle.version == 1 or statement["software"] != {"name": NAME, "version": VERSION}:
+    if statement["software"] != {"name": NAME, "version": VERSION}:
         return
     made = {
         layout.README: readme_text(statement, bundle.published),

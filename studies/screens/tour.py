@@ -125,7 +125,7 @@ def pages_anew(place: Path) -> None:
     made = {**contents, **{name: text.encode() for name, text in papers.items()}}
     made |= {offer.file: offer.make() for offer in offers(bundle) if offer.file in contents}
     made |= {layout.STATEMENT: papers[layout.STATEMENT].encode(), layout.REDRAW: script_bytes()}
-    made[layout.SCHEMAS[2]] = schema_bytes(2, mechanism)
+    made[layout.SCHEMA] = schema_bytes(mechanism)
     rest = {name: content for name, content in made.items() if name not in (layout.SUMS, layout.SIGNATURE)}
     made = {**rest, layout.SUMS: layout.sums_text(rest).encode()}
     place.write_bytes(zip_anew("bundle", made, bundle))

@@ -22,7 +22,7 @@ from geo.regions.region import region_from_geojson
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files.paths import read_paths
-from hexcursion.bundle.reading.read import _statement
+from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.untrusted.strict import strict_json
 from hexcursion.settings import settings_from_toml
 from hexcursion.settings.toml import read_toml
@@ -84,7 +84,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "basemap": at_a_path(read_basemap, ".pmtiles"),
     "bundle": read_bundle,
     "paths": read_paths,
-    "statement": lambda content: _statement(strict_json(content, "statement.json")),
+    "statement": lambda content: check_statement(strict_json(content, "statement.json")),
     "settings": _settings,
     "toml": at_a_path(read_toml, ".toml"),
     **{f"export-{name}": EXPORTS[name].read for name in EXPORTS.own},

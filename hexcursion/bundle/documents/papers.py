@@ -26,7 +26,7 @@ CONTENTS = {
     layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
     layout.LAYERS: "public layers that the curator added: boroughs, roads, stations",
     layout.STATEMENT: "the privacy statement",
-    layout.SCHEMAS[2]: "its JSON Schema, version 2",
+    layout.SCHEMA: "its JSON Schema, version 2",
     layout.LABEL: "the same on one page, to read or print (A4)",
     layout.MAP: "the same as a picture",
     layout.PAGE: "the map as one page that works from disk: threshold, legend, largest regions",

@@ -150,7 +150,7 @@ def _limited(stream: IO[bytes], name: str) -> bytes:
 
 
 def _complete(contents: dict[str, bytes]) -> dict[str, bytes]:
-    layout.format_of(contents)
+    layout.check_names(contents)
     if sum(map(len, contents.values())) > layout.MAX_TOTAL_BYTES:
         raise BundleError("The bundle is larger than anything this program writes.")
     return contents

@@ -10,11 +10,7 @@ from pathlib import Path
 from hexcursion.bundle.errors import BundleError
 
 REDRAW_PATH = Path(__file__).parents[1] / "resources" / "redraw.py"
-# SHA-256 of the scripts that went into bundles of format 1.
-_SCRIPTS_OF_FORMAT_1 = frozenset({
-    "b8fa7af55b6c7eed36678b6f82a3c2891eab4b2721d36c333320239420cebab1",
-})  # fmt: skip
-# Of scripts that an earlier version put into bundles of format 2.
+# SHA-256 of scripts that an earlier version put into bundles.
 _EARLIER_SCRIPTS = frozenset({
     "8108d7ef0acfd9a0945c87f24d8be6883b275c07aa382652e74eb5df178d9f2b",
     "51205b83ae5948621c7d481f0478227399d249cbbac78cde523fcd7853ad7a45",
@@ -28,28 +24,19 @@ MOST_PIXELS = 100_000_000
 
 @cache
 def script_bytes() -> bytes:
-    """The script as it goes into a bundle of the newest format."""
+    """The script as it goes into a bundle."""
     return REDRAW_PATH.read_bytes()
 
 
-def check_script(content: bytes, version: int) -> None:
+def check_script(content: bytes) -> None:
     """Refuse a script that this program never shipped: people run it.
-
-    Parameters
-    ----------
-    content
-        of `redraw.py`
-    version
-        of the bundle's format
 
     Raises
     ------
     BundleError
-        Unless the program put this very script into bundles of this format.
+        Unless the program put this very script into bundles.
     """
-    earlier = _EARLIER_SCRIPTS if version == 2 else _SCRIPTS_OF_FORMAT_1
-    known = _digest(content) in earlier or (version == 2 and content == script_bytes())
-    if not known:
+    if content != script_bytes() and hashlib.sha256(content).hexdigest() not in _EARLIER_SCRIPTS:
         raise BundleError("redraw.py is not the script that this program puts into bundles: do not run it.")
 
 
@@ -81,7 +68,3 @@ def check_picture(content: bytes) -> None:
             break
     if place != len(content) or kinds[:1] != [b"IHDR"] or kinds[-1] != b"IEND":
         raise BundleError("map.png does not end where its picture ends.")
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -19,7 +19,7 @@ LAYERS = "layers.geojson"
 PUBLIC_FIELD = "public_field.csv"
 COVARIATES = "covariates.csv"
 STATEMENT = "statement.json"
-SCHEMAS = {1: "statement-1.schema.json", 2: "statement-2.schema.json"}
+SCHEMA = "statement-2.schema.json"
 REGISTRY = "registry.yaml"
 LABEL = "label.html"
 MAP = "map.png"
@@ -44,8 +44,7 @@ MAX_BYTES: dict[str, int] = {
     COVARIATES: 60 * MEGABYTE,
     LAYERS: 3 * MEGABYTE,
     STATEMENT: 2 * MEGABYTE,
-    SCHEMAS[1]: MEGABYTE,
-    SCHEMAS[2]: MEGABYTE,
+    SCHEMA: MEGABYTE,
     REGISTRY: MEGABYTE,
     LABEL: 10 * MEGABYTE,
     MAP: 30 * MEGABYTE,
@@ -63,18 +62,14 @@ _ADDED = re.compile(
 )
 _MOST_ADDED, _MOST_ADDED_BYTES = 20, 60 * MEGABYTE
 _NAMES_IN_SMALL = frozenset(name.lower() for name in MAX_BYTES)  # the same files on some machines
-_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE}  # that a bundle of version 2 may have
-COMMON = frozenset(MAX_BYTES) - _SOME - {*SCHEMAS.values(), SIGNATURE}
-# The files of each format; a file that is neither required nor optional is refused.
-REQUIRED: dict[int, frozenset[str]] = {
-    version: COMMON | {schema} for version, schema in SCHEMAS.items()
-}  # fmt: skip
+_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, SIGNATURE}  # that a bundle may have
+# A file that is neither required nor optional is refused.
+REQUIRED = frozenset(MAX_BYTES) - _SOME
 
 
-def optional_files(version: int) -> frozenset[str]:
-    """The files that a bundle of a format may have besides."""
-    signed = frozenset({SIGNATURE})
-    return signed | _SOME | set(EXPORTS.own) if version == 2 else signed
+def optional_files() -> frozenset[str]:
+    """The files that a bundle may have besides."""
+    return frozenset(_SOME | set(EXPORTS.own))
 
 
 def added_files(names: Collection[str]) -> list[str]:
@@ -110,22 +105,19 @@ def sums_text(contents: Mapping[str, bytes]) -> str:
     return "".join(lines)
 
 
-def format_of(names: Collection[str]) -> int:
-    """The format of a bundle with these files, told by its schema.
+def check_names(names: Collection[str]) -> None:
+    """Refuse anything but the files of a bundle.
 
     Raises
     ------
     BundleError
-        If a file is missing, or one is there that the format does not have.
+        If a file is missing, or one is there that no bundle has.
     """
-    found = [version for version, schema in SCHEMAS.items() if schema in names]
-    version = found[0] if len(found) == 1 else max(SCHEMAS)
-    if missing := sorted(REQUIRED[version] - set(names)):
+    if missing := sorted(REQUIRED - set(names)):
         raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
-    added = [name for name in added_files(names) if version == 2 and may_be_added(name)]
-    if strange := sorted(set(names) - REQUIRED[version] - optional_files(version) - set(added)):
-        raise BundleError(f"A bundle of format {version} has no file named {strange[0]!r}.")
-    return version
+    added = [name for name in added_files(names) if may_be_added(name)]
+    if strange := sorted(set(names) - REQUIRED - optional_files() - set(added)):
+        raise BundleError(f"A bundle has no file named {strange[0]!r}.")
 
 
 def check_added(names: Collection[str], listed: Collection[str]) -> None:

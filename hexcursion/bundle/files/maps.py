@@ -17,7 +17,6 @@ from hexcursion.project.response import ResponseScale
 CLASS = "class"
 """The column of the classes; bundles of earlier versions are without it."""
 LARGEST_LOG = 700.0  # beyond all data, and far within what `exp` can hold
-THREE_WAY = {1: "above", 0: "cannot tell", -1: "below"}
 
 
 def cells_geojson(
@@ -82,17 +81,6 @@ def cell_columns(
 def _short(values: Floats) -> list[float]:
     """Numbers with six digits: more say nothing, and take room."""
     return [float(f"{value:.6g}") for value in values.tolist()]
-
-
-def cell_properties_of_format1(products: Products) -> dict[str, list[Any]]:
-    """What each cell said in format 1: no probability, but above, below or cannot tell where supported."""
-    properties: dict[str, list[Any]] = {
-        "vote_fraction": products.votes.tolist(),
-        "in_set": products.vote_set.tolist(),
-    }
-    if products.three_way is not None:
-        properties["three_way"] = [THREE_WAY[int(value)] for value in products.three_way]
-    return properties
 
 
 def regions_geojson(domain: Domain, regions: Drawn, facts: Mapping[str, Any]) -> bytes:

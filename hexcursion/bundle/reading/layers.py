@@ -12,16 +12,10 @@ from geo import Domain
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.maps import (
-    CLASS,
-    cell_columns,
-    cell_properties,
-    cell_properties_of_format1,
-)
+from hexcursion.bundle.files.maps import CLASS, cell_columns, cell_properties
 from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Products
 from hexcursion.bundle.products.regions import region_list
 from hexcursion.bundle.statement.build import facts
-from hexcursion.bundle.statement.format1 import facts_of_format1
 from hexcursion.bundle.untrusted.strict import strict_json
 from hexcursion.project.response import ResponseScale
 
@@ -49,10 +43,6 @@ class Drawn(Protocol):
         """The public map between the data's own unit and response units."""
 
     @property
-    def version(self) -> int:
-        """The format of its files."""
-
-    @property
     def published(self) -> Products:
         """The products at the published threshold."""
 
@@ -68,7 +58,8 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
     classed = check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
-    _check_facts(boundary, features_of(boundary, layout.BOUNDARY), bundle, layout.BOUNDARY)
+    features_of(boundary, layout.BOUNDARY)
+    _check_facts(boundary, bundle, layout.BOUNDARY)
     shown = (bundle.domain, bundle.published, bundle.field)
     made, before = cell_columns(*shown, bundle.response), cell_columns(*shown, None)
     if not classed:
@@ -87,14 +78,7 @@ def _exported(name: str, content: bytes) -> Mapping[str, Sequence[Any]]:
 
 def facts_of(bundle: Drawn) -> dict[str, Any]:
     """The facts of the release that stand in the bundle's GeoJSON files."""
-    known = dict(bundle.statement)
-    return facts_of_format1(known) if bundle.version == 1 else facts(known)
-
-
-def properties_of(bundle: Drawn) -> dict[str, list[Any]]:
-    """What `cells.geojson` says of each cell besides its index."""
-    made = cell_properties_of_format1 if bundle.version == 1 else cell_properties
-    return made(bundle.published)
+    return facts(dict(bundle.statement))
 
 
 def check_cells(collection: Any, bundle: Drawn) -> bool:
@@ -114,12 +98,12 @@ def check_cells(collection: Any, bundle: Drawn) -> bool:
     if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
         raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
     classed = any(_property(feature, CLASS) is not None for feature in features)
-    for name, values in properties_of(bundle).items():
+    for name, values in cell_properties(bundle.published).items():
         if (classed or name != CLASS) and not _same(
             [_property(feature, name) for feature in features], values
         ):
             raise BundleError(f"{layout.CELLS} does not follow from the paths: {name} differs.")
-    _check_facts(collection, features, bundle, layout.CELLS)
+    _check_facts(collection, bundle, layout.CELLS)
     return classed
 
 
@@ -139,19 +123,11 @@ def check_regions(collection: Any, bundle: Drawn) -> None:
     ]
     if found != expected:
         raise BundleError(f"{layout.REGIONS} does not follow from the paths.")
-    _check_facts(collection, features, bundle, layout.REGIONS)
+    _check_facts(collection, bundle, layout.REGIONS)
 
 
-def _check_facts(collection: Any, features: list[dict[str, Any]], bundle: Drawn, name: str) -> None:
-    """Once at the collection; in format 1 on every feature."""
-    stated = facts_of(bundle)
-    if bundle.version == 1:
-        same = all(
-            _property(feature, fact) == value for feature in features for fact, value in stated.items()
-        )
-    else:
-        same = collection.get("release") == stated
-    if not same:
+def _check_facts(collection: Any, bundle: Drawn, name: str) -> None:
+    if collection.get("release") != facts_of(bundle):
         raise BundleError(f"{name} and the privacy statement disagree about the release.")
 
 

@@ -29,9 +29,8 @@ from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, produc
 from hexcursion.bundle.reading.layers import check_layers, features_of
 from hexcursion.bundle.signing.signature import Signature, signature_of
 from hexcursion.bundle.statement.expected import check_told
-from hexcursion.bundle.statement.format1 import upgraded
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.statement.schemas import VERSIONS, earlier_schema, schema_bytes, without_designs
+from hexcursion.bundle.statement.schemas import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
 from hexcursion.bundle.untrusted.strict import strict_json
 from hexcursion.project.response import ResponseScale
 
@@ -64,8 +63,6 @@ class Bundle:
         (N, k) public numbers that the design reads beside the records, where it reads any
     signature
         of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
-    version
-        the format of the files; the statement is always said in the words of the newest
     """
 
     statement: Mapping[str, Any]
@@ -73,7 +70,6 @@ class Bundle:
     paths: NDArray[np.float64]
     map_png: bytes
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    version: int = 2
     draws: NDArray[np.float64] | None = None
     layers: tuple[OwnLayer, ...] = ()
     signature: Signature | None = None
@@ -130,12 +126,12 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     BundleError
         As `read_bundle`.
     """
-    version = layout.format_of(contents)
+    layout.check_names(contents)
     layout.check_sums(contents)
     signature = signature_of(contents)
-    statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
+    statement = check_statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
     layout.check_added(contents, statement.get("exports", ()))
-    _check_schema_file(contents, version, statement["design"]["mechanism"])
+    _check_schema_file(contents[layout.SCHEMA], statement["design"]["mechanism"])
     about = statement["paths"]
     stored = read_paths(
         contents[layout.PATHS], field=about["field"], records=about["field"] and about.get("records", False),
@@ -154,14 +150,14 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     if domain.resolution != subject["resolution"]:
         raise BundleError("The privacy statement and paths.parquet disagree about the resolution.")
     check_picture(contents[layout.MAP])
-    check_script(contents[layout.REDRAW], version)
+    check_script(contents[layout.REDRAW])
     draws = _draws(contents, statement, cells)
     field_of(contents, statement, cells)
     covariates = covariates_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
     bundle = Bundle(
-        statement, domain, paths, picture, stored.field, version, draws, layers, signature, stored.records,
+        statement, domain, paths, picture, stored.field, draws, layers, signature, stored.records,
         stored.shown, sums_of(contents, statement, len(cells)), covariates,
     )  # fmt: skip
     check_layers(contents, bundle)
@@ -223,26 +219,10 @@ def _draws(
     return found.paths
 
 
-def _statement(raw: Any) -> dict[str, Any]:
-    """The checked statement, whatever its version, in the words of the newest one."""
-    version = VERSIONS.get(str(raw.get("schema"))) if isinstance(raw, dict) else None
-    if version is None:
-        raise BundleError(
-            "The privacy statement is not valid at schema: this program knows its versions 1 and 2 only."
-        )
-    return upgraded(raw) if version == 1 else check_statement(raw)
-
-
-def _check_schema_file(contents: Mapping[str, bytes], version: int, mechanism: str) -> None:
-    shipped = contents[layout.SCHEMAS[version]]
-    if version == 1:
-        same = shipped == schema_bytes(1)
-    else:
-        ours = json.loads(schema_bytes(2, mechanism))
-        rest = without_designs(strict_json(shipped, layout.SCHEMAS[2]))
-        same = rest == without_designs(ours) or earlier_schema(rest)
-    if not same:
-        raise BundleError(f"{layout.SCHEMAS[version]} is not the schema of version {version}.")
+def _check_schema_file(shipped: bytes, mechanism: str) -> None:
+    rest = without_designs(strict_json(shipped, layout.SCHEMA))
+    if rest != without_designs(json.loads(schema_bytes(mechanism))) and not earlier_schema(rest):
+        raise BundleError(f"{layout.SCHEMA} is not the schema of {SCHEMA_NAME}.")
 
 
 def region_of(content: bytes) -> Any:

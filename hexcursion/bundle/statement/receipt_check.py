@@ -171,7 +171,7 @@ def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[
     Parameters
     ----------
     statement
-        otherwise checked, in the words of version 2
+        otherwise checked
     strict
         Whether this version of the program wrote it: then each line must be word for word its own. Of
         another version the lines that follow from the statement are said anew, and a sentence that this

@@ -24,7 +24,7 @@ from hexcursion.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """The statement of version 2, if it is valid, with its promise in today's words.
+    """The statement, if it is valid, with its promise in today's words.
 
     Beyond the schema: the design is valid, the threshold maps to the stated response, the cutoff and the
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
@@ -34,7 +34,7 @@ def check_statement(statement: Any) -> dict[str, Any]:
     BundleError
         Saying what is wrong first.
     """
-    check_schema(statement, 2)
+    check_schema(statement)
     checked: dict[str, Any] = statement
     check_design(checked)
     check_threshold(checked)

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the statement, one per version; version 2 holds a variant for each mechanism."""
+"""The JSON Schema of the statement, with a variant for each mechanism."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
@@ -15,9 +15,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.statement.designs import variants
 
-Version = Literal[1, 2]
-VERSIONS: dict[str, Version] = {"hexcursion-statement-1": 1, "hexcursion-statement-2": 2}
-# Of schemas of version 2 without their variants, as an earlier version put them into bundles.
+SCHEMA_NAME = "hexcursion-statement-2"
+# Of schemas without their variants, as an earlier version put them into bundles.
 _EARLIER = frozenset({
     "4b067dfff6ed41f4ea35ed1aca823b6131303a0f8aa442b7d8699bd7aa464863",
     "94706c66ffdc637f4d3daf6e8bbcf19878b34cc479d7e25b20e90ff4aa30f52e",
@@ -35,40 +34,36 @@ _FOLDER = Path(__file__).parent / "schema"
 
 
 @cache
-def _base(version: Version) -> bytes:
-    return (_FOLDER / f"statement-{version}.json").read_bytes()
+def _base() -> bytes:
+    return (_FOLDER / "statement-2.json").read_bytes()
 
 
-def schema_bytes(version: Version, mechanism: str | None = None) -> bytes:
-    """The schema as it goes into a bundle: version 1 byte for byte, version 2 with its mechanism's variant.
+def schema_bytes(mechanism: str | None = None) -> bytes:
+    """The schema as it goes into a bundle.
 
     Parameters
     ----------
-    version
-        of the statement
     mechanism
         the one mechanism whose designs are described; all registered ones by default
     """
-    if version == 1:
-        return _base(1)
     names = None if mechanism is None else (mechanism,)
     return (json.dumps(_whole(names), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def without_designs(schema: Any) -> Any:
-    """A schema of version 2 without its variants: these may differ where a mechanism was known or not."""
+    """A schema without its variants: these may differ where a mechanism was known or not."""
     if not isinstance(schema, dict):
         return None
     return {name: part for name, part in schema.items() if name != "$defs"}
 
 
 def earlier_schema(rest: Any) -> bool:
-    """Whether this is a schema of version 2, without its variants, of an earlier version of the program."""
+    """Whether this is a schema, without its variants, of an earlier version of the program."""
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest() in _EARLIER
 
 
-def check_schema(statement: Any, version: Version) -> None:
-    """Refuse a statement that does not fit the schema of its version.
+def check_schema(statement: Any) -> None:
+    """Refuse a statement that does not fit the schema.
 
     Raises
     ------
@@ -77,13 +72,12 @@ def check_schema(statement: Any, version: Version) -> None:
     """
     design = statement.get("design") if isinstance(statement, dict) else None
     mechanism = design.get("mechanism") if isinstance(design, dict) else None
-    if version == 2 and isinstance(mechanism, str) and mechanism not in MECHANISMS:
+    if isinstance(mechanism, str) and mechanism not in MECHANISMS:
         raise BundleError(
             f"The mechanism {mechanism[:60]!r} is not known here: install the package that brings it, or a "
             "newer version of this program."
         )
-    names = tuple(MECHANISMS) if version == 2 else ()
-    errors = _validator(version, names).iter_errors(statement)
+    errors = _validator(tuple(MECHANISMS)).iter_errors(statement)
     problem = next(iter(sorted(errors, key=lambda error: list(map(str, error.path)))), None)
     if problem is not None:
         told = _of_its_variant(problem)
@@ -103,13 +97,13 @@ def _of_its_variant(problem: ValidationError) -> ValidationError:
 
 
 def _whole(names: tuple[str, ...] | None) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(_base(2))
+    schema: dict[str, Any] = json.loads(_base())
     made = variants(names)
     union = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in made]}
     return {**schema, "$defs": {"design": union, **made}}
 
 
 @cache
-def _validator(version: Version, names: tuple[str, ...]) -> Draft202012Validator:
+def _validator(names: tuple[str, ...]) -> Draft202012Validator:
     """`names` are part of the key: a mechanism that is registered later has its variant as well."""
-    return Draft202012Validator(json.loads(_base(1)) if version == 1 else _whole(names))
+    return Draft202012Validator(_whole(names))

@@ -195,7 +195,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     contents |= {
         layout.PATHS: paths_bytes(domain.cells, paths, field, records=records, shown=cut_by),
         layout.STATEMENT: statement_text(statement).encode(),
-        layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
+        layout.SCHEMA: schema_bytes(release.design.mechanism),
         layout.REGISTRY: registry_yaml(statement).encode(),
         layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
         layout.MAP: map_png(statement, domain, products, layers),

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from hexcursion.bundle.published.shelf import open_bundle
 from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import bundle_contents
 from pages.viewer import beside
-
-BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 
 @pytest.fixture(scope="module")
 def released() -> Viewer:
-    return open_bundle(BUNDLES / "format-1-statistics.zip")
+    return Viewer(bundle_from_contents(bundle_contents(make_release(small_domain()))))
 
 
 def of_another_day(viewer: Viewer, created: str) -> Viewer:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import yaml
 
 from geo import Domain
-from hexcursion.bundle import BundleError, read_bundle
+from hexcursion.bundle import BundleError
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.schema_check import check_statement
@@ -18,7 +17,6 @@ from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.settings.stated import StatedFacts
 from tests.hexcursion.bundle.bundle_samples import make_release
 
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 UNSAID = "not stated by the curator"
 STATED = StatedFacts(
     trust_model="The land registry alone.", actors="Sellers; the registry; readers.", collection="By law.",
@@ -86,9 +84,3 @@ def test_a_simulation_and_an_exact_mechanism_say_so(domain: Domain) -> None:
     assert seeded == (
         "Simulation: random numbers came from a fixed seed, so that this is not a private release."
     )
-
-
-def test_a_bundle_of_format_1_states_nothing() -> None:
-    evaluation = read_bundle(FIXTURES / "format-1-sampling.zip").statement["evaluation"]
-    assert evaluation["contact"] == UNSAID
-    assert evaluation["parameters"] == "epsilon 2 and delta 1e-5 for one sensor"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -20,8 +19,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
 from hexcursion import words
-from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle import BundleError
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.statement.designs import variant
 from hexcursion.bundle.statement.schemas import _validator
@@ -30,7 +28,6 @@ from hexcursion.record import Expected, Release
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
 from tests.hexcursion.bundle.exports.test_exports import sealed
 
-FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 SPECTRAL = SpectralStatisticsDesign(
     "water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 0.5, paths=4, cutoff=0.4
 )
@@ -49,23 +46,6 @@ def spectral_release(domain: Domain) -> Release:
         domain, paths=4, design=SPECTRAL, privacy=privacy, mean=east, sd=np.full(domain.size, 0.3),
         expected=Expected(0.734, 0.051, 0.862, "public reference data"),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "epsilon", "paths", "mechanism"),
-    [("sampling", 2.0, 3, "posterior-sampling"), ("statistics", 2.0, 100, "noisy-cell-statistics")],
-)
-def test_bundles_of_format_1_still_open(name: str, epsilon: float, paths: int, mechanism: str) -> None:
-    bundle = read_bundle(FIXTURES / f"format-1-{name}.zip")
-    assert bundle.version == 1
-    assert bundle.statement["guarantee"]["epsilon"] == pytest.approx(epsilon, rel=1e-9)
-    assert bundle.statement["design"]["mechanism"] == mechanism
-    assert "statistic_noise" not in bundle.statement["design"] or mechanism == "noisy-cell-statistics"
-    assert bundle.statement["expected"] is None
-    viewer = Viewer(bundle)
-    assert viewer.count == paths
-    assert viewer.at().votes.shape == (16,)
-    assert "Privacy facts" in bundle.label_html
 
 
 def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain) -> None:
@@ -139,10 +119,9 @@ def test_the_variant_follows_from_the_dataclass() -> None:
     assert {item.name for item in dataclasses.fields(Odd)} < set(made["properties"])
 
 
-@pytest.mark.parametrize(("version", "names"), [(1, ()), (2, tuple(MECHANISMS))])
-def test_the_schemas_themselves_are_valid(version: Literal[1, 2], names: tuple[str, ...]) -> None:
-    """Checked here and not whenever a bundle is written: they are part of the program."""
-    schema = _validator(version, names).schema
+def test_the_schema_itself_is_valid() -> None:
+    """Checked here and not whenever a bundle is written: it is part of the program."""
+    schema = _validator(tuple(MECHANISMS)).schema
     assert len(schema["required"]) > 5
     Draft202012Validator.check_schema(schema)
     with pytest.raises(SchemaError):

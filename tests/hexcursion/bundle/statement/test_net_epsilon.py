@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.accounting.conversion import group_privacy
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.statement.evaluation import following as evaluated
-from hexcursion.bundle.statement.format1 import _checked_mu
 from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.statement.schema_check import check_statement
 from tests.hexcursion.bundle.bundle_samples import following
@@ -63,38 +61,3 @@ def test_a_large_threshold_is_compared_relatively(contents: dict[str, bytes], of
         return
     with pytest.raises(BundleError, match="two different thresholds"):
         check_statement(statement)
-
-
-def format1(epsilon: float, values: list[float], group: list[dict[str, float]]) -> dict[str, Any]:
-    """The protection of a statement of format 1 at delta 1e-5, with a curve at the orders 2 and 4."""
-    curve = {"orders": [2.0, 4.0], "values": values}
-    return {"rdp": curve, "delta": 1e-5, "order": None, "epsilon": epsilon, "group": group}
-
-
-def test_a_curve_of_nothing_is_one_of_no_mu() -> None:
-    assert _checked_mu(format1(0.0, [0.0, 0.0], []), True) == 0.0
-    assert _checked_mu(format1(2.0, [0.25, 0.5], []), True) == pytest.approx(0.5, rel=1e-12)
-    assert _checked_mu(format1(4.0, [0.25, 0.5], []), False) is None, "no Gaussian mechanism"
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "follows"),
-    [
-        (1.0, 1.0, True), (2.0, 1.0, True), (1.0, 3.0, True),
-        (1.0 - 1e-12, 1.0, False), (1.0, 1.0 - 1e-12, False), (0.5, 2.0, False),
-    ],
-)  # fmt: skip
-def test_a_group_line_of_format_1_says_what_follows_or_more(
-    epsilon: float, delta: float, follows: bool
-) -> None:
-    """Two records at epsilon 3 and delta 1e-5: epsilon 6 and delta 2e-5 e^3, up to one part in 10^9."""
-    least, most = group_privacy(3.0, 1e-5, 2)
-    assert (least, most) == pytest.approx((6.0, 4.0171074e-4))
-    line = {
-        "records": 2, "epsilon": epsilon * (least * (1.0 - 1e-9)), "delta": delta * (most * (1.0 - 1e-9)),
-    }  # fmt: skip
-    if follows:
-        assert _checked_mu(format1(3.0, [0.25, 0.5], [line]), True) == pytest.approx(0.5)
-        return
-    with pytest.raises(BundleError, match="promises more than follows from epsilon"):
-        _checked_mu(format1(3.0, [0.25, 0.5], [line]), True)
