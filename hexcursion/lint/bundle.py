@@ -10,7 +10,6 @@ from typing import Any, BinaryIO
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
 from hexcursion.bundle import Bundle, BundleError
 from hexcursion.bundle.documents.papers import attribution_text, readme_text
-from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
@@ -25,7 +24,7 @@ from hexcursion.lint.plan import CHOICES, NOT_STATED, UNSEEN, Cells, Origin, Pla
 from hexcursion.version import NAME, VERSION
 
 READERS = "everyone who gets the files"
-TEXTS = (layout.STATEMENT, layout.REGISTRY, layout.LABEL, layout.README, layout.ATTRIBUTION)
+TEXTS = (layout.STATEMENT, layout.LABEL, layout.README, layout.ATTRIBUTION)
 _SEED = re.compile(r"\bseed\b[\"'\s:=]{1,4}\d", re.IGNORECASE)
 _ACTIVE = re.compile(
     r"<\s*(script|iframe|object|embed|link|img|form)\b|\bon\w+\s*=|javascript:|https?://", re.I
@@ -152,7 +151,6 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
     made = {
         layout.README: readme_text(statement, bundle.published),
         layout.ATTRIBUTION: attribution_text(statement),
-        layout.REGISTRY: registry_yaml(statement),
         layout.LABEL: bundle.label_html,
     }
     page = contents.get(layout.PAGE)

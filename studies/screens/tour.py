@@ -33,7 +33,6 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.documents.papers import attribution_text, readme_text
-from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.files.attached import script_bytes
@@ -119,14 +118,14 @@ def pages_anew(place: Path) -> None:
         layout.STATEMENT: statement_text(statement),
         layout.README: readme_text(statement, bundle.published),
         layout.ATTRIBUTION: attribution_text(statement),
-        layout.REGISTRY: registry_yaml(statement),
     }
     mechanism = design.mechanism
     made = {**contents, **{name: text.encode() for name, text in papers.items()}}
     made |= {offer.file: offer.make() for offer in offers(bundle) if offer.file in contents}
     made |= {layout.STATEMENT: papers[layout.STATEMENT].encode(), layout.REDRAW: script_bytes()}
     made[layout.SCHEMA] = schema_bytes(mechanism)
-    rest = {name: content for name, content in made.items() if name not in (layout.SUMS, layout.SIGNATURE)}
+    left_out = (layout.SUMS, layout.SIGNATURE, layout.REGISTRY)
+    rest = {name: content for name, content in made.items() if name not in left_out}
     made = {**rest, layout.SUMS: layout.sums_text(rest).encode()}
     place.write_bytes(zip_anew("bundle", made, bundle))
 

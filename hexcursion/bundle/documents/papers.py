@@ -31,7 +31,6 @@ CONTENTS = {
     layout.MAP: "the same as a picture",
     layout.PAGE: "the map as one page that works from disk: threshold, legend, largest regions",
     layout.REDRAW: "draws all regions anew from the paths and checks them; needs geopandas and h3",
-    layout.REGISTRY: "draft entry for OpenDP's Deployments Registry; a person completes it",
     layout.ATTRIBUTION: "credits and licences of the data",
     layout.SUMS: "checksums: run `sha256sum -c SHA256SUMS`",
 }

@@ -20,7 +20,7 @@ PUBLIC_FIELD = "public_field.csv"
 COVARIATES = "covariates.csv"
 STATEMENT = "statement.json"
 SCHEMA = "statement-2.schema.json"
-REGISTRY = "registry.yaml"
+REGISTRY = "registry.yaml"  # in bundles of earlier versions
 LABEL = "label.html"
 MAP = "map.png"
 PAGE = "map.html"
@@ -62,8 +62,8 @@ _ADDED = re.compile(
 )
 _MOST_ADDED, _MOST_ADDED_BYTES = 20, 60 * MEGABYTE
 _NAMES_IN_SMALL = frozenset(name.lower() for name in MAX_BYTES)  # the same files on some machines
-_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, SIGNATURE}  # that a bundle may have
-# A file that is neither required nor optional is refused.
+# These may be left out; a file that is neither required nor optional is refused.
+_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, REGISTRY, SIGNATURE}
 REQUIRED = frozenset(MAX_BYTES) - _SOME
 
 

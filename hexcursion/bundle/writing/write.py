@@ -15,7 +15,6 @@ from geo.context.surroundings import around
 from hexcursion.bundle.documents.label import label_html
 from hexcursion.bundle.documents.papers import attribution_text, readme_text
 from hexcursion.bundle.documents.picture import picture_svg
-from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import Exported
 from hexcursion.bundle.exports.registry import EXPORTS
@@ -196,7 +195,6 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         layout.PATHS: paths_bytes(domain.cells, paths, field, records=records, shown=cut_by),
         layout.STATEMENT: statement_text(statement).encode(),
         layout.SCHEMA: schema_bytes(release.design.mechanism),
-        layout.REGISTRY: registry_yaml(statement).encode(),
         layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
         layout.MAP: map_png(statement, domain, products, layers),
         layout.PAGE: map_html(

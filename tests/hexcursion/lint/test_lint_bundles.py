@@ -83,7 +83,7 @@ def test_a_fixed_seed_can_be_seen() -> None:
     assert "seed-fixed" in codes(seeded)
 
 
-@pytest.mark.parametrize("name", ["README.txt", "ATTRIBUTION.txt", "registry.yaml", "label.html"])
+@pytest.mark.parametrize("name", ["README.txt", "ATTRIBUTION.txt", "label.html"])
 def test_a_paper_that_says_otherwise_is_found(contents: Contents, name: str) -> None:
     assert "paper-changed" not in codes(contents)
     said = contents[name].decode().replace("Hexcursion", "Nobody").replace("2.397", "0.01").encode()
@@ -101,7 +101,7 @@ def test_columns_joined_to_a_layer_are_found(contents: Contents, key: str) -> No
 
 
 def test_a_seed_in_any_text_is_found(contents: Contents) -> None:
-    for name in ("README.txt", "registry.yaml", "label.html", "ATTRIBUTION.txt"):
+    for name in ("README.txt", "label.html", "ATTRIBUTION.txt"):
         assert "seed-in-text" in codes({**contents, name: contents[name] + b"\nrandom seed = 12345\n"})
 
 

@@ -1,4 +1,4 @@
-"""The papers of a bundle: registry draft, label, README; safe to open whatever the release's texts hold."""
+"""The papers of a bundle: label, README; safe to open whatever the release's texts hold."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import json
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 
 from geo import Domain
 from hexcursion.bundle import neutral_cell, write_bundle
-from hexcursion.bundle.documents.registry import FILL_IN, SCHEMA_COMMIT, SCHEMA_DATE
 from hexcursion.bundle.untrusted.text import FORMULA_STARTS, clean
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.record import Release, Tuning
@@ -34,41 +30,6 @@ FLAGS = (
     "--no-pdf-header-footer",
 )
 NASTY = "=cmd|'/c calc'!A1 <script>alert(1)</script> \u202egnp.exe\u202c \x1b[31m \"quoted\" & {braces}"
-
-
-# See the snapshot's own comment; a later one goes beside it, and `registry.py` names the one that holds.
-SNAPSHOTS = Path(__file__).parents[3] / "fixtures" / "registry"
-REGISTRY = json.loads((SNAPSHOTS / f"deployments-{SCHEMA_DATE}.json").read_bytes())
-
-
-def test_the_snapshot_is_the_newest_and_of_the_commit_that_the_draft_names(release: Release) -> None:
-    assert sorted(file.name for file in SNAPSHOTS.iterdir())[-1] == "deployments-2026-11-21.json"
-    assert SCHEMA_DATE == "2026-11-21"
-    assert SCHEMA_COMMIT[:12] in REGISTRY["$comment"]
-    head = bundle_contents(release)["registry.yaml"].decode()
-    assert "at commit 057e5d81cf60, as of 2026-11-21" in head
-
-
-@pytest.mark.parametrize("case", ["plain", "nasty", "empty"])
-def test_the_registry_draft_has_the_registrys_form(release: Release, case: str) -> None:
-    changes: dict[str, Any] = {
-        "plain": {},
-        "nasty": {"title": NASTY, "notes": (NASTY,), "domain_origin": NASTY},
-        "empty": {"title": "", "attribution": (), "domain_origin": "", "ledger_entry": ""},
-    }[case]
-    text = bundle_contents(retold(release, **changes))["registry.yaml"].decode()
-    entry = yaml.safe_load(text)
-    validator = jsonschema.Draft7Validator(REGISTRY, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
-    assert [error.message for error in validator.iter_errors(entry)] == []
-    # The registry refuses folded scalars, and asks every tier 3 field to be filled.
-    styles = {token.style for token in yaml.scan(text) if isinstance(token, yaml.ScalarToken)}
-    assert ">" not in styles
-    for part in ("dp_variant", "privacy_loss", "deployment_model", "implementation"):
-        given = entry["deployment"][part]
-        assert sorted(given) == sorted(REGISTRY["properties"]["deployment"]["properties"][part]["properties"])
-        assert all(value != "" for value in given.values())
-    assert FILL_IN in text
-    assert "Not checked" in text
 
 
 class Page(HTMLParser):

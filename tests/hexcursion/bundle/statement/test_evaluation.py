@@ -6,7 +6,6 @@ import json
 from dataclasses import replace
 
 import pytest
-import yaml
 
 from geo import Domain
 from hexcursion.bundle import BundleError
@@ -48,18 +47,13 @@ def test_what_is_not_stated_says_so(domain: Domain) -> None:
     }  # fmt: skip
 
 
-def test_what_is_stated_reaches_statement_readme_and_registry_draft(domain: Domain) -> None:
+def test_what_is_stated_reaches_statement_and_readme(domain: Domain) -> None:
     contents = bundle_contents(make_release(domain, stated=STATED))
     found = bundle_from_contents(contents).statement["evaluation"]
     for name in ("trust_model", "actors", "collection", "retention", "access", "further_releases",
                  "justification", "contact"):  # fmt: skip
         assert found[name] == getattr(STATED, name)
         assert f"{name.replace('_', ' ')}: {getattr(STATED, name)}" in contents["README.txt"].decode()
-    entry = yaml.safe_load(contents["registry.yaml"])["deployment"]
-    assert entry["deployment_model"]["trust_assumptions"] == "The land registry alone."
-    assert entry["deployment_model"]["release_type_details"] == "One a year."
-    assert entry["implementation"]["justification"] == "A price is no secret."
-    assert "- Two people, logged.\n" in entry["implementation"]["mechanisms"]
     assert "maps@example.org" in contents["statement.json"].decode()
 
 

@@ -65,7 +65,7 @@ def test_nothing_of_the_machine_is_in_the_bundle(surrounded: Path) -> None:
 def test_what_is_public_is_found_in_the_same_files(surrounded: Path, release: Release) -> None:
     """The scanner sees these files: published facts turn up in every one that should hold them."""
     found = {hit.file.rpartition("!")[2].rpartition("/")[2] for hit in scan_for([release.title], surrounded)}
-    assert {"cells.geojson", "statement.json", "label.html", "registry.yaml", "README.txt"} <= found
+    assert {"cells.geojson", "statement.json", "label.html", "README.txt"} <= found
     packed = {hit.file for hit in scan_for([release.title], surrounded)}
     assert any(name.startswith("bundle.zip!") for name in packed)
 

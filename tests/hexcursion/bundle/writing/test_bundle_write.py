@@ -46,9 +46,7 @@ def test_an_area_with_slits_is_drawn_as_its_readers_have_it(domain: Domain) -> N
 
 
 def test_folder_and_zip_hold_the_same_files(bundle_folder: Path, contents: dict[str, bytes]) -> None:
-    assert sorted(contents) == sorted(
-        {*REQUIRED, "cells.csv", "cells.parquet", "release.gpkg", "map.html"}
-    )
+    assert sorted(contents) == sorted({*REQUIRED, "cells.csv", "cells.parquet", "release.gpkg", "map.html"})
     with zipfile.ZipFile(bundle_folder.with_suffix(".zip")) as archive:
         assert archive.testzip() is None
         zipped = {name.removeprefix("london/"): archive.read(name) for name in archive.namelist()}
