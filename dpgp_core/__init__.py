@@ -20,7 +20,7 @@ from dpgp_core.bounds.sensitivities import (
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.errors import BoundRefused, CoreError, DesignError, InvalidValue, NumericalFailure
 from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import excursion, three_way
+from dpgp_core.excursion.sets import three_way
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
@@ -70,7 +70,6 @@ __all__ = [
     "draw_release",
     "epsilon_from_rdp",
     "exceedance_probability",
-    "excursion",
     "fit",
     "gaussian_delta",
     "gaussian_epsilon",

@@ -1,1 +1,0 @@
-"""Designs in words: what they are, what they are expected to achieve, and settling on one."""

@@ -1,1 +1,0 @@
-"""What a guarantee leaves to an attacker: the odds, as words, table and curve."""

@@ -1,1 +1,0 @@
-"""Accounted looks at the records before a search: asking for one, and paying for it once."""
