@@ -25,6 +25,9 @@ MEMORIES = (0.5, 0.75, 0.9, 0.95, 0.98, 0.995)
 FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 """Factors on the stated deviation of the field, and on its range, likewise."""
 
+DOUBT = 0.35
+"""Standard deviation of the logarithm of such a factor beforehand: within a factor of two, nearly surely."""
+
 ROUNDS = 3
 """How often clipping is linearised: first at the prior, then at the posterior."""
 
@@ -272,27 +275,32 @@ class _Series:
         ]
 
     def likeliest(self, prior: SeriesPrior) -> SeriesPrior:
-        """Deviation, range, then memory under which the smoothest sums of late periods have most density."""
+        """Deviation, range, then memory that are likeliest given the smoothest sums of late periods.
+
+        Noise leaves wide choices almost level: deviation and range stay near what is stated unless the sums
+        say otherwise.
+        """
         known = [place for place, each in enumerate(self.periods) if each is not None]
-        first = known[-min(RECENT, len(known))]
+        first, factors = known[-min(RECENT, len(known))], np.array(FACTORS)
 
-        def seen(tried: SeriesPrior) -> list[Seen | None]:
-            return self.seen(tried, self.at_prior(tried), first, FEW)
-
-        def best(name: str, values: Sequence[float]) -> SeriesPrior:
+        def best(name: str, values: Sequence[float], beforehand: Floats) -> SeriesPrior:
             changes: list[dict[str, Any]] = [{name: value} for value in values]
             each = [replace(prior, **change) for change in changes]
-            kept = [seen(tried) for tried in each[: 1 if name == "memory" else None]]
+            kept = [
+                self.seen(tried, self.at_prior(tried), first, FEW)
+                for tried in each[: 1 if name == "memory" else None]
+            ]
             kept *= len(each) // len(kept)
             found = [
                 chain_evidence(sums, self.decays(tried, FEW)[first:])
                 for sums, tried in zip(kept, each, strict=True)
             ]
-            return each[int(np.argmax(found))]
+            return each[int(np.argmax(np.array(found) + beforehand))]
 
-        prior = best("deviation", [factor * prior.deviation for factor in FACTORS])
-        prior = best("lengthscale", [factor * prior.lengthscale for factor in FACTORS])
-        return best("memory", MEMORIES) if len(known) > 1 else prior
+        near = -0.5 * np.square(np.log(factors) / DOUBT)
+        for name in ("deviation", "lengthscale"):
+            prior = best(name, (factors * getattr(prior, name)).tolist(), near)
+        return best("memory", MEMORIES, np.zeros(len(MEMORIES))) if len(known) > 1 else prior
 
     def read(self, prior: SeriesPrior, areas: Floats) -> SeriesReading:
         basis, decays, lines = self.basis(prior), self.decays(prior), self.at_prior(prior)

@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from data_loaders.lucas_county import SALES
 from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpgp_core.excursion.scores import iou
 from dpgp_core.linalg.numerics import Floats, cholesky
@@ -43,17 +44,16 @@ from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from geo import Domain
 from hexcursion.bundle.series.gather import LEVEL, SHIFT
 from hexcursion.errors import WorkflowError
-from hexcursion.project.load import build_lattice
+from hexcursion.project.example import COUNTY_THRESHOLD, county_settings
+from hexcursion.project.load import build_lattice, load_project
 from studies.london.task import load_task, real_settings
 from studies.material.real_files import real_files_parser
 
 SEED, DELTA = 2018, 1e-5
 FILE = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
-THRESHOLD, CLIP, EACH = 550_000.0, 1.2, 11_000  # pounds; in logarithms; sales drawn of each year
-YEARS, EPSILONS, DRAWS = (2015, 2016, 2017, 2018), (0.25, 1.0), 6
-ROWS = (("2018 alone", (2018,)), ("2017 and 2018", (2017, 2018)), ("2015 to 2018", YEARS),
-        ("2015 to 2017, before 2018 is released", YEARS[:3]))  # fmt: skip
-RADIUS, WORLDS, PERIODS, RECORDS = 10, 100, 5, 2_000
+CLIP, STILL = 1.2, 0.98  # in logarithms; the memory that a stated prior has
+EPSILONS, DRAWS = (0.25, 1.0), 6
+RADIUS, WORLDS, PERIODS, RECORDS, SPEED = 10, 100, 5, 2_000, 11_000
 MEMORIES = (0.8, 0.95)
 SPOTS, CALLED, WIDE = (0.05, 0.1, 0.2), 0.1, 1_500.0  # response units a period, and in all; metres
 LEVELS, RISES = (-0.3, 0.0, 0.3), (0.0, 0.2)  # response units
@@ -98,6 +98,29 @@ class Plan:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Town:
+    """Sales of several years at one place: by year their number, cells and logarithms of prices."""
+
+    lattice: Lattice
+    sales: dict[int, tuple[int, Any, Floats]]
+    threshold: float
+    each: int
+
+    @classmethod
+    def of(
+        cls, domain: Domain, table: pd.DataFrame, years: Sequence[int], threshold: float, each: int
+    ) -> Town:
+        """Sales inside the domain, of a table with columns price, year, lat and lon."""
+        cell = domain.locate(table["lon"].to_numpy(), table["lat"].to_numpy())
+        sales = {}
+        for year in years:
+            kept = (table["year"].to_numpy() == year) & (cell >= 0)
+            prices = np.log(table["price"].to_numpy()[kept].astype(np.float64))
+            sales[year] = int(kept.sum()), cell[kept], prices
+        return cls(build_lattice(domain), sales, threshold, each)
+
+
 def london(folder: Path) -> Iterator[str]:
     """Agreement with the map of all sales of 2018, of one to four years read together."""
     path = folder / FILE
@@ -109,49 +132,61 @@ def london(folder: Path) -> Iterator[str]:
     except WorkflowError as error:
         yield str(error)
         return
-    lattice, centre = build_lattice(domain), float(np.log(THRESHOLD))
-    sales = _sales(path, domain)
-    _, cell, response = sales[2018]
+    table = pd.read_csv(path, usecols=["price", "year", "lat", "lon"])
+    yield from _town(Town.of(domain, table, range(2015, 2019), 550_000.0, 11_000))
+
+
+def lucas(_: Path) -> Iterator[str]:
+    """The same of houses in Lucas County, half of whose sales are drawn."""
+    domain = load_project(county_settings()).domain
+    yield from _town(Town.of(domain, pd.read_csv(SALES), range(1993, 1999), COUNTY_THRESHOLD, 2_000))
+
+
+def _town(town: Town) -> Iterator[str]:
+    """Two maps of the last year against that of all its sales: by a stated prior, and as a series is read."""
+    lattice, sales, centre = town.lattice, town.sales, float(np.log(town.threshold))
+    first, *_, before, last = years = tuple(sales)
+    rows = {f"{last} alone": (last,), f"{before} and {last}": (before, last), f"{first} to {last}": years,
+            f"{first} to {before}, before {last} is released": years[:-1]}  # fmt: skip
+    _, cell, response = sales[last]
     whole = CollapsedRecords.from_records(cell, np.clip((response - centre) / CLIP, -1.0, 1.0))
     design = fixed_design(lattice.spacing)
     truth = fit(make_prior(design.prior, lattice, design.lengthscale), whole, design.ridge).mean > 0.0
-    each = ", ".join(f"{sales[year][0]:,} sales of {year}" for year in YEARS)
-    yield f"{domain.size:,} hexagons; {EACH:,} of {each} in a release"
-    yield f"{truth.mean():.2f} of the map of all sales of 2018 lies above {THRESHOLD:,.0f} pounds"
-    yield "epsilon  read                                     IoU    s.e.   memory"
+    each = ", ".join(f"{sales[year][0]:,} sales of {year}" for year in years)
+    yield f"{lattice.size:,} hexagons; {town.each:,} of {each} in a release"
+    yield f"{truth.mean():.2f} of the map of all sales of {last} lies above {town.threshold:,.0f}"
+    yield f"{'':48}  stated, p >= .5         chosen, p >= .5         chosen, best set        others' prices"
+    yield f"epsilon  {'read':39}  {3 * 'IoU    gain    s.e.     '}stated  chosen"
     for epsilon in EPSILONS:
-        plan = Plan.of(lattice, epsilon, EACH, CLIP)
-        found: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in ROWS}
+        plan = Plan.of(lattice, epsilon, town.each, CLIP)
+        found = np.empty((len(rows), DRAWS, 5))
         for draw in range(DRAWS):
             entropy, chosen = SimulationEntropy(SEED + draw), np.random.default_rng(SEED + draw)
             periods = {}
-            for year in YEARS:
-                n, cells, values = sales[year]
-                some = chosen.choice(n, EACH, replace=False)
+            for year, (n, cells, values) in sales.items():
+                order = chosen.permutation(n)
+                kept, others = order[: town.each], order[town.each :]
                 periods[year] = plan.period(
-                    year, cells[some], (values[some] - centre) / CLIP, entropy, centre
+                    year, cells[kept], (values[kept] - centre) / CLIP, entropy, centre
                 )
-            for name, years in ROWS:
-                also = () if 2018 in years else (2018.0,)
-                read = read_series(plan.model, [periods[year] for year in years], plan.prior(centre), also)
-                chance = read.above(centre)[-1]
-                shown = chance >= cutoff_for_map(chance, chance)
-                found[name].append((iou(shown, truth), read.prior.memory))
-        for name, rows in found.items():
-            scores, memories = np.array(rows).T
-            error = scores.std(ddof=1) / np.sqrt(DRAWS)
-            yield f"{epsilon:7.2f}  {name:39}  {scores.mean():.3f}  {error:.3f}  {np.median(memories):.3f}"
-
-
-def _sales(path: Path, domain: Domain) -> dict[int, tuple[int, Any, Floats]]:
-    """Number, cells and logarithms of the prices of each year's sales inside the domain."""
-    table = pd.read_csv(path, usecols=["price", "year", "lat", "lon"])
-    cell = domain.locate(table["lon"].to_numpy(), table["lat"].to_numpy())
-    found = {}
-    for year in YEARS:
-        kept = (table["year"].to_numpy() == year) & (cell >= 0)
-        found[year] = int(kept.sum()), cell[kept], np.log(table["price"].to_numpy()[kept].astype(np.float64))
-    return found
+            for row, of in enumerate(rows.values()):
+                released = [periods[year] for year in of]
+                scores, errors = [], []
+                for choose in (False, True):
+                    read = read_series(
+                        plan.model, released, replace(plan.prior(centre), memory=STILL), (float(last),),
+                        choose=choose,
+                    )  # fmt: skip
+                    chance, off = read.above(centre)[-1], response[others] - read.mean[-1, cell[others]]
+                    scores.append(iou(chance >= 0.5, truth))
+                    errors.append(float(np.sqrt(np.mean(np.square(off)))))
+                best = iou(chance >= cutoff_for_map(chance, chance), truth)
+                found[row, draw] = [*scores, best, *errors]
+        gains = found - found[0]
+        for name, each_draw, gain in zip(rows, found, gains, strict=True):
+            mean, error = each_draw.mean(axis=0), gain.std(axis=0, ddof=1) / np.sqrt(DRAWS)
+            parts = [f"{mean[k]:.3f}  {gain[:, k].mean():+.3f}  {error[k]:.3f}" for k in range(3)]
+            yield f"{epsilon:7.2f}  {name:39}  {'    '.join(parts)}    {mean[3]:.3f}   {mean[4]:.3f}"
 
 
 def _disk(radius: int) -> Lattice:
@@ -295,13 +330,13 @@ def attack() -> Iterator[str]:
 def speed() -> Iterator[str]:
     """CPU time of one reading."""
     lattice = _disk(28)
-    plan = Plan.of(lattice, 1.0, EACH, 1.0)
+    plan = Plan.of(lattice, 1.0, SPEED, 1.0)
     generator = np.random.default_rng(SEED)
     field = 0.5 * lattice.domain_centres[:, 0] / lattice.domain_centres[:, 0].max()
     periods = []
     for period in range(20):
-        cell = generator.integers(0, lattice.size, EACH)
-        response = field[cell] + 0.64 * generator.normal(size=EACH)
+        cell = generator.integers(0, lattice.size, SPEED)
+        response = field[cell] + 0.64 * generator.normal(size=SPEED)
         periods.append(plan.period(float(period), cell, response, SimulationEntropy(period), 0.0))
     start = time.process_time()
     read_series(plan.model, periods, plan.prior(0.0))
@@ -313,6 +348,7 @@ def speed() -> Iterator[str]:
 
 PARTS: dict[str, Callable[[Path], Iterator[str]]] = {
     "london": london,
+    "lucas": lucas,
     "calibration": lambda _: calibration(),
     "attack": lambda _: attack(),
     "speed": lambda _: speed(),

@@ -161,6 +161,17 @@ def test_the_releases_choose_a_long_memory_where_nothing_changes() -> None:
     assert read_series(MODEL, fresh, PRIOR).prior.memory <= 0.75
 
 
+def test_range_and_deviation_stay_as_stated_where_the_sums_tell_little() -> None:
+    """Some noise lets a deviation grow that is stated as half of what it is; much noise leaves all as stated."""
+    small = replace(PRIOR, deviation=0.25, level=0.1, shift=0.0)
+    clear, blind = (
+        read_series(MODEL, [period(0.0, 10.0 + EAST, 1, replace(PLAN, mu=mu))], small).prior
+        for mu in (1.0, 0.01)
+    )
+    assert clear.deviation >= 0.35
+    assert (blind.deviation, blind.lengthscale) == (0.25, 2500.0)
+
+
 def test_a_public_map_is_the_field_beforehand_and_areas_have_their_means() -> None:
     """At an epsilon of nothing the map is the public one; all cells in one area, and one cell alone."""
     blind = period(0.0, 10.0 + EAST, 1, replace(PLAN, mu=1e-6))
