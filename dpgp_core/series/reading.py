@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from scipy.special import ndtr
 
 from dpgp_core._checks import non_negative, positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg.numerics import Floats, cholesky
+from dpgp_core.noise.entropy import Entropy
 from dpgp_core.series.chain import Chain, Seen, chain_evidence, smoothed
 from dpgp_core.series.counts import Period, joint_counts
 from dpgp_core.spectral.basis import FieldBasis
@@ -109,6 +110,8 @@ class SeriesReading:
         of all sums, nats
     areas, area_deviation
         (T, A) mean of the field over areas, and its deviation
+    drawn
+        draws the field at the last time, (N,), given all releases
     """
 
     times: Floats
@@ -122,6 +125,7 @@ class SeriesReading:
     log_evidence: float
     areas: Floats
     area_deviation: Floats
+    drawn: Callable[[Entropy], Floats]
 
     def above(self, threshold: float) -> Floats:
         """(T, N) probability that the field exceeds a threshold."""
@@ -320,7 +324,14 @@ class _Series:
         later, before = np.arange(len(decays)), np.arange(len(decays)) - 1
         later[0], before[0] = len(decays) - 1, 0
         changed = variance[later] + variance[before] - 2.0 * (across + kept * rest)
-        spread = self.model.nodes.spread
+        spread, last = self.model.nodes.spread, chain.covariances[-1]
+
+        def drawn(entropy: Entropy) -> Floats:
+            jitter = 1e-9 * np.eye(len(last))  # what is known for sure has no variance
+            root = cholesky(last + jitter, "the covariance of the last period", "use more noise")
+            field = mean[-1] + rows @ (root @ entropy.normal(len(last)))
+            return spread(field + np.sqrt(rest) * entropy.normal(rest.size))
+
         records = [
             np.full(self.model.nodes.cells, np.nan) if each is None else each.at_cells(self.model.nodes)
             for each in self.counts
@@ -328,7 +339,8 @@ class _Series:
         return SeriesReading(
             self.times, spread(mean), spread(np.sqrt(variance)), spread(mean[later] - mean[before]),
             spread(np.sqrt(np.maximum(changed, 1e-12))), np.array(records),
-            np.array(chain.still), prior, chain.log_evidence, *self._of_areas(areas, rows, rest, mean, chain),
+            np.array(chain.still), prior, chain.log_evidence,
+            *self._of_areas(areas, rows, rest, mean, chain), drawn,
         )  # fmt: skip
 
     def _of_areas(

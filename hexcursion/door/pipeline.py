@@ -10,12 +10,12 @@ from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
+from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from hexcursion.ledger import Ledger, begin, ledger_to_plan
 from hexcursion.progress import Report
-from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish
@@ -144,7 +144,7 @@ def plan_settings(
     _refuse_looks(settings, wanted, pay)
     if (reading := expected_reading(settings.data)) is not None:
         told.note(reading)
-    project = load_project(settings, tables=tables)
+    project = load_with_earlier(settings, tables=tables)
     told.loaded(project)
     project.refuse_large_delta()
     searching = settings.lengthscale is None
@@ -224,7 +224,7 @@ def compare_settings(
         One sentence, for settings or data that do not do.
     """
     tell = report or (lambda fraction, text: None)
-    project = load_project(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
+    project = load_with_earlier(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
     asked = comparable(project, names)
     with closing(make_executor(executor, processes, settings.dask)) as where:
         return project, compare_mechanisms(

@@ -231,10 +231,15 @@ def load_project(
         kind = "simulated"
         attribution, generated = observations.attribution, observations.generated
     report(1.0, "Loaded")
+    origin = (
+        ""
+        if settings.reference is None or settings.reference.path not in held
+        else (held[settings.reference.path].origin)
+    )
     return Project(
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
-        covariates=covariates,
+        covariates=covariates, reference_origin=origin,
     )  # fmt: skip
 
 

@@ -34,10 +34,13 @@ class HeldTable:
         its text as CSV, with the columns that are read
     digest
         SHA-256 of all its columns: the ledger knows its rows again, whatever column is the value
+    origin
+        the release that its rows stand in for, "" for rows of their own
     """
 
     content: bytes
     digest: str
+    origin: str = ""
 
 
 def answers_of(settings: ReleaseSettings) -> Answers | None:
@@ -154,6 +157,8 @@ class Project:
         public numbers per hexagon that may explain the values, where any are named
     same_as
         fingerprints of datasets in the ledger that hold the same records, by the curator's word
+    reference_origin
+        the earlier release for which the reference data stand, "" for data of their own
     """
 
     settings: ReleaseSettings
@@ -172,6 +177,7 @@ class Project:
     layers: tuple[OwnLayer, ...] = ()
     covariates: Covariates | None = None
     same_as: tuple[str, ...] = ()
+    reference_origin: str = ""
 
     @property
     def unit(self) -> str:

@@ -136,7 +136,8 @@ class MaterialSettings(Checked):
     reference: Annotated[
         SourceSettings | None,
         Setting(
-            "Data of an earlier time, of the same form, on which the design is tuned.",
+            "Data of an earlier time, of the same form, on which the design is tuned; or the bundle of an "
+            "earlier release of the same area and question.",
             "reference",
             must_be="a table with at least a `path`",
             otherwise="none: one fixed design is released and nothing is searched",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from hexcursion.bundle.series.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_reading
 from hexcursion.project.example import changed_settings, county_settings
@@ -88,7 +89,8 @@ def read(target: workspace.Workspace) -> None:
     unit = target.choices.get("value_unit", "")
     target.private = look_at(target.choices["data"], unit)
     reference = target.choices.get("reference")
-    target.reference = look_at(reference, unit, spread=True) if reference is not None else None
+    rows = reference is not None and not is_bundle(reference.path)  # an earlier release has none
+    target.reference = look_at(reference, unit, spread=True) if rows and reference is not None else None
 
 
 def refused(error: WorkflowError) -> None:

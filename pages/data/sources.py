@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from data_loaders import SEGMENTS
+from hexcursion.bundle.series.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
 from pages.data import agency, filters, row_columns, written
@@ -23,6 +24,10 @@ Where = Literal["upload", "path"]
 UPLOAD: Final = "upload"
 PATH: Final = "path"
 Files = Literal["sales", "sensors"]
+EARLIER: Markdown = (
+    "An earlier release: what it tells of the values now stands in for reference data. It is public, so it "
+    "costs nothing."
+)
 SEGMENT_TITLES = {name: segment.title for name, segment in SEGMENTS.items()}
 
 
@@ -171,22 +176,27 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if reference is None:
             st.caption(
                 "Without a second file, other rows of the same table can serve, such as those of an earlier "
-                "year: choose them here."
+                "year: choose them here. So can the zip of an earlier release."
             )
-        told_there = told if reference is None else {**told, "layer": None}
-        where_reference = filters.ask_rows(
-            "Keep only rows where",
-            choosable,
-            f"sensors_reference_where_{path}",
-            reference or path,
-            told_there,
-        )
-        where_reference = filters.with_shared(
-            where_private,
-            where_reference,
-            None if reference is None else "" if guess.known is None else guess.known.quantity or "",
-        )
-        public = _public("sensors")
+        where_reference: Rows | None = ()
+        if reference is not None and is_bundle(reference):
+            st.caption(EARLIER)
+            public = True
+        else:
+            told_there = told if reference is None else {**told, "layer": None}
+            where_reference = filters.ask_rows(
+                "Keep only rows where",
+                choosable,
+                f"sensors_reference_where_{path}",
+                reference or path,
+                told_there,
+            )
+            where_reference = filters.with_shared(
+                where_private,
+                where_reference,
+                None if reference is None else "" if guess.known is None else guess.known.quantity or "",
+            )
+            public = _public("sensors")
     missing = [
         word
         for word, there in (

@@ -205,8 +205,8 @@ def read_together(
         weights = np.vstack([weights, areas.weights / areas.weights.sum(axis=1, keepdims=True)])
     told = found[order]
     try:  # in usual distances, for which memories are chosen: months forget as much as years may
-        periods, model = _periods(ordered, facts, (told / np.median(np.diff(told))).tolist())
-        prior, around = _prior(ordered, model)
+        periods, model = periods_of(ordered, facts, (told / np.median(np.diff(told))).tolist())
+        prior, around = prior_of(ordered, model)
         reading = read_series(model, periods, prior, around=around, areas=weights)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
@@ -301,13 +301,25 @@ def _refuse_others(bundles: Sequence[Bundle]) -> None:
             )
         if one["guarantee"]["unit"] != other["guarantee"]["unit"]:
             raise BundleError(f"{title!r} has other records than the newest: single ones, or one a hexagon.")
-    if any(sums_design(each.statement).law != "amount" for each in bundles):
+    for each in bundles:
+        refuse_unreadable(each)
+
+
+def refuse_unreadable(bundle: Bundle) -> None:
+    """Refuse a release that does not tell values themselves.
+
+    Raises
+    ------
+    BundleError
+        One sentence.
+    """
+    if sums_design(bundle.statement).law != "amount":
         raise BundleError("Answers of yes and no are not read together yet: release amounts.")
-    if any("relative" in each.statement["subject"] for each in bundles):
+    if "relative" in bundle.statement["subject"]:
         raise BundleError("Releases relative to a public field are not read together: release plain values.")
 
 
-def _periods(
+def periods_of(
     bundles: Sequence[Bundle], facts: Sequence[PublicFacts], times: Sequence[float]
 ) -> tuple[list[Period], SpectralModel]:
     """Each release as the reading takes it, and the domain's model, which all share."""
@@ -327,8 +339,8 @@ def _periods(
     return periods, spectral_model(facts[0])
 
 
-def _prior(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPrior, Floats | None]:
-    """The prior of the newest release's design in the unit of values, and the oldest one's public map."""
+def prior_of(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPrior, Floats | None]:
+    """The prior of the newest release's design in the unit of values, and the oldest one's public map, (M,)."""
     last, first = bundles[-1], bundles[0]
     design, response, stored = sums_design(last.statement), last.response, stored_sums(last)
     field, nodes = stored.kept.field, model.nodes

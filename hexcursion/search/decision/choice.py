@@ -147,6 +147,11 @@ def stated(project: Project, choice: Choice) -> Choice:
 
 def tuning_of(project: Project, kind: TuningKind, detail: str) -> Tuning:
     """How the design was chosen; what was chosen after looking at the private data is not accounted for."""
+    if project.reference_origin and project.reference_origin not in detail:
+        detail += (
+            f"; the reference is what {project.reference_origin} tells of the field now, and a record that "
+            "is in both releases pays for both"
+        )
     return (
         Tuning("not accounted", f"Otherwise: {kind}, {detail}.")
         if project.settings.looked

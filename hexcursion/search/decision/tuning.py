@@ -39,6 +39,7 @@ from hexcursion.search.problem.facts import ask_of, public_facts
 from hexcursion.search.problem.predicted import starting_point
 from hexcursion.search.problem.public_map import (
     as_many,
+    as_private,
     free_map_agreement,
     free_map_basis,
     has_reference,
@@ -253,9 +254,10 @@ def search_task(
     settings = project.settings
     narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
     scales = (project.response, *narrower)
-    played = as_many(project, project.reference)
-    searched = played is project.reference and not settings.prior_mean
-    scenes = _scenes(project, facts, project.reference, scales if searched else scales[:1])
+    reference = as_private(project)
+    played = as_many(project, reference)
+    searched = played is reference and not settings.prior_mean
+    scenes = _scenes(project, facts, reference, scales if searched else scales[:1])
     task = _task(project, facts, scenes, unconstrained)
     if searched:
         return task

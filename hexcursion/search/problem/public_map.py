@@ -71,10 +71,11 @@ def public_map(
     """
     if not project.settings.prior_mean:
         return None
-    field = known or in_scale(project, public_field(project, project.reference), scale, model)
-    return PublicMap(
-        field.at(project.lattice.domain_centres), "posterior mean of the public reference data", field
-    )
+    earlier = project.reference_origin
+    start = two_parts(project.reference)[0] if earlier else project.reference
+    field = known or in_scale(project, public_field(project, start), scale, model)
+    origin = f"what {earlier} tells" if earlier else "posterior mean of the public reference data"
+    return PublicMap(field.at(project.lattice.domain_centres), origin, field)
 
 
 def public_field(project: Project, placed: PlacedObservations) -> PublicField:
@@ -144,6 +145,11 @@ def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObs
     return placed.part(first), placed.part(~first)
 
 
+def as_private(project: Project) -> PlacedObservations:
+    """Reference observations as private ones: of what an earlier release tells those about a draw alone."""
+    return two_parts(project.reference)[1] if project.reference_origin else project.reference
+
+
 def has_reference(project: Project) -> bool:
     """Whether real reference data stand in for the private ones, and neither simulated ones nor a pilot's."""
     return project.reference_kind in ("reference data", "public reference data")
@@ -176,6 +182,8 @@ def reference_mean(
 def free_map_basis(project: Project, *, predicted: bool = False) -> str:
     """How `free_map_agreement` is estimated, as the end of a sentence."""
     last = last_year(project.reference)
+    if project.reference_origin:
+        return ", by what the earlier release tells of the field now"
     if predicted:
         return ", if the values have drifted since by little or by much, all alike"
     return (

@@ -10,10 +10,10 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
+from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.estimates.words import refuse_what_cannot_fit
 from hexcursion.progress import Report
-from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored
@@ -69,7 +69,7 @@ def load_and_tune(
 ) -> tuple[Project, Tuned]:
     """Load the data, unless a pilot's project holds them, and search; picklable, for a process of its own."""
     if piloted is None:
-        project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
+        project = load_with_earlier(settings, lambda fraction, text: report(0.05 * fraction, text))
     else:
         project = replace(piloted, settings=settings)
     blind = replace(project, settings=settings.with_changes(looked=False))

@@ -162,7 +162,7 @@ def test_the_releases_choose_a_long_memory_where_nothing_changes() -> None:
 
 
 def test_range_and_deviation_stay_as_stated_where_the_sums_tell_little() -> None:
-    """Some noise lets a deviation grow that is stated as half of what it is; much noise leaves all as stated."""
+    """Some noise lets a deviation grow that is half of what it should be; much noise leaves both."""
     small = replace(PRIOR, deviation=0.25, level=0.1, shift=0.0)
     clear, blind = (
         read_series(MODEL, [period(0.0, 10.0 + EAST, 1, replace(PLAN, mu=mu))], small).prior

@@ -1,0 +1,159 @@
+"""An earlier release as public knowledge: what it tells of the field now stands in for reference data."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpgp_core.errors import CoreError
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.series.reading import SeriesReading, read_series
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.reading.again import check_again, stored_sums, sums_facts
+from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+from hexcursion.bundle.series.gather import periods_of, prior_of, refuse_unreadable
+from hexcursion.project.area import build_domain
+from hexcursion.project.load import Progress, load_project
+from hexcursion.project.model import HeldTable, Project
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+
+SEED = 314159  # draws from what is published alone
+AHEAD = 1.0  # the usual distance of two periods
+BEFORE, NOW = 2000, 2001
+"""Years of the two sorts of stand-ins: those about the map, and those that play the private records."""
+
+
+def is_bundle(path: str) -> bool:
+    """Whether a path names a bundle: a folder, or a zip that holds a privacy statement."""
+    if os.path.isdir(path):
+        return (Path(path) / layout.STATEMENT).is_file()
+    if not path.lower().endswith(".zip") or not zipfile.is_zipfile(path):
+        return False
+    with zipfile.ZipFile(path) as archive:
+        return any(Path(name).name == layout.STATEMENT for name in archive.namelist())
+
+
+def load_with_earlier(
+    settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
+) -> Project:
+    """As `load_project`, for settings whose reference may be the bundle of an earlier release.
+
+    Raises
+    ------
+    BundleError
+        As `with_earlier`.
+    WorkflowError, DataError, GeoError
+        As `load_project`.
+    """
+    made, held = with_earlier(settings, tables)
+    project = load_project(made, progress, held)
+    if not project.reference_origin:
+        return project
+    return replace(project, settings=settings.with_changes(reference_public=True))  # as a person named it
+
+
+def with_earlier(
+    settings: ReleaseSettings, tables: Mapping[str, HeldTable] | None = None
+) -> tuple[ReleaseSettings, dict[str, HeldTable]]:
+    """Settings whose reference is a bundle, with a table of records that stand in for what it tells.
+
+    The release is public, so this costs nothing. Its field is moved on by the prior in time, to the usual
+    distance of two periods. Half of the stand-ins lie about the mean then, at places where records are
+    expected; the other half about one draw of the field: a release is judged on them as private records. A
+    release starts from the first half.
+
+    Parameters
+    ----------
+    settings
+        Any; those without a bundle as reference are given back as they are.
+    tables
+        Others that lie in memory.
+
+    Raises
+    ------
+    BundleError
+        One sentence, where it cannot be read, holds no sums, or is of another area or question.
+    """
+    held, source = dict(tables or {}), settings.reference
+    if source is None or source.path in held or not is_bundle(source.path):
+        return settings, held
+    contents = contents_of(source.path)
+    bundle = bundle_from_contents(contents)
+    _refuse_other(bundle, settings)
+    facts = sums_facts(bundle)
+    check_again(bundle, facts)
+    try:
+        periods, model = periods_of((bundle,), (facts,), (0.0,))
+        prior, around = prior_of((bundle,), model)
+        reading = read_series(model, periods, prior, (AHEAD,), around=around)
+    except (CoreError, ArithmeticError) as error:
+        raise BundleError(f"This bundle cannot be read: {str(error).rstrip('.')}.") from error
+    digest = hashlib.sha256(contents[layout.SUMS]).hexdigest()
+    origin = f"release {bundle.statement['release']['id']} (SHA-256 of {layout.SUMS}: {digest})"
+    held[source.path] = HeldTable(_stand_ins(bundle, reading), digest, origin)
+    reference = SourceSettings(source.path, value="value", x="lon", y="lat", time="time", decimal=".")
+    return replace(settings, reference=reference, reference_public=True), held
+
+
+def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
+    """One sentence where the earlier release is of another question or place than the settings."""
+    refuse_unreadable(bundle)
+    stored_sums(bundle)
+    said, subject = bundle.statement, bundle.statement["subject"]
+    title = f"The earlier release {said['release']['title']!r}"
+    if said["release"]["simulation"]:
+        raise BundleError(f"{title} is a simulation, which protects nobody: name a release.")
+    if settings.limits is not None or settings.change or settings.values != "amount":
+        raise BundleError("An earlier release stands in for amounts alone: leave limits and change out.")
+    asked = {
+        "value": settings.value_name or settings.data.read_by.value_name,
+        "unit": settings.value_unit or subject["unit"],
+        "direction": settings.direction,
+    }
+    for name, value in asked.items():
+        if subject[name] != value:
+            raise BundleError(f"{title} is of the {name} {subject[name]!r}, these settings of {value!r}.")
+    if said["guarantee"]["unit"] != settings.unit:
+        raise BundleError(f"{title} has other records: single ones, or one a hexagon.")
+    if (bundle.response.transform == "log") != settings.uses_log:
+        raise BundleError(f"{title} reads values plainly or as logarithms, these settings the other way.")
+    domain = build_domain(settings)
+    if bundle.domain.cells != domain.cells:
+        raise BundleError(
+            f"{title} covers other hexagons than these settings: name the same area and resolution "
+            f"{bundle.domain.resolution}."
+        )
+
+
+def _stand_ins(bundle: Bundle, reading: SeriesReading) -> bytes:
+    """Records as CSV: as many as the release had about the mean, and as many about a draw of the field."""
+    entropy, scatter = SimulationEntropy(SEED), reading.prior.scatter
+    number, expected = int(bundle.statement["guarantee"]["n"]), reading.records[0]
+    ends, lonlat, parts = np.cumsum(expected), bundle.domain.centres_lonlat, []
+    single = bundle.statement["guarantee"]["unit"] == "cell"
+    for year, field in ((BEFORE, reading.mean[-1]), (NOW, reading.drawn(entropy))):
+        if single:  # one record a hexagon, likelier where many are
+            order = np.argsort(-np.log(entropy.uniform(expected.size)) / np.maximum(expected, 1e-9))
+            cell = np.sort(order[: min(number, expected.size)])
+        else:
+            drawn = np.searchsorted(ends, ends[-1] * entropy.uniform(number))
+            cell = np.minimum(drawn, expected.size - 1)
+        value = field[cell] + scatter * entropy.normal(cell.size)
+        if bundle.response.transform == "log":
+            value = np.exp(np.minimum(value, 700.0))
+        lon, lat = lonlat[cell].T
+        parts.append(pd.DataFrame({"lon": lon, "lat": lat, "value": value, "time": f"{year}-07-01"}))
+    text = io.StringIO()
+    pd.concat(parts).to_csv(text, index=False)
+    return text.getvalue().encode()

@@ -1,0 +1,126 @@
+"""An earlier release in the place of reference data: what stands in, what is refused, where it is named."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.series.earlier import is_bundle, load_with_earlier, with_earlier
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.project.example import county_settings
+from hexcursion.search.decision.choice import tuning_of
+from hexcursion.search.problem.public_map import as_private, free_map_basis, public_map
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
+from tests.hexcursion.bundle.spectral_samples import spectral_release
+
+BOX = (-0.20, 51.47, -0.05, 51.54)
+
+
+@pytest.fixture(scope="module")
+def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A zipped bundle whose values rise to the east."""
+    path = tmp_path_factory.mktemp("earlier") / "2017.zip"
+    with path.open("wb") as stream:
+        zip_bytes_to(stream, "bundle", bundle_contents(spectral_release(small_domain(), public_mean=False)))
+    return path
+
+
+@pytest.fixture
+def settings(earlier: Path, tmp_path: Path) -> ReleaseSettings:
+    """Settings of the same question, whose reference is that bundle."""
+    rows = np.random.default_rng(1).uniform(BOX[:2], BOX[2:], (200, 2))
+    table = pd.DataFrame(rows, columns=["lon", "lat"]).assign(price=np.geomspace(2e5, 9e5, 200))
+    table.to_csv(tmp_path / "2018.csv", index=False)
+    data, reference = (
+        SourceSettings(str(path), value="price", x="lon", y="lat")
+        for path in (tmp_path / "2018.csv", earlier)
+    )
+    return county_settings().with_changes(
+        data=data, reference=reference, reference_public=False, bbox=BOX, threshold=442_413.0,
+        value_unit="pounds",
+    )  # fmt: skip
+
+
+def test_stand_ins_rise_where_the_release_rises_and_lie_about_a_mean_and_a_draw(
+    settings: ReleaseSettings,
+) -> None:
+    """2,000 of each sort, as many as the release had; values beyond those released scatter by .64 a clip."""
+    made, held = with_earlier(settings)
+    assert made.reference is not None
+    assert (made.reference.value, made.reference_public) == ("value", True)
+    table = pd.read_csv(io.BytesIO(held[made.reference.path].content))
+    assert table["time"].value_counts().to_dict() == {"2000-07-01": 2000, "2001-07-01": 2000}
+    east = table["lon"] > -0.125
+    rise = np.log(table["value"]).groupby([table["time"], east]).mean().unstack()
+    assert (rise[True] - rise[False]).to_numpy() == pytest.approx([0.6, 0.6], abs=0.2)
+    assert with_earlier(made, held) == (made, held)
+
+
+def test_a_release_starts_from_the_mean_and_is_judged_on_the_draw(settings: ReleaseSettings) -> None:
+    project = load_with_earlier(settings.with_changes(prior_mean=True, reference_public=True))
+    assert project.reference_kind == "public reference data"
+    assert project.settings == settings.with_changes(prior_mean=True, reference_public=True)
+    assert project.reference.index.size == 4000
+    assert as_private(project).index.size == 2000
+    assert set(as_private(project).year.tolist()) == {2001}
+    assert "hx-20261121-7f3a (SHA-256 of SHA256SUMS: " in project.reference_origin
+    assert free_map_basis(project) == ", by what the earlier release tells of the field now"
+    model: Any = type("Model", (), {"prior": "car", "lengthscale": 2000.0, "ridge": 1.0})
+    start = public_map(project, model, project.response)
+    assert start is not None
+    assert start.field is not None
+    assert start.field.count.sum() == 2000
+    assert start.origin == f"what {project.reference_origin} tells"
+    once = tuning_of(project, "public reference data", "5 designs")
+    assert once.detail.endswith("tells of the field now, and a record that is in both releases pays for both")
+    assert tuning_of(project, "public reference data", once.detail) == once
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"value_unit": "euros"}, "is of the unit 'pounds', these settings of 'euros'"),
+        ({"value_name": "rent"}, "is of the value 'price', these settings of 'rent'"),
+        ({"direction": "below"}, "is of the direction 'above', these settings of 'below'"),
+        ({"transform": "identity"}, "reads values plainly or as logarithms, these settings the other way"),
+        ({"unit": "cell"}, "has other records"),
+        ({"resolution": 7}, "covers other hexagons than these settings"),
+        ({"bbox": (-0.20, 51.47, -0.06, 51.54)}, "name the same area and resolution 8"),
+        ({"change": True, "reference_public": True}, "stands in for amounts alone"),
+    ],
+)
+def test_a_release_of_another_question_is_refused(
+    settings: ReleaseSettings, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(BundleError, match=said):
+        with_earlier(settings.with_changes(**changes))
+
+
+def test_simulations_and_releases_without_sums_are_refused(settings: ReleaseSettings, tmp_path: Path) -> None:
+    for name, release, said in (
+        ("simulated", spectral_release(small_domain(), simulation=True), "is a simulation"),
+        ("paths", make_release(small_domain()), "holds no released sums|belongs to no release"),
+    ):
+        path = tmp_path / f"{name}.zip"
+        with path.open("wb") as stream:
+            zip_bytes_to(stream, "bundle", bundle_contents(release))
+        reference = SourceSettings(str(path), value="price", x="lon", y="lat")
+        with pytest.raises(BundleError, match=said):
+            with_earlier(settings.with_changes(reference=reference))
+
+
+def test_tables_are_no_bundles(settings: ReleaseSettings, earlier: Path, tmp_path: Path) -> None:
+    assert is_bundle(str(earlier))
+    assert not is_bundle(settings.data.path)
+    assert not is_bundle(str(tmp_path))
+    plain = settings.with_changes(reference=None, reference_public=False, centre=13.0, clip=1.0)
+    assert with_earlier(plain) == (plain, {})
