@@ -340,7 +340,7 @@ def periods_of(
 
 
 def prior_of(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPrior, Floats | None]:
-    """The prior of the newest release's design in the unit of values, and the oldest one's public map, (M,)."""
+    """The prior of the newest release's design in the unit of values, and the oldest one's map, (M,)."""
     last, first = bundles[-1], bundles[0]
     design, response, stored = sums_design(last.statement), last.response, stored_sums(last)
     field, nodes = stored.kept.field, model.nodes
