@@ -31,6 +31,10 @@ SPREAD_OF_ANSWERS = 1.2
 """Deviation of the probit of the share of yes over the area: four fifths of shares lie between 6 and 94 %."""
 
 
+SPREADS_OF_COUNTS = {"rate": 0.5, "density": 1.2}
+"""Deviation over the area of the logarithm of a relative risk, and of a density."""
+
+
 @dataclass(frozen=True)
 class SpectralStatisticsDesign(Design):
     """Sums of public features over the records with Gaussian noise, and the model by which they are read.
@@ -70,7 +74,8 @@ class SpectralStatisticsDesign(Design):
         in [0, 1); 0 where there are none. They add it to the field's own.
     law
         Of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their
-        share, around which an answer scatters with deviation 1.
+        share, around which an answer scatters with deviation 1. Or "rate" and "density" for records that are
+        counted over public numbers: the field is the logarithm of their rate, and counts scatter by chance.
     """
 
     mechanism: ClassVar[str] = "spectral-statistics"
@@ -105,8 +110,11 @@ class SpectralStatisticsDesign(Design):
             raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
         if self.law not in get_args(Law):
             raise DesignError(f"unknown law {self.law!r}: choose {' or '.join(get_args(Law))}.")
-        if self.law == "yes-no" and abs(self.ridge * self.spread * self.amplitude - 1.0) > 1e-6:
-            raise DesignError("answers of yes and no scatter by 1: ridge, spread and amplitude disagree.")
+        if self.law != "amount" and abs(self.ridge * self.spread * self.amplitude - 1.0) > 1e-6:
+            what = "answers of yes and no" if self.law == "yes-no" else "counted records"
+            raise DesignError(f"{what} scatter by 1: ridge, spread and amplitude disagree.")
+        if self.drift and self.law != "amount":
+            raise DesignError("the drift of a published map is weighed of amounts alone: leave it out.")
         if self.cutoff_from not in get_args(CutoffFrom):
             raise DesignError(
                 f"unknown origin of the cutoff {self.cutoff_from!r}: "
@@ -115,15 +123,17 @@ class SpectralStatisticsDesign(Design):
 
     @property
     def held(self) -> tuple[str, ...]:
-        return ("ridge", "amplitude") if self.law == "yes-no" else ()
+        return () if self.law == "amount" else ("ridge", "amplitude")
 
     def for_law(self, law: Law) -> SpectralStatisticsDesign:
-        """The same for responses of a law; what is believed of answers is the same for all of them."""
+        """The same for responses of a law; what is believed of answers is the same for all, as of counts."""
         if law == "amount":
             return replace(self, law=law)
-        return replace(
-            self, law=law, middle=0.0, spread=SPREAD_OF_ANSWERS, amplitude=1.0, ridge=1.0 / SPREAD_OF_ANSWERS
-        )
+        spread = SPREADS_OF_COUNTS.get(law, SPREAD_OF_ANSWERS)
+        fitted = replace(self, law=law, middle=0.0, spread=spread, amplitude=1.0, ridge=1.0 / spread)
+        if law not in SPREADS_OF_COUNTS:
+            return fitted
+        return replace(fitted, middle=-0.5 * spread**2, common=0.0)  # the mean rate is 1
 
     def with_cutoff(self, cutoff: float) -> SpectralStatisticsDesign:
         return replace(self, cutoff=cutoff, cutoff_from="design")

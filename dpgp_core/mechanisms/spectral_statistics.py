@@ -16,8 +16,12 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
-from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
-from dpgp_core.mechanisms.sums.again import prepared_plan
+from dpgp_core.mechanisms.spectral_design import (
+    SPREADS_OF_COUNTS,
+    SpectralStatisticsDesign,
+    fixed_design,
+)
+from dpgp_core.mechanisms.sums.again import grid_records, known_counts, per_cell, prepared_plan
 from dpgp_core.mechanisms.sums.beliefs import read_sums, simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
@@ -26,7 +30,7 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.posterior.shelf import FEW
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.columns import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
@@ -56,6 +60,7 @@ Stated = tuple[Floats, Floats, Floats | None]
 """Exceedance probabilities of R simulated releases, chances by which sets are cut (R, N), own cutoffs."""
 DRIFTED, DRIFT_RELEASES = 2**22, 1  # cells of all simulated releases kept then, and releases in each world
 READERS = 2**14  # nodes of all readers of such releases that are kept
+COUNTED = 3  # simulated releases of counted records in each world: each is read by itself
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 
 
@@ -120,10 +125,11 @@ class SpectralStatistics(Mechanism):
     def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
         """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
         plan = self._plan(design, facts)
-        mu = release_mu(plan.products, plan.noise, facts.neighbours)
+        counted = plan.plan.field.counted
+        mu = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
         count = plan.features.size * (1 if plan.noise.counts is None else 2)
         cost = Cost.gaussian(mu, distance_of(count)).among(
-            facts.neighbours, exchange_mu(plan.products, plan.noise, facts.neighbours)
+            facts.neighbours, exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
         )
         return Guarantee.gaussian(cost, self.source)
 
@@ -204,8 +210,10 @@ class SpectralStatistics(Mechanism):
         plan = self._plan(design, facts)
         if design.drift and facts.field is None:
             raise InvalidValue(NO_FIELD)
+        if plan.plan.field.counted and np.any(records.units * UNIT != records.count):
+            raise InvalidValue("records that are counted have no values: each response must be 1.")
         field = facts.field if design.drift else None
-        return _PreparedSums(design, plan, _grid_records(records), _known(facts, records), field)
+        return _PreparedSums(design, plan, grid_records(records), known_counts(facts, records), field)
 
     def sets(
         self,
@@ -216,9 +224,11 @@ class SpectralStatistics(Mechanism):
         entropy: Entropy,
     ) -> Bools:
         """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
+        if design.law in SPREADS_OF_COUNTS:
+            return _cut(design, *self._counted(design, world, records, releases, entropy))
         made = self._plan(design, world.facts, rough=True)
-        counts, totals = _per_cell(records, world.facts)
-        known = _known(world.facts, records)
+        counts, totals = per_cell(records, world.facts)
+        known = known_counts(world.facts, records)
         if design.drift:
             reader = _drift_reader(made, counts, known, world.facts.field, entropy)
             return _cut(design, *_drifted(reader, totals, made, world, releases, entropy))
@@ -256,7 +266,7 @@ class SpectralStatistics(Mechanism):
         entropy: Entropy,
     ) -> Floats:
         """The released sums and counts themselves, which are the same wherever an attack looks."""
-        plan, exact, noise = self._plan(design, facts), _grid_records(records), ExactNoise(entropy)
+        plan, exact, noise = self._plan(design, facts), grid_records(records), ExactNoise(entropy)
         rows = []
         for _ in range(releases):
             found = release_sums(plan.features, plan.nodes, exact, plan.noise, noise)
@@ -291,9 +301,11 @@ class SpectralStatistics(Mechanism):
         draws: int = COUNT_DRAWS,
     ) -> Stated:
         """What simulated releases of a design, without its cutoff and paths, state; readings share draws."""
+        if design.law in SPREADS_OF_COUNTS:
+            return self._counted(design, world, records, COUNTED, SimulationEntropy(SEED + 5))
         made = self._plan(design, world.facts, rough=True)
-        counts, totals = _per_cell(records, world.facts)
-        known = _known(world.facts, records)
+        counts, totals = per_cell(records, world.facts)
+        known = known_counts(world.facts, records)
         if design.drift:  # worlds whose records lie at the same places share all but the values
             field = world.facts.field
             reader = world.shelf.keep(
@@ -316,18 +328,21 @@ class SpectralStatistics(Mechanism):
         readings = world.shelf.keep("spectral readings", hash(same), make, SHARED)
         return _read(readings, design, totals, made, world)
 
+    def _counted(
+        self, design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int,
+        entropy: Entropy,
+    ) -> Stated:  # fmt: skip
+        """The same of counted records: each simulated release is read by itself."""
+        prepared = self.prepare(replace(design, paths=1), world.facts, records)
+        level, side = world.level - world.offset, world.direction
+        drawn = [draw_release(prepared, entropy, simulation=True) for _ in range(releases)]
+        probability = np.array([each.probability(level, side) for each in drawn])
+        return probability, probability, np.array([each.own_cutoff(level, side) for each in drawn])
+
     def _plan(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False
     ) -> PreparedPlan:
         return prepared_plan(design, facts, rough=rough)
-
-
-def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Floats]:
-    """(N,) records, and sums of their rounded responses, of every cell."""
-    exact = _grid_records(records)
-    counts, totals = np.zeros(facts.lattice.size), np.zeros(facts.lattice.size)
-    counts[exact.cell], totals[exact.cell] = exact.count, exact.total * UNIT
-    return counts, totals
 
 
 def _cut(design: SpectralStatisticsDesign, _: Floats, cut: Floats, own: Floats | None) -> Bools:
@@ -368,18 +383,3 @@ def _read(
     unseen = None if design.cutoff_from == "design" else partial(unseen_by, design)
     probability, own = simulated(readings, made, totals, level, sign, unseen)
     return probability, probability, own
-
-
-def _grid_records(records: CollapsedRecords) -> GridRecords:
-    return GridRecords(records.index, records.count, records.units)
-
-
-def _known(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
-    """What is public of the counts; `records` for their number only, and for their places where public."""
-    n = None if facts.relation == "add-or-remove" else float(records.n)
-    single = bool(facts.single)
-    if facts.neighbours == "values-only":
-        return PublicCounts("known", n, _per_cell(records, facts)[0], single)
-    if facts.counts is not None:
-        return PublicCounts("reference", n, facts.counts, single)
-    return PublicCounts("unknown", n, None, single)

@@ -12,8 +12,12 @@ from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 
-Law = Literal["amount", "yes-no"]
-"""What a response is: an amount, clipped to [-1, 1], or the answer to a question, -1 or 1."""
+Law = Literal["amount", "yes-no", "rate", "density"]
+"""What a response is: an amount, clipped to [-1, 1], or the answer to a question, -1 or 1.
+
+Of counted records it is always 1: the field is the logarithm of their number over what is expected of public
+numbers, relative to the average ("rate") or as it is ("density").
+"""
 
 _REACH, _POINTS = 8.0, 1_601
 
@@ -31,7 +35,7 @@ class PublicPrior:
     ridge
         r > 0: a record scatters around its cell's value with standard deviation r lambda
     law
-        of a response: the value clipped, or its sign
+        of a response: the value clipped, or its sign; or 1, and the field says how many records there are
     """
 
     mean: float
@@ -46,12 +50,23 @@ class PublicPrior:
         positive("the ridge", self.ridge)
 
     @property
+    def counted(self) -> bool:
+        """Whether records are counted and have no values."""
+        return self.law in ("rate", "density")
+
+    @property
     def scatter(self) -> float:
         """Standard deviation `r lambda` of one record around its cell's value, before clipping."""
         return self.ridge * self.deviation
 
     def moments(self, value: Floats) -> tuple[Floats, Floats]:
-        """First and second moment of a response where the field has these values, of any shape."""
+        """First and second moment of a response where the field has these values, of any shape.
+
+        Of counted records: of their number over the expected one, linear around a field of 0.
+        """
+        if self.counted:
+            first = 1.0 + np.asarray(value)
+            return first, np.square(first) + 1.0
         if self.law == "yes-no":
             return 2.0 * ndtr(np.asarray(value) / self.scatter) - 1.0, np.ones(np.shape(value))
         return clipped_moments(value, self.scatter)

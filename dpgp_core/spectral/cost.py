@@ -47,7 +47,13 @@ def _checked(relation: Relation) -> Relation:
     return relation
 
 
-def release_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation = "replace-one") -> float:
+def release_mu(
+    products: InnerProducts,
+    noise: SpectralNoise,
+    relation: Relation = "replace-one",
+    *,
+    counted: bool = False,
+) -> float:
     """Gaussian-DP parameter mu of releasing the noisy sums (and counts) once, rounded upwards.
 
     Parameters
@@ -58,6 +64,8 @@ def release_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation
         `counts` is None exactly when the relation is "values-only".
     relation : Relation
         Which datasets are neighbours.
+    counted : bool
+        Whether every response is 1: the sums are then counts themselves, and the only ones.
 
     Returns
     -------
@@ -77,8 +85,14 @@ def release_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation
     replace-one    mu^2 = max(4 a k, (a + b) D)
     add-or-remove  mu^2 = (a + b) k
     values-only    mu^2 = 4 a k
+
+    Of counted records an exchange moves the sums by a difference of two features, and one record more or less
+    by one feature: mu^2 = a D and a k.
     """
     relation = _checked(relation)
+    if counted:
+        square = _counted_square(products, noise, relation) / noise.sums**2
+        return math.sqrt(square * _UP) * _UP
     if (noise.counts is None) != (relation == "values-only"):
         raise InvalidValue(
             "counts are released exactly when places are private: give both noises, or neither."
@@ -95,13 +109,22 @@ def release_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation
     return math.sqrt(square * _UP) * _UP
 
 
-def exchange_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation) -> float | None:
+def _counted_square(products: InnerProducts, noise: SpectralNoise | None, relation: Relation) -> float:
+    """Squared sensitivity of sums whose responses are all 1."""
+    if relation == "values-only" or (noise is not None and noise.counts is not None):
+        raise InvalidValue("records that are counted have no values: their places are private, and one sum.")
+    return products.widest_square if relation == "replace-one" else products.largest_square
+
+
+def exchange_mu(
+    products: InnerProducts, noise: SpectralNoise, relation: Relation, *, counted: bool = False
+) -> float | None:
     """What one exchanged record costs a release made for one record more or less, rounded upwards.
 
     Exact, as `release_mu`: the same noisy sums and counts, priced for the exchange. None for other relations,
     whose own price it is, or which promise nothing about it.
     """
-    return release_mu(products, noise) if _checked(relation) == "add-or-remove" else None
+    return release_mu(products, noise, counted=counted) if _checked(relation) == "add-or-remove" else None
 
 
 def free_weight(products: InnerProducts) -> float:
@@ -132,8 +155,9 @@ def _largest_weight(products: InnerProducts) -> float:
 
 
 def noise_for(
-    mu: float, products: InnerProducts, relation: Relation = "replace-one", weight: float | None = None
-) -> SpectralNoise:
+    mu: float, products: InnerProducts, relation: Relation = "replace-one", weight: float | None = None,
+    *, counted: bool = False,
+) -> SpectralNoise:  # fmt: skip
     """The least noise at which one release costs at most mu, with the counts' weight given or the free one.
 
     Parameters
@@ -147,6 +171,8 @@ def noise_for(
     weight : float, optional
         Weight of the counts in (0, 1]; by default the largest that costs nothing, but LEAST_WEIGHT at least,
         which is paid for (replace-one), or 1, which gives squared sensitivity 2 (add-or-remove).
+    counted : bool
+        As in `release_mu`: there are no other counts then.
 
     Raises
     ------
@@ -154,6 +180,12 @@ def noise_for(
         If mu is not positive, or the weight not in (0, 1].
     """
     mu, relation = positive("mu", mu), _checked(relation)
+    if counted:
+        square = _counted_square(products, None, relation)
+        if square <= 0.0:  # one feature that is the same everywhere tells nothing of places
+            raise InvalidValue("these features are the same everywhere: choose another strategy.")
+        noise = SpectralNoise(math.sqrt(square) / mu * _UP**3, None)
+        return _settled(noise, products, relation, mu, counted=True)
     if relation == "values-only":
         sums = 2.0 * math.sqrt(products.largest_square) / mu * _UP**3
         return _settled(SpectralNoise(sums, None), products, relation, mu)
@@ -169,8 +201,10 @@ def noise_for(
     return _settled(SpectralNoise(sums, sums / weight), products, relation, mu)
 
 
-def _settled(noise: SpectralNoise, products: InnerProducts, relation: Relation, mu: float) -> SpectralNoise:
+def _settled(
+    noise: SpectralNoise, products: InnerProducts, relation: Relation, mu: float, *, counted: bool = False
+) -> SpectralNoise:
     """The noise, after `release_mu` has confirmed it."""
-    if release_mu(products, noise, relation) > mu:
+    if release_mu(products, noise, relation, counted=counted) > mu:
         raise NumericalFailure("no noise was found that meets mu to working precision; ask for a larger mu.")
     return noise

@@ -113,7 +113,8 @@ class SpectralPlan:
     @property
     def sensitivity(self) -> float:
         """Sensitivity for features of length 1, which is what strategies reckon with."""
-        return float(np.sqrt(2.0)) if self.relation == "add-or-remove" else 2.0
+        full = 2.0 if self.relation == "add-or-remove" else 4.0  # squared; without values half of it
+        return float(np.sqrt(0.5 * full if self.field.counted else full))
 
 
 @dataclass(frozen=True, eq=False)
@@ -338,7 +339,7 @@ class SpectralModel:
         scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
-            plan.covariates, deviation, scatter,
+            plan.covariates, deviation, scatter, plan.field.counted,
         )  # fmt: skip
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
@@ -378,7 +379,7 @@ class SpectralModel:
         )
         features = make_features(plan.strategy, facts)
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
-        noise = noise_for(plan.mu, products, plan.relation)
+        noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted)
         return _Core(features, products, noise, FieldBasis.of(smooth, 2 * features.size + 64))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
+import numpy as np
+
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
@@ -12,10 +14,12 @@ from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.beliefs import read_sums, unseen_by
 from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.sums import GridRecords
 
 
 def spectral_model(facts: PublicFacts) -> SpectralModel:
@@ -53,6 +57,30 @@ def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
         return PublicCounts("known", n, kept.public_counts, facts.single)
     kind: Literal["unknown", "reference"] = "unknown" if kept.public_counts is None else "reference"
     return PublicCounts(kind, n, kept.public_counts, facts.single)
+
+
+def grid_records(records: CollapsedRecords) -> GridRecords:
+    """Records in the whole numbers that are summed."""
+    return GridRecords(records.index, records.count, records.units)
+
+
+def per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Floats]:
+    """(N,) records, and sums of their rounded responses, of every cell."""
+    exact = grid_records(records)
+    counts, totals = np.zeros(facts.lattice.size), np.zeros(facts.lattice.size)
+    counts[exact.cell], totals[exact.cell] = exact.count, exact.total * UNIT
+    return counts, totals
+
+
+def known_counts(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
+    """What is public of the counts; `records` for their number only, and for their places where public."""
+    n = None if facts.relation == "add-or-remove" else float(records.n)
+    single = bool(facts.single)
+    if facts.neighbours == "values-only":
+        return PublicCounts("known", n, per_cell(records, facts)[0], single)
+    if facts.counts is not None:
+        return PublicCounts("reference", n, facts.counts, single)
+    return PublicCounts("unknown", n, None, single)
 
 
 def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums) -> tuple[Floats, Floats]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.rates import RateReading, read_rates
 from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import SpectralSums
@@ -25,6 +27,10 @@ Unseen = Callable[[ClippedPrior], float]
 
 UNSEEN = 0.35
 """Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
+
+
+RATE_REACH = 6.0
+"""A rate is said within a factor of `exp` of this around the average."""
 
 
 ODDS = 0.25
@@ -65,32 +71,43 @@ def read_sums(
         Draws of the field.
     entropy : Entropy
     """
+    under = _each_belief(plan, released, known)
+    weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]))
+    reach = RATE_REACH if plan.plan.field.counted else REACH
+    readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
+    for each, number in zip(under, shares(weight, paths), strict=True):
+        posterior = FieldPosterior(each.reader, each.seen)
+        drawn = posterior.paths(number, entropy) if number else np.empty((0, plan.nodes.cells))
+        found_at = posterior.mean() + each.shift, posterior.deviation()
+        if each.reader.linear is None:
+            found, mean, sd = unclipped(*found_at, each.reader.prior, drawn)
+            readings.append(Reading(mean, sd, found))
+        else:  # the field itself is read
+            found = np.clip(drawn + each.shift, -reach, reach)
+            readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], found))
+    field = readings[0] if len(readings) == 1 else mixed(readings, weight)
+    for each, reading, share in zip(under, readings, weight, strict=True):
+        posterior = FieldPosterior(each.reader, each.seen)
+        of_records = posterior.map_deviation(each.counts, unseen(each.reader.prior))
+        shown = reading.sd * of_records / posterior.deviation()
+        of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
+        records += share * each.counts.at_cells(plan.nodes)
+    raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
+    return Released(field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records)
+
+
+def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) -> tuple[RateReading, ...]:
+    """The readings of a release under each belief, ready for its sums."""
+    if plan.plan.field.counted:
+        return tuple(
+            read_rates(replace(plan, basis=basis, prior=prior), known, released.sums)
+            for basis, prior in plan.beliefs
+        )
     counts = plan.counts(known, released.counts)
     readers = plan.readers(counts)
     if plan.plan.field.law == "yes-no":
         readers = tuple(plan.answers(reader, counts, released.sums) for reader in readers)
-    weight = belief_weights(np.array([reader.log_evidence(released.sums) for reader in readers]))
-    readings, of_map = [], np.zeros(plan.nodes.cells)
-    for reader, number in zip(readers, shares(weight, paths), strict=True):
-        posterior = FieldPosterior(reader, released.sums)
-        drawn = posterior.paths(number, entropy) if number else np.empty((0, plan.nodes.cells))
-        found_at = posterior.mean(), posterior.deviation()
-        if reader.linear is None:
-            found, mean, sd = unclipped(*found_at, reader.prior, drawn)
-            readings.append(Reading(mean, sd, found))
-        else:  # the field itself is read
-            readings.append(
-                Reading(np.clip(found_at[0], -REACH, REACH), found_at[1], np.clip(drawn, -REACH, REACH))
-            )
-    field = readings[0] if len(readings) == 1 else mixed(readings, weight)
-    for reader, reading, share in zip(readers, readings, weight, strict=True):
-        posterior = FieldPosterior(reader, released.sums)
-        shown = reading.sd * posterior.map_deviation(counts, unseen(reader.prior)) / posterior.deviation()
-        of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
-    raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
-    return Released(
-        field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=counts.at_cells(plan.nodes)
-    )  # fmt: skip
+    return tuple(RateReading(reader, released.sums, counts, 0.0) for reader in readers)
 
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:

@@ -1,0 +1,179 @@
+"""Counted records over public numbers: the logarithm of their rate, read by a law that is made linear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.spectral.basis import FieldBasis
+from dpgp_core.spectral.clipped import LinearLaw
+from dpgp_core.spectral.counts import NodeCounts, estimated_number
+from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.reading import FieldReader
+
+ROUNDS = 12
+"""Rounds at most in which the law of counts is made linear around what was read before."""
+
+LEVEL = 0.6
+"""Deviation of the logarithm of a number of records that is not public, in units of the field's own."""
+
+STEP, STILL = 1.0, 0.01
+"""The most by which a rate moves in one of them, as a logarithm, and the move that ends them."""
+
+NO_NUMBERS = "counts are read over public numbers of each cell, such as inhabitants: name them."
+
+
+@dataclass(frozen=True, eq=False)
+class RateReading:
+    """The field of log rates given one release, waiting for its draws.
+
+    Parameters
+    ----------
+    reader
+        of the field, linear around its own posterior
+    seen
+        (p,) the released sums as the reader takes them
+    counts
+        expected records per node, given the release
+    shift
+        what is added to what is read, so that all expected records are as many as there are
+    """
+
+    reader: FieldReader
+    seen: Floats
+    counts: NodeCounts
+    shift: float
+
+
+def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading:
+    """Read the log rate of counted records from their released sums: post-processing, free.
+
+    Parameters
+    ----------
+    made : Prepared
+        With the basis and the prior of one belief.
+    known : PublicCounts
+        Its cells (N,) are the public numbers that records are counted over: of any sum for the law "rate",
+        and the numbers of records that are expected beforehand for "density".
+    sums : ndarray, shape (p,)
+        Released.
+
+    Raises
+    ------
+    InvalidValue
+        Without public numbers, or where one of them is not positive.
+
+    Notes
+    -----
+    Records of node i are Poisson with mean `E_i exp(u_i)`. Around a field N(v, d^2) they number
+    `l_i = E_i exp(v_i + d_i^2/2)` on average, and `l_i (1 + u_i - v_i)` with a scatter of `l_i` is the
+    Gaussian law that variational inference of counts arrives at. Where the number n of all records is public
+    it is conditioned on: features and basis are taken less their means over the records. Where it is not, the
+    level of all rates is read as well, and a relative risk leaves it out in the end.
+    """
+    expected, total = _expected(made, known, sums)
+    prior, a = made.prior.before, made.features.values
+    value, deviation = np.full(expected.size, prior.mean), prior.deviation * np.sqrt(made.basis.variance)
+    levelled = np.hstack([made.basis.rows, np.full((expected.size, 1), LEVEL)])
+    basis, loadings, seen = replace(made.basis, rows=levelled), a, sums
+    for _ in range(ROUNDS):
+        rate = expected * np.exp(value + 0.5 * np.square(deviation))
+        if known.n is not None:
+            rate *= total / rate.sum()
+            basis, middle = _without_level(made.basis, rate), rate @ a / total
+            loadings, seen = a - middle, sums - total * middle
+        counts = NodeCounts.known(rate, a.shape[1])
+        reader = FieldReader.of(
+            made.nodes, basis, made.prior, loadings, counts, made.noise.sums,
+            linear=LinearLaw(
+                1.0 + prior.mean - value, np.full(value.size, prior.deviation), np.ones(value.size)
+            ),
+        )  # fmt: skip
+        value, deviation, still = _moved(value, deviation, reader.mean(seen), reader.deviation())
+        if still:
+            break
+    if known.n is None and prior.law == "density":
+        return RateReading(reader, seen, counts, _beside_public(made, known, total))
+    reader = replace(reader, basis=_without_level(reader.basis, rate))
+    value, deviation = reader.mean(seen), reader.deviation()
+    shift = _shift(made, known, expected * np.exp(value + 0.5 * np.square(deviation)), total)
+    return RateReading(reader, seen, counts, shift)
+
+
+def rates_of_records(made: Prepared, known: PublicCounts, counts: Floats) -> tuple[Floats, Floats]:
+    """(N,) mean and deviation of the log rate given counts (N,) of every cell: the map without privacy.
+
+    Parameters
+    ----------
+    made : Prepared
+        Its basis and prior of the field are used, and neither features nor noise.
+    known : PublicCounts
+        As in `read_rates`; the counts themselves say how many there are.
+    """
+    at = made.nodes.gather(np.asarray(counts, dtype=np.float64))
+    total, prior = float(at.sum()), made.prior.before
+    expected = _public(made, known)
+    expected = expected * (total / expected.sum())
+    spread, rest = prior.deviation, np.square(prior.deviation) * made.basis.rest
+    value, deviation = np.full(at.size, prior.mean), spread * np.sqrt(made.basis.variance)
+    for _ in range(ROUNDS):
+        rate = expected * np.exp(value + 0.5 * np.square(deviation))
+        rate *= total / rate.sum()
+        rows = spread * _without_level(made.basis, rate).rows
+        weight = rate / (1.0 + rate * rest)
+        precision = (rows * weight[:, None]).T @ rows
+        precision[np.diag_indices_from(precision)] += 1.0
+        root = cholesky(precision, "the precision of the field", "use a smaller deviation")
+        apart = value - prior.mean + at / rate - 1.0  # what a node alone says of its field
+        smooth = rows @ solve_lower(root, solve_lower(root, rows.T @ (weight * apart)), transposed=True)
+        gain = weight * rest
+        left = np.square(solve_lower(root, np.ascontiguousarray(rows.T))).sum(axis=0)
+        narrower = np.sqrt(np.square(1.0 - gain) * left + rest * (1.0 - gain))
+        found = prior.mean + smooth + gain * (apart - smooth)
+        value, deviation, still = _moved(value, deviation, found, narrower)
+        if still:
+            break
+    value = value + _shift(made, known, expected * np.exp(value + 0.5 * np.square(deviation)), total)
+    return made.nodes.spread(value), made.nodes.spread(deviation)
+
+
+def _moved(value: Floats, deviation: Floats, found: Floats, narrower: Floats) -> tuple[Floats, Floats, bool]:
+    """A reading (M,) moved to the next one by at most STEP, and whether it hardly moved."""
+    moved = value + np.clip(found - value, -STEP, STEP)
+    change = np.abs(moved - value) + np.abs(narrower - deviation)
+    return moved, narrower, float(change.max()) < STILL
+
+
+def _public(made: Prepared, known: PublicCounts) -> Floats:
+    """(M,) the public numbers of the nodes."""
+    if known.cells is None:
+        raise InvalidValue(NO_NUMBERS)
+    if not np.all(np.isfinite(known.cells) & (known.cells > 0)):
+        raise InvalidValue("the public numbers that records are counted over must be positive.")
+    return made.nodes.gather(known.cells)
+
+
+def _expected(made: Prepared, known: PublicCounts, sums: Floats) -> tuple[Floats, float]:
+    """(M,) expected records at an even rate, and how many there are, by the release where that is private."""
+    public = _public(made, known)
+    total = known.n if known.n is not None else estimated_number(made.features, public, sums)
+    return public * (total / public.sum()), total
+
+
+def _shift(made: Prepared, known: PublicCounts, rate: Floats, total: float) -> float:
+    """What makes records (M,) sum to their number; of densities, in terms of what was expected beforehand."""
+    level = float(np.log(total / rate.sum()))
+    return level + _beside_public(made, known, total) if made.prior.before.law == "density" else level
+
+
+def _beside_public(made: Prepared, known: PublicCounts, total: float) -> float:
+    """The logarithm of how many records there are over how many were expected beforehand."""
+    return float(np.log(total / _public(made, known).sum()))
+
+
+def _without_level(basis: FieldBasis, rate: Floats) -> FieldBasis:
+    """The same less its mean over records (M,): of records whose number is known the level says nothing."""
+    return replace(basis, rows=basis.rows - rate @ basis.rows / rate.sum())

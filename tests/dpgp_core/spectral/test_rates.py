@@ -1,0 +1,224 @@
+"""Counted records: what their sums cost, their law, and a reading that is made linear again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.features.kappa import InnerProducts
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.spectral_design import fixed_design
+from dpgp_core.mechanisms.sums.again import prepared_plan, read_again
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing.facts import PublicFacts, Relation
+from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.simulation.world import World
+from dpgp_core.spectral import PublicPrior
+from dpgp_core.spectral.cost import SpectralNoise, exchange_mu, noise_for, release_mu
+from dpgp_core.spectral.model import PublicCounts, SpectralModel
+from dpgp_core.spectral.rates import rates_of_records, read_rates
+from tests.dpgp_core.features.worlds import dense_posterior, plan_for
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(5, 3)
+RISK = PublicPrior(-0.125, 0.5, 2.0, "rate")
+RELATIONS: tuple[Relation, ...] = ("replace-one", "add-or-remove")
+PEOPLE = 50.0 + 10.0 * (np.arange(LATTICE.size) % 7)
+mechanism = mechanism_named("spectral-statistics")
+
+
+def records_of(counts: np.ndarray) -> CollapsedRecords:
+    index = np.flatnonzero(counts)
+    return CollapsedRecords(index, counts[index], np.ones(index.size))
+
+
+def released_of(counts: np.ndarray, facts: PublicFacts, epsilon: float, seed: int = 2) -> Released:
+    design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(epsilon, 1e-5))
+    return draw_release(
+        mechanism.prepare(design, facts, records_of(counts)), SimulationEntropy(seed), simulation=True
+    )
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("law", ["rate", "density"])
+def test_counts_cost_what_is_declared_for_the_worst_pair_of_all(relation: Relation, law: str) -> None:
+    field = replace(RISK, law=law)  # type: ignore[arg-type]
+    made = SpectralModel(LATTICE).prepare(plan_for(mu=0.7, relation=relation, field=field))
+    whole = made.features.whole.astype(object)  # the integers that are summed, without rounding
+    if relation == "replace-one":
+        squares = [int(((one - whole) ** 2).sum(axis=1).max()) for one in whole]
+    else:
+        squares = [int((one**2).sum()) for one in whole]
+    unit = 2.0**-20
+    worst = unit * max(squares) ** 0.5 / made.noise.sums
+    assert made.noise.counts is None
+    assert 0.7 * (1 - 1e-9) < worst <= release_mu(made.products, made.noise, relation, counted=True) <= 0.7
+
+
+def test_the_price_of_counts_is_the_widest_distance_or_the_largest_length() -> None:
+    products = InnerProducts(largest_square=0.81, least=-0.2, widest_square=1.69)
+    assert noise_for(0.5, products, counted=True).sums == pytest.approx(2.6)
+    assert noise_for(0.5, products, "add-or-remove", counted=True).sums == pytest.approx(1.8)
+    noise = SpectralNoise(2.6, None)
+    assert exchange_mu(products, noise, "add-or-remove", counted=True) == pytest.approx(0.5)
+    assert exchange_mu(products, noise, "replace-one", counted=True) is None
+    with pytest.raises(InvalidValue, match="places are private"):
+        release_mu(products, noise, "values-only", counted=True)
+    with pytest.raises(InvalidValue, match="and one sum"):
+        release_mu(products, SpectralNoise(2.6, 2.6), counted=True)
+    with pytest.raises(InvalidValue, match="the same everywhere"):
+        noise_for(0.5, InnerProducts(1.0, 1.0, 0.0), counted=True)
+
+
+def test_the_map_without_privacy_is_the_variational_law_of_counts() -> None:
+    """Its mean and variance solve the equations of the best Gaussian law for Poisson counts."""
+    made = SpectralModel(LATTICE).prepare(plan_for(field=RISK))
+    c = np.random.default_rng(3).poisson(3.0, LATTICE.size)
+    mean, sd = rates_of_records(made, PublicCounts("reference", None, PEOPLE), c)
+    rate = PEOPLE * np.exp(mean + 0.5 * sd**2)
+    assert rate.sum() == pytest.approx(c.sum() * PEOPLE.sum() / c.sum())  # the average risk is 1
+    rate *= c.sum() / rate.sum()
+    rows = 0.5 * (made.basis.rows - rate @ made.basis.rows / rate.sum())
+    prior = rows @ rows.T + 0.25 * np.diag(made.basis.rest)
+    pull = prior @ (c - rate)  # how far the mean lies from its prior
+    assert np.allclose(pull - pull.mean(), mean - mean.mean(), atol=0.02)
+    left = np.linalg.inv(np.linalg.inv(prior + 1e-9 * np.eye(c.size)) + np.diag(rate))
+    assert np.allclose(np.sqrt(np.diag(left)), sd, rtol=0.02)
+
+
+@pytest.mark.parametrize("public", [True, False])
+def test_the_reading_is_the_textbook_posterior_of_the_field(public: bool) -> None:
+    relation: Relation = "replace-one" if public else "add-or-remove"
+    made = SpectralModel(LATTICE).prepare(plan_for(relation=relation, field=RISK, mu=3.0))
+    m = np.random.default_rng(5).poisson(3.0, LATTICE.size)
+    known = PublicCounts("reference", float(m.sum()) if public else None, PEOPLE)
+    sums = made.features.values.T @ m
+    reading = read_rates(made, known, sums)
+    linear, rate, a = reading.reader.linear, reading.counts.mean, made.features.values.T
+    assert linear is not None
+    rows = made.basis.rows
+    if public:  # a multinomial law: nothing is left of what all records have in common
+        assert rate.sum() == pytest.approx(m.sum())
+        a = a - (a @ rate / m.sum())[:, None]
+        assert np.allclose(a @ m, reading.seen)
+    else:
+        rows = np.hstack([rows, np.full((m.size, 1), 0.6)])
+    covariance = 0.25 * (rows @ rows.T + np.diag(made.basis.rest))
+    noise = a @ np.diag(rate * linear.record_noise**2) @ a.T + made.noise.sums**2 * np.eye(len(a))
+    seen = reading.seen - a @ (rate * (linear.mean + 0.125))  # the prior mean is -0.125
+    mean, left = dense_posterior(np.full(m.size, -0.125), covariance, a * rate, noise, seen)
+    level = np.eye(m.size) - np.outer(np.ones(m.size), rate / rate.sum())
+    smooth = left - 0.25 * np.diag(made.basis.rest)
+    assert np.allclose(level @ (reading.reader.mean(reading.seen) - mean), 0.0, atol=1e-3)
+    variance = np.diag(level @ smooth @ level.T) + 0.25 * made.basis.rest
+    assert np.allclose(reading.reader.deviation(), np.sqrt(variance), rtol=0.05)
+    rho = np.exp(reading.reader.mean(reading.seen) + reading.shift + 0.5 * reading.reader.deviation() ** 2)
+    assert float(PEOPLE @ rho / PEOPLE.sum()) == pytest.approx(1.0, abs=1e-9)  # the average is 1
+
+
+def test_many_cases_at_little_noise_tell_their_risk_and_so_does_the_map_without_privacy() -> None:
+    """Risks of .5 in the west and 2 in the east, over unequal people."""
+    risk = np.where(LATTICE.domain_centres[:, 0] > 0, 2.0, 0.5)
+    risk /= PEOPLE @ risk / PEOPLE.sum()
+    counts = np.rint(20.0 * PEOPLE * risk).astype(np.int64)
+    facts = PublicFacts(LATTICE, int(counts.sum()), counts=PEOPLE, law="rate")
+    far = np.abs(LATTICE.domain_centres[:, 0]) > 1.5 * LATTICE.spacing
+    released = released_of(counts, facts, 60.0)
+    assert released.mean is not None
+    assert released.records is not None
+    assert np.abs(np.exp(released.mean) / risk - 1.0)[far].max() < 0.15
+    assert released.records.sum() == pytest.approx(counts.sum())
+    design = fixed_design(LATTICE.spacing).for_law("rate")
+    shown, sd = rates_of_records(
+        prepared_plan(design, facts), PublicCounts("reference", None, PEOPLE), counts
+    )
+    assert np.abs(np.exp(shown) / risk - 1.0).max() < 0.07
+    assert 0.015 < sd.mean() < 0.04  # about 1 / sqrt(1600)
+
+
+def test_a_density_is_told_beside_what_was_expected() -> None:
+    """Where the number of records is private, the release itself says how many more there are."""
+    counts = np.full(LATTICE.size, 300)
+    facts = PublicFacts(
+        LATTICE, 100 * LATTICE.size, relation="add-or-remove", counts=np.full(LATTICE.size, 100.0),
+        law="density",
+    )  # fmt: skip
+    mean = released_of(counts, facts, 10.0).mean
+    assert mean is not None
+    assert np.abs(np.exp(mean) - 3.0).max() < 0.5
+
+
+def test_intervals_of_risks_cover_as_often_as_they_say() -> None:
+    made = prepared_plan(
+        mechanism.calibrate(
+            fixed_design(LATTICE.spacing), (facts := PublicFacts(LATTICE, 400, counts=PEOPLE, law="rate")),
+            Budget(1.0, 1e-5),
+        ),
+        facts,
+    )  # fmt: skip
+    rng, covered = np.random.default_rng(8), []
+    for seed in range(12):
+        u = made.basis.rows @ rng.normal(size=made.basis.rows.shape[1])
+        u = 0.5 * (u + np.sqrt(made.basis.rest) * rng.normal(size=LATTICE.size))
+        share = PEOPLE * np.exp(u) / (PEOPLE @ np.exp(u))
+        released = released_of(rng.multinomial(400, share), facts, 1.0, seed)
+        assert released.mean is not None
+        assert released.sd is not None
+        true = np.log(share * PEOPLE.sum() / PEOPLE)
+        covered.append(np.abs(true - released.mean) < 1.645 * released.sd)
+    assert 0.86 < np.mean(covered) < 0.95
+
+
+def test_a_reader_computes_the_map_of_counts_again_and_a_changed_number_shows() -> None:
+    facts = PublicFacts(LATTICE, 3 * LATTICE.size, counts=PEOPLE, law="rate")
+    design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(1.0, 1e-5))
+    released = released_of(np.full(LATTICE.size, 3), facts, 1.0)
+    kept = released.sums
+    assert kept is not None
+    assert kept.public_counts is not None
+    assert kept.counts is None
+    bare = replace(facts, counts=None)
+    mean, sd = read_again(design, bare, kept)
+    assert np.abs(mean - released.mean).max() < 1e-5
+    assert np.abs(sd - released.sd).max() < 1e-5
+    forged = replace(kept, public_counts=kept.public_counts * np.linspace(1.0, 1.5, LATTICE.size))
+    assert np.abs(read_again(design, bare, forged)[0] - mean).max() > 0.01
+    with pytest.raises(InvalidValue, match="name them"):
+        read_again(design, bare, replace(kept, public_counts=None))
+    with pytest.raises(InvalidValue, match="must be positive"):
+        read_again(design, bare, replace(kept, public_counts=0.0 * PEOPLE))
+
+
+def test_what_counts_cannot_be_is_refused() -> None:
+    facts = PublicFacts(LATTICE, LATTICE.size, counts=PEOPLE, law="rate")
+    design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(1.0, 1e-5))
+    valued = CollapsedRecords(np.arange(LATTICE.size), np.ones(LATTICE.size), np.full(LATTICE.size, 0.5))
+    with pytest.raises(InvalidValue, match="each response must be 1"):
+        mechanism.prepare(design, facts, valued)
+    with pytest.raises(InvalidValue, match="places are private"):
+        mechanism.guarantee(design, replace(facts, places_public=True))
+    with pytest.raises(DesignError, match="counted records scatter by 1"):
+        replace(design, spread=0.7)
+    with pytest.raises(DesignError, match="of amounts alone"):
+        replace(design, drift=True)
+    assert (design.law, design.spread, design.middle, design.common) == ("rate", 0.5, -0.125, 0.0)
+    assert fixed_design(100.0).for_law("density").spread == 1.2
+
+
+def test_simulated_releases_of_counts_find_their_map() -> None:
+    risk = np.where(LATTICE.domain_centres[:, 0] > 0, 2.0, 0.5)
+    records = records_of(np.rint(PEOPLE * risk).astype(np.int64))
+    facts = PublicFacts(LATTICE, records.n, counts=PEOPLE, law="rate")
+    none = np.empty(0, np.int64)
+    world = World(
+        facts, records, records, none, none > 0, 0.0, "above", np.zeros(LATTICE.size), baseline=risk > 1.0
+    )
+    design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(3.0, 1e-5))
+    sets = mechanism.simulate(design, world)
+    assert sets.shape == (3, LATTICE.size)
+    assert world.agreement(sets).iou > 0.8
