@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from dpgp_core.plugins import Registry
-from studies.attacks import design_audit, membership
+from studies.attacks import design_audit, membership, reconstruction
 from studies.attacks.design_audit import AuditSettings
 from studies.attacks.membership import MembershipSettings
+from studies.attacks.reconstruction import ReconstructionSettings
 from studies.excursions import line_excursions, plane_excursions
 from studies.excursions.line_excursions import LineSettings
 from studies.excursions.plane_excursions import PlaneSettings
@@ -89,6 +90,14 @@ _OWN = {
             "How much does a released path tell about one record, and what does the proof allow?",
             "Paper: section 4 and appendix C, figures 2 and 3.",
             presets(MembershipSettings.quick, MembershipSettings.full, membership.run),
+        ),
+        make_study(
+            "reconstruction",
+            "Reconstruction attack",
+            "How often does somebody who knows all records but one guess that one, and what does the proof "
+            "allow?",
+            "Not in the paper, which names it as open.",
+            presets(ReconstructionSettings.quick, ReconstructionSettings.full, reconstruction.run),
         ),
         make_study(
             "audit",

@@ -243,6 +243,12 @@ class Mechanism(ABC):
         drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
         return np.stack(drawn)[:, :, list(cells)]
 
+    def mean_and_noise(
+        self, design: Any, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int]
+    ) -> tuple[Floats, Floats] | None:
+        """(d,) means and deviations of what is `seen`, where independent noise is added; None elsewhere."""
+        return None
+
     def law(
         self, design: Any, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
     ) -> tuple[Floats, Floats] | None:

@@ -358,7 +358,8 @@ class NoisyCellStatistics(Mechanism):
         pull: Floats,
         seen: Sequence[int],
     ) -> tuple[Floats, Floats]:
-        return np.concatenate([pull, count]), design.statistic_noise**2 * np.eye(2 * pull.size)
+        at = list(seen)
+        return np.concatenate([pull[at], count[at]]), design.statistic_noise**2 * np.eye(2 * len(at))
 
     def _draws(self, noise: float, world: World) -> list[NoisyStatistics]:
         """Simulated releases of the reference records' statistics: the same draws for every noise."""

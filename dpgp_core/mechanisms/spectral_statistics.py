@@ -39,7 +39,7 @@ from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
-from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
+from dpgp_core.spectral.sums import ExactNoise, GridRecords, mean_and_noise, release_sums
 
 STRATEGY = "water-filled"
 PRIOR = "exponential"
@@ -272,6 +272,16 @@ class SpectralStatistics(Mechanism):
             found = release_sums(plan.features, plan.nodes, exact, plan.noise, noise)
             rows.append(np.concatenate([found.sums] + ([] if found.counts is None else [found.counts])))
         return np.array(rows)[:, None]
+
+    def mean_and_noise(
+        self,
+        design: SpectralStatisticsDesign,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+    ) -> tuple[Floats, Floats]:
+        plan = self._plan(design, facts)
+        return mean_and_noise(plan.features, plan.nodes, _grid_records(records), plan.noise)
 
     def _probability(
         self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int

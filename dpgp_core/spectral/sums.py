@@ -205,6 +205,18 @@ def release_sums(
     return SpectralSums(_times(sums, SUM_UNIT), _times(noisy, COUNT_UNIT), noise)
 
 
+def mean_and_noise(
+    features: Features, nodes: Nodes, records: GridRecords, noise: SpectralNoise
+) -> tuple[Floats, Floats]:
+    """Private means and public deviations of released sums, then counts: (p,) or (2 p,) each, for audits."""
+    totals, counts = exact_sums(features, nodes, records)
+    sums, wide = _times(totals, SUM_UNIT), np.full(features.size, noise.sums)
+    if noise.counts is None:
+        return sums, wide
+    both = np.concatenate([sums, _times(counts, COUNT_UNIT)])
+    return both, np.concatenate([wide, np.full(features.size, noise.counts)])
+
+
 def _times(whole: Ints, unit: float) -> Floats:
-    """Released integers as numbers: multiples of the public unit."""
+    """Integers as numbers: multiples of the public unit."""
     return np.asarray(whole.astype(np.float64) * unit)

@@ -111,6 +111,16 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         Figure("roc", "roc", "ROC at ridge 0.1, scale 0.5, three paths", "false-positive rate",
                ("true-positive rate",), "statistic", (("covariates", "halves"),)),
     ),
+    "reconstruction": (
+        Figure("bound", "reconstruction", "Right guesses of the last record against the proved bound",
+               "bound", ("success, lower limit",), "design", x_title="proved bound on right guesses",
+               y_title="right guesses, lower limit", diagonal="equality: above it is an alarm"),
+        *(Figure(slug(asked), "reconstruction", f"Right guesses of {words} against epsilon", "epsilon",
+                 ("success", "bound"), "design", (("guessed", asked),), log_x=True,
+                 x_title="epsilon (log scale)", y_title="share of right guesses")
+          for asked, words in (("place and yes or no", "place and answer"),
+                               ("value within .1", "the value"))),
+    ),
     "audit": (
         Figure("audit", "audit", "Lower bounds from the attack against the proved bounds, four deltas each",
                "proved epsilon", ("empirical epsilon",), "design",
