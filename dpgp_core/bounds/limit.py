@@ -1,0 +1,221 @@
+"""The limit: the least mean squared error that any private release of values can have, proved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+
+_DOWN = 1.0 - 1e-9
+"""Results are rounded down by so much, far more than what double precision loses."""
+
+_STEPS, _NEWTON = 60, 60
+
+
+def contrast(mu: float) -> float:
+    """`kappa^2 = D/(1 - D/4)`, D the triangular discrimination of N(0, 1) and N(mu, 1), rounded upwards.
+
+    Notes
+    -----
+    With `a = exp(-mu^2/8) E[1/cosh(mu Z/2)]`, `D = 4 (1 - a)` and `kappa^2 = 4 (1/a - 1)`. The trapezoidal
+    rule converges exponentially, and what double precision loses, below 1e-13, is taken off a.
+
+    Examples
+    --------
+    >>> round(contrast(0.2678), 4)
+    0.0718
+    """
+    mu = positive("mu", mu)
+    step = 0.02 / max(1.0, mu)
+    points = np.arange(-12.0, 12.0 + step, step)
+    density = np.exp(-0.5 * np.square(points)) / math.sqrt(2.0 * math.pi)
+    # exp(-mu^2/8)/cosh(mu z/2) in one exponent: neither factor over- or underflows alone
+    half = 0.5 * mu * np.abs(points)
+    share = 2.0 * np.exp(-mu * mu / 8.0 - half) / (1.0 + np.exp(-2.0 * half))
+    a = step * float(density @ share) * (1.0 - 1e-13) - 1e-13
+    return math.inf if a <= 0.0 else 4.0 * (1.0 / a - 1.0)
+
+
+def least_error(
+    covariance: Floats, counts: Floats, scatter: float, mu: float, weights: Floats | None = None
+) -> float:
+    """A lower bound on the weighted mean squared error of every estimate of a normal field.
+
+    The field is N(mean, covariance) on N cells, records are its value at their cell plus independent noise of
+    deviation `scatter`, and an estimate may use everything that a release says which is mu-GDP when the
+    *value* of one record changes, and the places of all records besides. See docs/limit.md.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape (N, N)
+        Positive definite.
+    counts : ndarray, shape (N,)
+        Records of each cell, >= 0, some positive.
+    scatter : float
+        > 0, in the unit of the field.
+    mu : float
+        > 0; under add-or-remove twice the release's own.
+    weights : ndarray, shape (N,), optional
+        Of the cells' errors, >= 0, scaled to sum 1; without them errors are averaged over records.
+
+    Returns
+    -------
+    float
+        In squared units of the field; never above the true minimum, up to nothing: it is rounded down.
+
+    Raises
+    ------
+    InvalidValue
+        If shapes disagree or a number is out of its range.
+    """
+    m = np.asarray(counts, dtype=np.float64)
+    sigma, tau = np.asarray(covariance, dtype=np.float64), positive("scatter", scatter)
+    if m.ndim != 1 or sigma.shape != (m.size, m.size) or not np.all(np.isfinite(sigma)):
+        raise InvalidValue("the covariance needs one row and one column for each count.")
+    if not np.all(np.isfinite(m) & (m >= 0)) or not np.any(m > 0):
+        raise InvalidValue("counts must be finite and not negative, and some must be positive.")
+    some = m > 0
+    root = np.sqrt(m[some]) / tau
+    scaled = root[:, None] * sigma[np.ix_(some, some)] * root
+    power = 0.25 * float(m.sum()) * contrast(mu)
+    if weights is None:
+        return (
+            least_sum(np.asarray(np.linalg.eigvalsh(scaled), dtype=np.float64), power)
+            / float(m.sum())
+            * tau**2
+        )
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != m.shape or not np.all(np.isfinite(w) & (w >= 0)) or not w.sum() > 0:
+        raise InvalidValue("weights must be finite and not negative, one for each cell, and not all zero.")
+    w = w / w.sum()
+    across = np.linalg.solve(sigma[np.ix_(some, some)], sigma[some])  # field at the cells from the occupied
+    unseen = np.diag(sigma) - np.einsum("ij,ij->j", across, sigma[some])
+    across = across / root[:, None]
+    beyond = float(w @ np.maximum(unseen, 0.0))
+    return (beyond + _least_weighted(scaled, (across * w) @ across.T, power)) * _DOWN
+
+
+def least_sum(variances: Floats, power: float) -> float:
+    """Least `sum s/(1 + s r)` over `0 <= r <= 1` with `(sum r)^2 <= power sum (r - r^2)`, rounded down.
+
+    Parameters
+    ----------
+    variances : ndarray, shape (k,)
+        s >= 0: prior variances in units of what all records without privacy leave.
+    power : float
+        `n kappa^2/4` for n records; infinite without privacy.
+
+    Notes
+    -----
+    For all eta >= 0 and t the dual `sum min_r [s/(1 + s r) + eta (power r^2 + (2 t - power) r)] - eta t^2` is
+    a lower bound, since `(sum r)^2 >= 2 t sum r - t^2`; the best pair is found by two nested roots, and what
+    the inner minimum may miss, by convexity, is taken off. So no failure to converge can overstate it.
+    """
+    s = np.maximum(np.asarray(variances, dtype=np.float64), 0.0)
+    free = float(np.sum(s / (1.0 + s)))
+    if math.isinf(power):
+        return free * _DOWN
+
+    def lowest(eta: float, t: float) -> Floats:
+        """Minimisers: with u = 1 + s r, the one positive root of `c3 u^3 + c2 u^2 - s^2 = 0`, from above."""
+        safe = np.maximum(s, 1e-300)
+        c3, c2 = 2.0 * power * eta / safe, eta * (2.0 * t - power - 2.0 * power / safe)
+        u = 1.0 + s
+        for _ in range(_NEWTON):
+            slope = u * (3.0 * c3 * u + 2.0 * c2)
+            value = u * u * (c3 * u + c2) - s * s
+            new = np.where((slope > 0) & (value > 0), u - value / np.where(slope > 0, slope, 1.0), u)
+            if np.all(np.abs(new - u) <= 1e-15 * u):
+                break
+            u = new
+        return np.asarray(np.where(s > 0, np.clip((u - 1.0) / safe, 0.0, 1.0), 0.0))
+
+    def sum_at(eta: float) -> float:
+        """t = sum r, at which the dual is largest for this eta."""
+        high = float(s.size)
+        if lowest(eta, high).sum() >= high:
+            return high
+        return float(brentq(lambda t: lowest(eta, t).sum() - t, 0.0, high, xtol=1e-10 * high))
+
+    def slack(log_eta: float) -> float:
+        eta = math.exp(log_eta)
+        r = lowest(eta, sum_at(eta))
+        return float(r.sum() ** 2 - power * np.sum(r - r * r))
+
+    def dual(eta: float) -> float:
+        t = sum_at(eta)
+        r = lowest(eta, t)
+        slope = eta * (2.0 * power * r + 2.0 * t - power) - np.square(s / (1.0 + s * r))
+        missed = np.maximum(slope * r, -slope * (1.0 - r))
+        value = s / (1.0 + s * r) + eta * r * (power * r + 2.0 * t - power)
+        return float(np.sum(value - np.maximum(missed, 0.0)) - eta * t * t)
+
+    top = float(s.max(initial=0.0))
+    if top == 0.0:
+        return 0.0
+    low, high = math.log(1e-18 * min(1.0, top * top / power)), math.log(1e3 * top * top * (1.0 + 1.0 / power))
+    found = [free]
+    if slack(low) > 0.0 > slack(high):
+        found.append(dual(math.exp(brentq(slack, low, high, xtol=1e-7))))
+    else:
+        found.append(dual(math.exp(low if slack(low) <= 0.0 else high)))
+    return max(found) * _DOWN
+
+
+def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
+    """Least `tr weight (scaled^-1 + R)^-1` over the same condition on the spectrum of R, rounded down.
+
+    The objective is convex: at any R0 its tangent, minimised over all R, is a lower bound. R0 follows the
+    minimiser (Frank and Wolfe), and the best bound is kept.
+    """
+    size = len(scaled)
+    inverse = np.linalg.inv(scaled)
+    inverse = 0.5 * (inverse + inverse.T)
+
+    def at(r: Floats) -> tuple[float, Floats]:
+        inner = np.linalg.inv(inverse + r)
+        return float(np.sum(weight * inner)), inner @ weight @ inner
+
+    r = np.zeros((size, size))
+    value, slope = at(r)
+    best = float(np.sum(weight * np.linalg.inv(inverse + np.eye(size))))
+    for _ in range(_STEPS):
+        gain, vectors = np.linalg.eigh(slope)
+        powers, most = most_linear(gain, power)
+        best = max(best, value + float(np.sum(slope * r)) - most)
+        if value - best <= 1e-4 * value:
+            break
+        toward = (vectors * powers) @ vectors.T - r
+        moves = [(at(r + share * toward)[0], share) for share in (1.0, 0.6, 0.35, 0.2, 0.1, 0.05, 0.02)]
+        r = r + min(moves)[1] * toward
+        value, slope = at(r)
+    return best * _DOWN
+
+
+def most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
+    """Maximiser of `sum gain r` under the condition of `least_sum`, and an upper bound on the maximum."""
+    g = np.maximum(np.asarray(gain, dtype=np.float64), 0.0)
+    if math.isinf(power) or not g.max() > 0:
+        return np.ones(g.size), float(g.sum())
+
+    def highest(eta: float, t: float) -> Floats:
+        return np.asarray(np.clip((g / eta + power - 2.0 * t) / (2.0 * power), 0.0, 1.0))
+
+    def sum_at(eta: float) -> float:
+        return float(brentq(lambda t: highest(eta, t).sum() - t, 0.0, float(g.size) + 1.0))
+
+    def slack(log_eta: float) -> float:
+        eta = math.exp(log_eta)
+        r = highest(eta, sum_at(eta))
+        return float(r.sum() ** 2 - power * np.sum(r - r * r))
+
+    low, high = math.log(1e-12 * g.max() / (power + g.size)), math.log(1e6 * g.max() / power)
+    eta = math.exp(brentq(slack, low, high, xtol=1e-9) if slack(low) > 0.0 > slack(high) else low)
+    t = sum_at(eta)
+    r = highest(eta, t)
+    return r, float(np.sum(g * r - eta * r * (power * r + 2.0 * t - power))) + eta * t * t
