@@ -281,7 +281,7 @@ class SpectralStatistics(Mechanism):
         cells: Sequence[int],
     ) -> tuple[Floats, Floats]:
         plan = self._plan(design, facts)
-        return mean_and_noise(plan.features, plan.nodes, _grid_records(records), plan.noise)
+        return mean_and_noise(plan.features, plan.nodes, grid_records(records), plan.noise)
 
     def _probability(
         self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
