@@ -19,6 +19,7 @@ from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.signing import office_key, signers_of
 from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
+from hexcursion.door.remedies import NO_REFERENCE, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
 from hexcursion.ledger.overlap.sentences import alike_text, shared_text
@@ -29,6 +30,7 @@ from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published
+from hexcursion.releasing.worth import LowAgreement
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.words import agreement_words
@@ -85,8 +87,12 @@ def run_demo(options: argparse.Namespace) -> int:
 class _Printed(Listener):
     """Says on the terminal how far it is: on standard output nothing but what may be published."""
 
+    project: Project | None = None
+    tuned: Tuned | None = None
+
     def loaded(self, project: Project) -> None:
         """Print what was read, and notes on the public area, on standard error: for the curator alone."""
+        self.project = project
         print(CURATOR_ONLY, *project.private.sentences(), *project.domain.notes, sep="\n", file=sys.stderr)
 
     def note(self, line: str) -> None:
@@ -99,6 +105,7 @@ class _Printed(Listener):
 
     def searched(self, tuned: Tuned) -> None:
         """What the search found, from reference data alone."""
+        self.tuned = tuned
         end_progress()
         _print_search(tuned)
 
@@ -120,7 +127,12 @@ def _release(
         raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
     if options is not None:
         settings = with_resolution(settings, options)
-    planned = plan_settings(settings, place, _Printed(), wanted=wanted, same_as=same_as, pay=not dry)
+    told = _Printed()
+    try:
+        planned = plan_settings(settings, place, told, wanted=wanted, same_as=same_as, pay=not dry)
+    except LowAgreement:
+        _print_remedies(told)
+        raise
     plan = planned.plan
     print("\nReceipt")
     _print_receipt(plan.receipt)
@@ -128,6 +140,8 @@ def _release(
     _print_alike(plan.preview.alike)
     if dry:
         planned.check()
+        if weak(plan.choice.expected):
+            _print_remedies(told)
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     published = publish_planned(planned, out)
@@ -144,6 +158,23 @@ def _release(
     if baseline and planned.tuned is not None:
         _print_baseline(plan.project, planned.tuned, bundle)
     return 0
+
+
+def _print_remedies(told: _Printed) -> None:
+    """Other choices with what simulations say of each, as they are tried; Ctrl-C leaves the rest out."""
+    project, tuned = told.project, told.tuned
+    if project is None or tuned is None:
+        return
+    said = "\nWhat helps, tried in simulation: nothing is drawn or charged (Ctrl-C leaves the rest out)"
+    print(said, file=sys.stderr)
+    try:
+        for tried in try_remedies(project, tuned, progress):
+            end_progress()
+            print(f"  {tried.remedy.label} ({tried.remedy.flags}): {tried.says}.", file=sys.stderr)
+    except KeyboardInterrupt:
+        end_progress()
+    if project.settings.reference is None:
+        print(f"  {NO_REFERENCE}.", file=sys.stderr)
 
 
 def _sign(published: Published, key: Ed25519PrivateKey) -> None:

@@ -23,7 +23,8 @@ FEWEST, MOST = 200, 20_000
 USUAL = 1_000
 """Hexagons to aim at where no number of records is stated."""
 
-FINEST = 10
+COARSEST, FINEST = 4, 10
+"""Resolutions on offer; a settings file may name others."""
 
 
 @dataclass(frozen=True)

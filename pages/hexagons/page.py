@@ -11,6 +11,7 @@ from geo import Domain
 from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
+from hexcursion.estimates.resolution import COARSEST, FINEST
 from pages.hexagons import covariates, own_layers
 from pages.hexagons.mending import offer_exchange, stop
 from pages.hexagons.places import facts_of, proposal_of
@@ -20,7 +21,7 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.areas import COARSEST, FINEST, domain_of
+from pages.shared.session.areas import domain_of
 
 MOST_RECORDS: Final = 1_000_000_000
 work = workspace.current()

@@ -11,9 +11,9 @@ from data_loaders import DataError
 from dpgp_core.numbers import significant
 from geo import Domain, DomainError, exchanged, part_columns, part_names
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.resolution import Proposal, propose
+from hexcursion.estimates.resolution import COARSEST, FINEST, Proposal, propose
 from hexcursion.project.area import document_of
-from pages.shared.session.areas import COARSEST, FINEST, Box
+from pages.shared.session.areas import Box
 from pages.shared.session.previews import Preview
 
 MOST_COLUMNS = 12

@@ -24,6 +24,7 @@ def show(work: Workspace, found: Found) -> None:
     found = _looked(work, found)
     if stop_panel.stopped(work, found):
         return
+    stop_panel.what_helps(work, found)
     try:
         planned = plan(found.project, found.choice)
     except WorkflowError as error:

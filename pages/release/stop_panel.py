@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
-
 import streamlit as st
 
-from dpgp_core.mechanisms.registry import MECHANISMS
-from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.serving import that_can_serve
-from pages.privacy.designs.designs import BUDGETS
+from hexcursion.door.remedies import NO_REFERENCE, Remedy, Tried, remedies, weak
 from pages.privacy.search import search_panel
+from pages.privacy.trials.trials import remedies_job
 from pages.shared.plain_text import plain
-from pages.shared.session.areas import COARSEST, domain_of_choices
+from pages.shared.session import aside
+from pages.shared.session.areas import domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
-
-
-@dataclass(frozen=True)
-class Remedy:
-    """Another choice that may give a better map, and what its button says."""
-
-    name: Literal["mean", "coarser", "mechanisms", "epsilon"]
-    label: str
-    changes: dict[str, Any]
 
 
 def stopped(work: Workspace, found: Found) -> bool:
@@ -38,13 +25,9 @@ def stopped(work: Workspace, found: Found) -> bool:
         + ("" if accepted else " Nothing has been drawn or charged."),
         icon=":material/front_hand:",
     )
-    expected = found.choice.expected
-    if not accepted and expected is not None and expected.agreement is not None:
+    if not accepted and _searched(found):
         st.markdown("**What helps.** Each button changes one choice and searches again.")
-        with st.container(horizontal=True):
-            for remedy in remedies(found.project.settings):
-                if st.button(plain(remedy.label), key=f"remedy_{remedy.name}_{work.mark}"):
-                    _take(work, remedy)
+        _offer(work, found, at_once=True)
     agreed = st.checkbox(
         "Release this map all the same: its statement will say that it is expected to be poor",
         value=accepted,
@@ -56,20 +39,46 @@ def stopped(work: Workspace, found: Found) -> bool:
     return not agreed
 
 
-def remedies(settings: ReleaseSettings) -> tuple[Remedy, ...]:
-    """What could be chosen otherwise, the cheapest first."""
-    found = []
-    if settings.prior_mean is False and settings.reference_public and settings.reference is not None:
-        found.append(Remedy("mean", "Start from the public map", {"prior_mean": True}))
-    if settings.resolution > COARSEST:
-        found.append(Remedy("coarser", "Coarser hexagons", {"resolution": settings.resolution - 1}))
-    others = that_can_serve(MECHANISMS, settings.unit, settings.relation)
-    if set(others) - set(settings.mechanisms):
-        found.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": others}))
-    larger = [epsilon for epsilon in BUDGETS if epsilon > settings.epsilon]
-    if larger:
-        found.append(Remedy("epsilon", f"Larger budget, ε {larger[0]:g}", {"epsilon": larger[0]}))
-    return tuple(found)
+def what_helps(work: Workspace, found: Found) -> None:
+    """Of a map that is not stopped, but of which little can be told: the same remedies, tried when asked."""
+    if weak(found.choice.expected) and _searched(found):
+        with st.expander("Little can be told of this map beforehand: what helps", icon=":material/healing:"):
+            _offer(work, found, at_once=False)
+
+
+def _searched(found: Found) -> bool:
+    expected = found.choice.expected
+    return expected is not None and expected.agreement is not None
+
+
+def _offer(work: Workspace, found: Found, at_once: bool) -> None:
+    """A button for each remedy, and beside it what it reaches, once that was tried in the background."""
+    project = found.project
+    tried = {} if project.pilot is not None else _tried(work, found, at_once)
+    for remedy in remedies(project.settings, project):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if st.button(plain(remedy.label), key=f"remedy_{remedy.name}_{work.mark}"):
+                _take(work, remedy)
+            if remedy.name in tried:
+                st.markdown(plain(tried[remedy.name].says))
+    if project.settings.reference is None:
+        st.caption(f"{plain(NO_REFERENCE)}.")
+
+
+def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:
+    """What was tried for this plan; where nothing was, it begins by itself or when asked."""
+    about = (found.tuned, found.project.settings.epsilon)
+    known = aside.planning(work).asides.get("remedies")
+    if at_once and (known is None or not aside.same(known.about, about)):
+        aside.start(work, "remedies", about, remedies_job(found.project, found.tuned))
+    answer = aside.follow(
+        work, "remedies", about, "Try them in simulation", "Stop trying",
+        lambda: remedies_job(found.project, found.tuned),
+    )  # fmt: skip
+    if answer is None:
+        st.caption("What each reaches is told by simulated releases: nothing is drawn or charged.")
+        return {}
+    return {each.remedy.name: each for each in answer.result}
 
 
 def _take(work: Workspace, remedy: Remedy) -> None:

@@ -10,15 +10,19 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.door import pipeline
+from hexcursion.door.remedies import Remedy, Tried
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.example import example_settings, is_example
 from hexcursion.project.model import Project
+from hexcursion.record import Expected
 from hexcursion.search.decision.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from pages.privacy.designs import designs
 from pages.privacy.looks import pilot_panel, piloting
 from pages.privacy.search import search_panel, solve_panel
 from pages.privacy.trials import own_design, simulated_panel, trials, vary_panel
+from pages.release import stop_panel
+from pages.shared.computing.jobs import Job
 from pages.shared.released import area_answers
 from pages.studies import jobs
 from tests.patience import HANG
@@ -92,12 +96,20 @@ def finished(make: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+def _larger_budget(project: Project, tuned: Tuned) -> Job[tuple[Tried, ...]]:
+    """Simulations of one remedy, as if they had said this."""
+    larger = Remedy("epsilon", "Larger budget, ε 2", {"epsilon": 2.0})
+    said = Tried(larger, Expected(0.62, 0.2, 0.9, "reference data"), stopped=False)
+    return Job(lambda report: (said,))
+
+
 @pytest.fixture
 def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is computed beside the screen Privacy and utility is over when it asks."""
     for module, name, make in (
         (search_panel, "search_job", designs.search_job),
         (solve_panel, "solve_job", trials.solve_job),
+        (stop_panel, "remedies_job", _larger_budget),
         (vary_panel, "sweep_job", trials.sweep_job),
         (own_design, "typed_job", trials.typed_job),
         (simulated_panel, "coverage_job", trials.coverage_job),

@@ -20,7 +20,6 @@ from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
 from pages.release import confirm
 from pages.release.releasing import budget_state, plan, release
-from pages.release.stop_panel import remedies
 from pages.shared.session import ongoing
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, PRIVACY, PUBLISH, RELEASE
@@ -28,7 +27,6 @@ from tests.pages.conftest import OpenApp, insist, press, texts
 from tests.pages.data_steps import errors, work_of
 from tests.pages.test_path import at_release, release_now
 from tests.patience import HANG
-from tests.town import Town
 
 
 class Seen:
@@ -150,6 +148,7 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs
     assert "Release …" not in labels
     assert "Coarser hexagons" in labels
     assert "Larger budget, ε 2" in labels
+    assert "agreement 0.62 expected; not stopped" in texts(app)
     insist(app)
     assert work_of(app).choices["accept_low_agreement"] is True
     assert "**Low agreement**" in texts(app)
@@ -182,17 +181,6 @@ def test_coarser_hexagons_are_one_click(open_app: OpenApp, jobs_at_once: None) -
     assert work.domain.size < cells / 4
     assert work.found is not None
     assert work.found.project.domain.size == work.domain.size
-
-
-def test_remedies_are_only_what_is_not_chosen_yet(town: Town) -> None:
-    names = [remedy.name for remedy in remedies(town.settings())]
-    assert names == ["mean", "coarser", "mechanisms", "epsilon"]
-    used = town.settings(prior_mean=True, resolution=4, epsilon=10.0)
-    assert [remedy.name for remedy in remedies(used)] == ["mechanisms"]
-    finer = [
-        remedy.changes for remedy in remedies(used.with_changes(resolution=5)) if remedy.name == "coarser"
-    ]
-    assert finer == [{"resolution": 4}]
 
 
 def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_at_once: None) -> None:

@@ -12,6 +12,7 @@ from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
 from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
+from hexcursion.door.remedies import BUDGETS
 from hexcursion.estimates.words import refuse_what_cannot_fit
 from hexcursion.progress import Report
 from hexcursion.project.model import Project
@@ -23,7 +24,6 @@ from hexcursion.words import design_words, error_words, ratio_words
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 
-BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 
 

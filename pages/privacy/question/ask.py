@@ -10,10 +10,10 @@ from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from hexcursion import words
+from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
 from hexcursion.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 from hexcursion.settings.serving import not_read, origin_of
-from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
 from pages.privacy.question import public_scale, question

@@ -117,6 +117,7 @@ def begin(work: Workspace) -> None:
 
 def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
     work.found, aside.planning(work).note = None, ""
+    aside.stop(work, "remedies")
     work.choose(accept_low_agreement=False)  # a poor map is accepted when it is seen, not before
     work.design_changed()
     settings = settings.with_changes(accept_low_agreement=False, looked=bool(work.choices.get("looked")))

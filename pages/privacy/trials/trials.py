@@ -11,6 +11,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.numbers import significant, upper
+from hexcursion.door.remedies import Tried, try_remedies
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
 from hexcursion.project.model import Project
@@ -71,6 +72,15 @@ def solve_job(project: Project, tuned: Tuned, wanted: float) -> Job[FrontierPoin
 
 def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
     return smallest_epsilon(as_searched(project, tuned), tuned, wanted, report)
+
+
+def remedies_job(project: Project, tuned: Tuned) -> Job[tuple[Tried, ...]]:
+    """What other choices reach in simulation, in the background."""
+    return Job(lambda report: apart(report, _try, project, tuned))
+
+
+def _try(report: Report, project: Project, tuned: Tuned) -> tuple[Tried, ...]:
+    return tuple(try_remedies(as_searched(project, tuned), tuned, report))
 
 
 def best_reached(tuned: Tuned) -> FrontierPoint:

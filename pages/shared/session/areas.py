@@ -17,8 +17,6 @@ from pages.shared.session.previews import Preview
 
 Box = tuple[float, float, float, float]
 LONLAT = "EPSG:4326"
-COARSEST, FINEST = 4, 10
-"""Resolutions on offer on a screen; a settings file may name others."""
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from pages.shared.session.workspace import Workspace
 
 KEY = "planning"
 CANCELLED = "Cancelled."
-AsideName = Literal["pilot", "solve", "typed", "coverage", "sweep", "compare", "areas"]
+AsideName = Literal["pilot", "solve", "typed", "coverage", "sweep", "compare", "areas", "remedies"]
 PLAIN = (str, int, float, Design, ReleaseSettings)
 
 
@@ -76,11 +76,18 @@ def same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 def start(work: Workspace, name: AsideName, about: tuple[Any, ...], job: Job[Any]) -> None:
     """Follow a job from now on under this name; it ends with the session."""
+    stop(work, name)
+    stop(work, "remedies")
+    planning(work).asides[name] = Aside(about, job)
+    work.ends_with(job)
+
+
+def stop(work: Workspace, name: AsideName) -> None:
+    """End the job of this name, where one runs; "remedies" give way to whatever a person asks for."""
     before = planning(work).asides.get(name)
     if before is not None and before.job is not None:
         before.job.cancel()
-    planning(work).asides[name] = Aside(about, job)
-    work.ends_with(job)
+        del planning(work).asides[name]
 
 
 def running(work: Workspace, name: AsideName, cancel: Markdown | None) -> bool:

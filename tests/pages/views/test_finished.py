@@ -20,6 +20,7 @@ from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.page.facts import heading_of
 from hexcursion.bundle.published.shelf import shelf
 from hexcursion.bundle.statement.designs import design_from
+from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, open_ledger
 from hexcursion.lint import LEAK, lint_bundle
@@ -29,7 +30,6 @@ from hexcursion.project.load import load_project
 from hexcursion.search.decision.stored import text_of, tuned_from
 from hexcursion.search.decision.tuning import tune
 from hexcursion.search.problem.facts import public_facts
-from pages.privacy.designs.designs import BUDGETS
 from pages.shared.shipped import BUNDLE, FILES, is_shipped, shelved, viewer_of
 from pages.start.finished import SEARCH, Finished, finished_example
 from studies.agreement.panel import simulated

@@ -1,0 +1,194 @@
+"""Remedies of a plan that is expected to give a poor map: other choices, and what simulations say of each.
+
+Nothing is drawn from private records and nothing charged. Each remedy is judged as the plan itself was: on
+reference data or in simulated worlds; of the private records only what a search may know is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from data_loaders import DataError
+from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.registry import MECHANISMS
+from geo import GeoError
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.resolution import COARSEST
+from hexcursion.progress import Report
+from hexcursion.project.load import load_project
+from hexcursion.project.model import HeldTable, Project
+from hexcursion.record import Expected
+from hexcursion.releasing.worth import objections
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.settle import at_budget, settle_on
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.optimisation.unsearched import takes_fixed
+from hexcursion.settings import field
+from hexcursion.settings.catalogue import flag_of
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.serving import that_can_serve
+from hexcursion.words import range_words, ratio_words
+
+BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+"""Epsilons that a screen offers; a larger budget is the next of them."""
+
+FAR = 0.3
+"""Distance of a threshold from the public centre, in clip bounds, from which a nearer one is proposed."""
+
+WITHOUT_RELOADING = {"epsilon", "mechanisms", "prior_mean"}
+"""Settings that change nothing in how data are read, placed and scaled."""
+
+NO_REFERENCE = (
+    "Public reference data of the same thing, of another year or place of measurement (--reference FILE): "
+    "the design is then chosen on them; what they would give is known when they are read"
+)
+
+RemedyName = Literal["mean", "coarser", "threshold", "mechanisms", "epsilon"]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Another choice that may give a better map: in words, and as changes of the settings."""
+
+    name: RemedyName
+    label: str
+    changes: Mapping[str, Any]
+
+    @property
+    def flags(self) -> str:
+        """The same on the command line."""
+        said = []
+        for name, value in self.changes.items():
+            words = value if isinstance(value, tuple) else () if value is True else (f"{value:g}",)
+            said.append(" ".join([flag_of(field(name)), *words]))
+        return " ".join(said)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A remedy and what its simulated releases reach.
+
+    Parameters
+    ----------
+    expected
+        None where nothing can be told
+    stopped
+        whether a release would be stopped all the same
+    note
+        why it could not be tried, "" where it could
+    """
+
+    remedy: Remedy
+    expected: Expected | None = None
+    stopped: bool = True
+    note: str = ""
+
+    @property
+    def says(self) -> str:
+        """What it reaches, as a clause."""
+        found = self.expected
+        if self.note:
+            return f"cannot be tried: {self.note}"
+        if found is None or found.agreement is None:
+            return "no agreement can be expected of it either"
+        said = f"agreement {ratio_words(found.agreement)} expected"
+        if found.low is not None and found.high is not None:
+            said += f", {range_words(found.low, found.high, little=found.little)}"
+        return f"{said}; {'still poor' if self.stopped else 'not stopped'}"
+
+
+def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple[Remedy, ...]:
+    """What could be chosen otherwise, the cheapest first.
+
+    Parameters
+    ----------
+    project
+        Tells how far the threshold lies from the middle of the public scale.
+    """
+    found = []
+    published = settings.reference_public and settings.reference is not None and not settings.change
+    if settings.prior_mean is False and published:
+        found.append(Remedy("mean", "Start from the public map", {"prior_mean": True}))
+    if settings.resolution > COARSEST:
+        found.append(Remedy("coarser", "Coarser hexagons", {"resolution": settings.resolution - 1}))
+    nearer = None if project is None else nearer_threshold(project)
+    if nearer is not None:
+        found.append(Remedy("threshold", f"Another question: threshold {nearer:g}", {"threshold": nearer}))
+    others = that_can_serve(MECHANISMS, settings.unit, settings.relation)
+    if set(others) - set(settings.mechanisms):
+        found.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": others}))
+    larger = [epsilon for epsilon in BUDGETS if epsilon > settings.epsilon]
+    if larger:
+        found.append(Remedy("epsilon", f"Larger budget, ε {larger[0]:g}", {"epsilon": larger[0]}))
+    return tuple(found)
+
+
+def nearer_threshold(project: Project) -> float | None:
+    """The threshold half as far from the public centre; None where it lies near it already.
+
+    Where a question varies over the map its threshold is a difference from a public field, which is asked
+    for itself.
+    """
+    if project.relative is not None or abs(project.level) < FAR:
+        return None
+    nearer = float(f"{float(project.response.value(project.level / 2.0)):.3g}")
+    return nearer if math.isfinite(nearer) and nearer != project.settings.threshold else None
+
+
+def weak(expected: Expected | None) -> bool:
+    """Whether little can be told of a map before it is drawn, though nothing stops it."""
+    return expected is not None and expected.little
+
+
+def try_remedies(
+    project: Project,
+    tuned: Tuned,
+    report: Report | None = None,
+    tables: Mapping[str, HeldTable] | None = None,
+) -> Iterator[Tried]:
+    """Judge one remedy after the other; those of a plan with a paid look are not tried.
+
+    A search is a quick one, so that what it finds may be a little less than a full one would.
+
+    Parameters
+    ----------
+    report
+        Told (fraction, text); may raise to cancel.
+    tables
+        As for `load_project`.
+    """
+    if project.pilot is not None:
+        return
+    tell, found = report or (lambda fraction, text: None), remedies(project.settings, project)
+    for number, remedy in enumerate(found):
+
+        def part(fraction: float, text: str, number: int = number, label: str = remedy.label) -> None:
+            tell((number + fraction) / len(found), f"Trying in simulation: {label}")
+
+        part(0.0, "")
+        try:
+            changed, choice = _tried(project, tuned, remedy, part, tables)
+        except (WorkflowError, CoreError, DataError, GeoError) as error:
+            yield Tried(remedy, note=str(error))
+            continue
+        against = objections(choice.expected, choice.yardsticks, choice.level(changed.settings.threshold))
+        yield Tried(remedy, choice.expected, bool(against))
+
+
+def _tried(
+    project: Project, tuned: Tuned, remedy: Remedy, report: Report, tables: Mapping[str, HeldTable] | None
+) -> tuple[Project, Choice]:
+    """The project with one choice changed, and the design that simulations propose for it."""
+    if remedy.name == "epsilon" and (known := at_budget(tuned, remedy.changes["epsilon"])) is not None:
+        return settle_on(project, tuned, known)
+    settings = project.settings.with_changes(**remedy.changes)
+    if not takes_fixed(settings):
+        settings = settings.with_changes(quick=True)
+    if set(remedy.changes) <= WITHOUT_RELOADING:
+        changed = replace(project, settings=settings)
+    else:
+        changed = load_project(settings, lambda fraction, text: report(0.3 * fraction, text), tables)
+    return changed, tune(changed, lambda share, text: report(0.3 + 0.7 * share, text), beside=()).choice
