@@ -65,7 +65,7 @@ export function panes(mode, count, width, height, divider) {
   }
   if (mode !== "beside") return [{ x: 0, y: 0, width, height }];
   const stacked = width < 240 * count;
-  if (stacked && count === 4 && width >= 480) {
+  if (stacked && count === 4 && width >= 240) {
     const [half, low] = [Math.round(width / 2), Math.round(height / 2)];
     return Array.from({ length: 4 }, (_, index) => ({
       x: (index % 2) * half, y: index < 2 ? 0 : low,

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from geo.basemap import Basemap
-from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb, steps
+from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
 from geo.domains.domain import Domain
@@ -37,7 +37,8 @@ _BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "bui
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
-PLACE_CLASSES = 5  # colours of places by their values
+PLACE_ROLES: tuple[Role, ...] = CLASSES["field"][2:]  # of places by their values; the faintest are no dots
+PLACE_CLASSES = len(PLACE_ROLES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,8 +377,7 @@ def _points(
         return None
     made = {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
     if classes:
-        palette = [rgb(role, theme) for role in steps("field", PLACE_CLASSES)]
-        made |= {"classes": list(classes), "palette": palette}
+        made |= {"classes": list(classes), "palette": [rgb(role, theme) for role in PLACE_ROLES]}
     return made
 
 

@@ -10,8 +10,8 @@ import streamlit as st
 
 from dpgp_core.numbers import significant
 from geo import with_unit
-from geo.colours import colour, steps
-from geo.maps.linked import PLACE_CLASSES
+from geo.colours import colour
+from geo.maps.linked import PLACE_ROLES
 from geo.maps.painting import LegendEntry
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
@@ -70,9 +70,9 @@ def _value_legend(limits: Sequence[float], unit: str) -> tuple[LegendEntry, ...]
         return ()
     between = [f"{low} to {high}" for low, high in itertools.pairwise(said)]
     labels = (f"up to {said[0]}", *between, f"above {said[-1]}")
-    roles = steps("field", PLACE_CLASSES)
     return tuple(
-        LegendEntry(label, colour(role, maps.theme())) for label, role in zip(labels, roles, strict=True)
+        LegendEntry(label, colour(role, maps.theme()))
+        for label, role in zip(labels, PLACE_ROLES, strict=True)
     )
 
 

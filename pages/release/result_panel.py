@@ -159,7 +159,7 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
         viewer.domain,
         [
             Pane("Released: may be published", painting),
-            Pane(f"Without privacy: {count:,} cells {words}; do not publish", baseline, private=True),
+            Pane(f"Without privacy: {count:,} hexagons {words}; do not publish", baseline, private=True),
         ],
         mode=mode,
         key=KEY,

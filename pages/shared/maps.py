@@ -66,4 +66,4 @@ def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
 
 
 def _count(cells: int) -> str:
-    return f" <small>{html.escape(plural(cells, 'cell'))}</small>" if cells else ""
+    return f" <small>{html.escape(plural(cells, 'hexagon'))}</small>" if cells else ""

@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from geo.colours import CLASSES, PALETTES, Theme, colour, ink_on, rgb, steps
+from geo.maps.linked import PLACE_ROLES
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, acting on linear RGB.
 VISION = {
@@ -157,3 +158,13 @@ def test_steps_spread_over_the_scale(family: str) -> None:
     for count in (0, len(roles) + 1):
         with pytest.raises(ValueError, match="steps"):
             steps(family, count)
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_dots_are_seen_on_the_ground(theme: Theme) -> None:
+    """Graphical objects need a contrast of 3 (WCAG 2.2, 1.4.11); the lightest dots come near it."""
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    ground = linear(colour("ground", theme)) @ weights
+    for role in PLACE_ROLES:
+        own = linear(colour(role, theme)) @ weights
+        assert (max(ground, own) + 0.05) / (min(ground, own) + 0.05) > 2.0, role

@@ -109,7 +109,7 @@ def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
     assert [each for each in lint_bundle(out) if each.severity == LEAK] == []
     assert main(["lint", str(out)]) == 0
     viewer = Viewer(bundle)
-    assert f"of {bundle.domain.size} cells" in viewer.sentences(viewer.at(25.0))[1]
+    assert f"of {bundle.domain.size} hexagons" in viewer.sentences(viewer.at(25.0))[1]
     assert main(["view", str(out), "--threshold", "25"]) == 0
     capsys.readouterr()
     assert main(["ledger", "verify"]) == 0

@@ -139,7 +139,7 @@ def test_exploring_a_release_leaves_the_ledger_as_it_is(open_app: OpenApp, jobs_
     for stop in threshold_stops(find_bundle(address_of(app)))[10:90:8]:
         app.select_slider[0].set_value(stop).run()
         assert not app.exception
-        said.add(next(text for text in texts(app).splitlines() if "cells are above the threshold" in text))
+        said.add(next(text for text in texts(app).splitlines() if "hexagons are above the threshold" in text))
     assert len(said) > 3  # the map did move
     assert open_ledger(create=False).entries() == before
 

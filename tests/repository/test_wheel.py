@@ -124,7 +124,7 @@ def test_a_clean_environment_has_the_library_and_releases_the_example(clean: Pat
     said = run(clean / "hexcursion", "demo", "--out", "demo", folder=tmp_path)
     assert "Released as " in said
     assert (tmp_path / "demo" / "bundle" / "statement.json").is_file()
-    assert "of 888 cells are above the threshold" in run(
+    assert "of 888 hexagons are above the threshold" in run(
         clean / "hexcursion", "view", "demo/bundle", folder=tmp_path
     )
 

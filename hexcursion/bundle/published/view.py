@@ -148,32 +148,35 @@ class Viewer:
 
     def sentences(self, products: Products) -> tuple[str, ...]:
         """What the products say, in words, with the limits of so few paths, and how right it is."""
+        first, *rest = self.in_short(products)
+        one_colour = 0 if self._one_colour(products) is None else 1
+        return (first, *rest[:one_colour], *self.for_specialists(products), *rest[one_colour:])
+
+    def in_short(self, products: Products) -> tuple[str, ...]:
+        """What every reader wants to know: how many hexagons are likely above, and how right the map is."""
         relative = self.bundle.statement["subject"].get("relative")
-        about = () if relative is None else (f"Relative to a public field: {relative['origin']}.",)
+        about = None if relative is None else f"Relative to a public field: {relative['origin']}."
         return (
             counted(products),
-            *self._said(products),
-            *about,
+            *filter(None, [self._one_colour(products), about]),
             f"As published: {' '.join(how_right(self.bundle.statement, self.bundle.published))}",
         )
 
-    def _said(self, products: Products) -> tuple[str, ...]:
+    def _one_colour(self, products: Products) -> str | None:
         total, inside = self.domain.size, int(products.vote_set.sum())
-        side = words.side_words(products.direction)
-        if inside in (0, total):
-            return (*self._of_one_colour(inside > 0, side), *self._told(products, total, inside))
-        return self._told(products, total, inside)
+        if inside not in (0, total):
+            return None
+        what = f"{'every' if inside else 'no'} hexagon is {words.side_words(products.direction)}"
+        return f"The whole map is one colour: {what} the threshold. Another threshold tells more."
 
-    def _of_one_colour(self, inside: bool, side: words.Side) -> tuple[str, ...]:
-        what = f"every hexagon is {side}" if inside else f"no hexagon is {side}"
-        return (f"The whole map is one colour: {what} the threshold. Another threshold tells more.",)
-
-    def _told(self, products: Products, total: int, inside: int) -> tuple[str, ...]:
+    def for_specialists(self, products: Products) -> tuple[str, ...]:
+        """The set at the cutoff, what is sure at the products' confidence, and the limits of so few paths."""
+        total, inside = self.domain.size, int(products.vote_set.sum())
         side, paths = words.side_words(products.direction), words.plural(self.count, "path")
         voted = products.probability is None or self.bundle.draws is not None
         if self.count == 1 and self.draws == 1 and voted:
             return (
-                f"{inside:,} of {total:,} cells are {side} the threshold on the released path.",
+                f"{inside:,} of {total:,} hexagons are {side} the threshold on the released path.",
                 "One path says in or out; how sure that is, only several paths can say.",
             )
         kind = "probability" if products.shown is None else "probability on the map without privacy noise"
@@ -184,11 +187,11 @@ class Viewer:
             if voted
             else f"with a {kind} of at least {products.cutoff * 100:.0f} %, given the release."
         )
-        said = [f"{inside:,} of {total:,} cells are {side} the threshold {where}"]
+        said = [f"{inside:,} of {total:,} hexagons are {side} the threshold {where}"]
         if voted and products.probability is not None:
             likely = int(agreed(products.probability, 0.5).sum())
             said.append(
-                f"Given the release, {likely:,} cells are {side} it with a probability of at least 50 %."
+                f"Given the release, {likely:,} hexagons are {side} it with a probability of at least 50 %."
             )
         sure = f"{products.confidence * 100:.0f} %"
         if products.three_way is None:
@@ -199,8 +202,8 @@ class Viewer:
             above, below = int((products.three_way > 0).sum()), int((products.three_way < 0).sum())
             unsure = total - above - below
             said.append(
-                f"At {sure}: {words.plural(above, 'cell')} surely above the threshold, {below:,} surely at "
-                f"most that, {unsure:,} cannot be told at this privacy."
+                f"At {sure}: {words.plural(above, 'hexagon')} surely above the threshold, {below:,} surely "
+                f"at most that, {unsure:,} cannot be told at this privacy."
             )
         said.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")
         return tuple(said)

@@ -42,7 +42,7 @@ def ask(work: Workspace) -> None:
     if wanted != against:  # limits without a file that will do
         work.choices.pop("threshold", None)
         return
-    side, value = st.columns([2, 3])
+    side, value = st.columns([2, 3], vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
         f"Where is {plain(name)} …",

@@ -94,8 +94,8 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         line = ground.mark_rule(strokeDash=[5, 4], color="#7b8a90")
         layers.append(line.encode(y=alt.Y("free:Q", scale=scale)))
         layers.append(
-            ground.mark_text(align="right", dy=9, dx=-4, color="#7b8a90", text="public map").encode(
-                y=alt.Y("free:Q", scale=scale), x=alt.value("width")
+            ground.mark_text(align="left", dy=9, dx=4, color="#7b8a90", text="public map").encode(
+                y=alt.Y("free:Q", scale=scale), x=alt.value(0)
             )
         )
     picked = st.altair_chart(

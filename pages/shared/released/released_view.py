@@ -99,8 +99,14 @@ def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
 
 
 def sentences(viewer: Viewer, products: Products) -> None:
-    """What the products say, with the limits of so few paths said aloud."""
-    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in viewer.sentences(products)))
+    """What the products say; cutoffs, confidence and the limits of so few paths are for specialists."""
+    _listed(viewer.in_short(products))
+    with st.expander("For specialists: the set at one cutoff, and what is sure", icon=":material/functions:"):
+        _listed(viewer.for_specialists(products))
+
+
+def _listed(said: Sequence[str]) -> None:
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in said))
 
 
 def statement_facts(viewer: Viewer) -> None:

@@ -294,7 +294,7 @@ class Workspace:
             said = f"{self.private.size:,} {made}{words.plural(2, word)[2:]}"
             return f"{said}, {outside:,} of which lie outside the area" if outside else said
         if step == HEXAGONS and self.domain is not None:
-            return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
+            return f"{words.plural(self.domain.size, 'hexagon')} of resolution {self.domain.resolution}"
         if step == PRIVACY and self.found is not None and (self.fits() or self.release_id is not None):
             project = self.found.project
             slack = words.one_in(project.delta)

@@ -38,7 +38,7 @@ def test_the_cutoff_is_said_in_per_cent(viewer: Viewer, cutoff: float, said: str
     inside = int(products.vote_set.sum())
     assert 0 < inside < 122
     assert viewer.sentences(products)[1] == (
-        f"{inside} of 122 cells are above the threshold in at least {said} of the 12 paths."
+        f"{inside} of 122 hexagons are above the threshold in at least {said} of the 12 paths."
     )
 
 
@@ -138,18 +138,18 @@ def told(domain: Domain, **changes: Any) -> tuple[str, ...]:
 
 def test_a_reader_of_paths_alone_is_told_this(domain: Domain) -> None:
     sure = (
-        "At 90 %: 1 cell surely above the threshold, 78 surely at most that, 43 cannot be told at this "
+        "At 90 %: 1 hexagon surely above the threshold, 78 surely at most that, 43 cannot be told at this "
         "privacy.",
         "Frequencies come in steps of 1/12; nothing finer is supported.",
     )
     assert told(domain) == (
-        "17 of 122 cells are above the threshold in at least 50 % of the 12 paths.", *sure,
+        "17 of 122 hexagons are above the threshold in at least 50 % of the 12 paths.", *sure,
     )  # fmt: skip
     assert told(domain, direction="below") == (
-        "107 of 122 cells are at most the threshold in at least 50 % of the 12 paths.", *sure,
+        "107 of 122 hexagons are at most the threshold in at least 50 % of the 12 paths.", *sure,
     )  # fmt: skip
     assert told(domain, paths=1) == (
-        "9 of 122 cells are above the threshold on the released path.",
+        "9 of 122 hexagons are above the threshold on the released path.",
         "One path says in or out; how sure that is, only several paths can say.",
     )
     assert told(domain, paths=3)[1:] == (
@@ -163,21 +163,21 @@ def test_a_reader_of_probabilities_is_told_those_however_many_paths_there_are(do
     mean, sd = make_release(domain, paths=1).paths[0], np.full(domain.size, 0.3)
     draws = mean + 0.3 * np.random.default_rng(3).normal(size=(20, domain.size))
     assert told(domain, paths=1, mean=mean, sd=sd) == (
-        "12 of 122 cells are above the threshold with a probability of at least 50 %, given the release.",
+        "12 of 122 hexagons are above the threshold with a probability of at least 50 %, given the release.",
         "1 path cannot support statements at 90 % confidence: that takes 10.",
         "Frequencies come in steps of 1/1; nothing finer is supported.",
     )
     beside = (
-        "Given the release, 12 cells are above it with a probability of at least 50 %.",
-        "At 90 %: 1 cell surely above the threshold, 37 surely at most that, 84 cannot be told at this "
+        "Given the release, 12 hexagons are above it with a probability of at least 50 %.",
+        "At 90 %: 1 hexagon surely above the threshold, 37 surely at most that, 84 cannot be told at this "
         "privacy.",
         "Frequencies come in steps of 1/20; nothing finer is supported.",
     )
     assert told(domain, paths=1, mean=mean, sd=sd, draws=draws) == (
-        "9 of 122 cells are above the threshold on the released path.", *beside,
+        "9 of 122 hexagons are above the threshold on the released path.", *beside,
     )  # fmt: skip
     assert told(domain, paths=12, mean=mean, sd=sd, draws=draws) == (
-        "17 of 122 cells are above the threshold in at least 50 % of the 12 paths.", *beside,
+        "17 of 122 hexagons are above the threshold in at least 50 % of the 12 paths.", *beside,
     )  # fmt: skip
     few = told(domain, paths=1, mean=mean, sd=sd, draws=draws[:4])
     assert few[2] == "4 draws cannot support statements at 90 % confidence: that takes 10."

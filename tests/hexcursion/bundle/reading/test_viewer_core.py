@@ -153,7 +153,7 @@ def test_identity_scale(domain: Domain) -> None:
     viewer = Viewer(bundle)
     assert np.array_equal(viewer.at(-3.0).paths, ~(viewer.smoothed(1) * 15.0 + 25.0 > -3.0))
     said = " ".join(viewer.sentences(viewer.at(None)))
-    assert "cells are at most the threshold in at least" in said
+    assert "hexagons are at most the threshold in at least" in said
     assert "surely above the threshold" in said
     assert "surely at most that" in said
     assert "below" not in said
