@@ -26,6 +26,7 @@ from hexcursion.comparing.attacks import (
     two_editions,
 )
 from hexcursion.comparing.practice import Bools, Records, Rule, Table, careful
+from hexcursion.project.model import Project
 from hexcursion.words import agreement_words, plural, quantity
 from pages.shared.session.workspace import Found
 
@@ -118,6 +119,32 @@ def lines_of(
     agreed = iou(viewer.bundle.published.vote_set, truth)
     name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
     return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=hidden)]
+
+
+@dataclass(frozen=True, eq=False)
+class Practice:
+    """What today's rules publish of the private records with one minimum count; curator only.
+
+    Parameters
+    ----------
+    truth
+        (N,) the map without privacy
+    """
+
+    project: Project
+    records: Records
+    tables: dict[str, Table]
+    truth: Bools
+    lines: list[Line]
+
+    @classmethod
+    def of(cls, found: Found, viewer: Viewer, least: int, truth: Bools) -> Practice:
+        """Apply every rule, and measure what its table shows and gives away."""
+        records = Records.of(found.project)
+        rules = rules_of(least, records.size)
+        tables = {name: rule.apply(records) for name, rule in rules.items()}
+        lines = lines_of(found, viewer, rules, tables, records, truth)
+        return cls(found.project, records, tables, truth, lines)
 
 
 def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:

@@ -8,27 +8,26 @@ from geo.maps.linked import Pane
 from geo.maps.painting import legend
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.comparing.attacks import one_more
-from hexcursion.comparing.practice import Bools, Records, Table
+from hexcursion.comparing.practice import Records, Table
 from hexcursion.words import quantity, side_words
 from pages.compare.practice import (
     EDITIONS,
     LEAST,
     WORDS,
+    Practice,
     edition_sentences,
-    lines_of,
     paint_table,
     random_record,
     record_sentences,
     record_word,
     release_sentence,
-    rules_of,
     sentences_of,
 )
 from pages.release.releasing import baseline_at
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.released.exploring import paint
-from pages.shared.session.workspace import Explored, Workspace
+from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.steps import RELEASE, TOUR
 
 
@@ -44,7 +43,7 @@ def show(work: Workspace) -> None:
         )
         return
     work.saw_baseline()
-    project, viewer = found.project, explored.viewer
+    viewer = explored.viewer
     st.markdown(
         "What today's rules would publish of the same records. **Only you see this**: it is made from "
         "the private records, and no bundle, link or log holds any of it."
@@ -54,12 +53,9 @@ def show(work: Workspace) -> None:
             "Hide hexagons with fewer records than", LEAST, default=5, required=True, key="practice_least"
         )
     )
-    records, truth = Records.of(project), baseline_at(project, explored.baseline, viewer.bundle.threshold)
-    rules = rules_of(least, records.size)
-    tables = {name: rule.apply(records) for name, rule in rules.items()}
-    _maps(explored, tables, records, truth)
-    lines = lines_of(found, viewer, rules, tables, records, truth)
-    st.dataframe([line.cells() for line in lines], hide_index=True)
+    made = _practice(found, explored, least)
+    _maps(explored, made)
+    st.dataframe([line.cells() for line in made.lines], hide_index=True)
     st.caption(
         "*Shown*: hexagons that are not blank. *Agreement*: intersection over union with the map "
         "without privacy, as published, where blank hexagons count as outside; *filled*: as a careful "
@@ -68,23 +64,32 @@ def show(work: Workspace) -> None:
         "it in?*: how often somebody who knows all other records tells which of two tables holds it, or "
         "which of two releases like this one; guessing gives 50 %."
     )
-    for sentence in sentences_of(least, lines, viewer):
+    for sentence in sentences_of(least, made.lines, viewer):
         st.markdown(f"* {plain(sentence)}")
     left, right = st.columns(2, gap="large")
     with left:
-        _one_record_more(records, least, viewer)
+        _one_record_more(made.records, least, viewer)
     with right:
-        _editions(records, least, viewer)
+        _editions(made.records, least, viewer)
 
 
-def _maps(explored: Explored, tables: dict[str, Table], records: Records, truth: Bools) -> None:
+def _practice(found: Found, explored: Explored, least: int) -> Practice:
+    """What the rules give, made once for a release in this session; nothing of it is shared."""
+    known = explored.practice.get(least)
+    if not isinstance(known, Practice) or known.project is not found.project:
+        truth = baseline_at(found.project, explored.baseline, explored.viewer.bundle.threshold)
+        known = explored.practice[least] = Practice.of(found, explored.viewer, least, truth)
+    return known
+
+
+def _maps(explored: Explored, made: Practice) -> None:
     """No privacy, the rules, and the release: one camera, one colour scale."""
     viewer = explored.viewer
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
-    full = Table(truth | ~truth, truth)
+    full = Table(made.truth | ~made.truth, made.truth)
     panes, said, drawn = [], [], []
     shown = {"Without privacy": full} | {
-        name.capitalize(): table for name, table in tables.items() if table.count is not None
+        name.capitalize(): table for name, table in made.tables.items() if table.count is not None
     }
     for name, table in shown.items():
         title = f"{name}: {100.0 * float(table.shown.mean()):.0f} % shown"
@@ -95,7 +100,7 @@ def _maps(explored: Explored, tables: dict[str, Table], records: Records, truth:
     panes.append(Pane("Released: may be published", released))
     linked_maps.show(
         viewer.domain, panes, mode="beside", key="practice_maps",
-        alt=f"{'; '.join(said)}, of {records.size:,}.",
+        alt=f"{'; '.join(said)}, of {made.records.size:,}.",
         legends={
             f"{[*shown][1]} (the others in the same colours)": legend(drawn[1], maps.theme()),
             "Released": legend(released, maps.theme()),

@@ -11,6 +11,7 @@ from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved
 from pages.shared.steps import COMPARE, DATA, HEXAGONS, LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
 from tests.pages.conftest import OpenApp, press, texts
+from tests.pages.data_steps import work_of
 
 
 @pytest.fixture
@@ -50,7 +51,9 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
         "this release, ε 1",
     ]  # fmt: skip
     assert rows["exact value"].iloc[[1, 3, 4]].tolist() == ["0 %"] * 3
+    (made,) = work_of(opened).explored.practice.values()  # type: ignore[union-attr]
     press(opened, next(each.label for each in opened.button if each.label.endswith("at random")))
+    assert work_of(opened).explored.practice[5] is made  # type: ignore[union-attr]  # not made again
     assert "The map of classes" in texts(opened)
     assert "times as wide as the whole range" in texts(opened)
     opened.segmented_control(key="practice_least").set_value(10).run()

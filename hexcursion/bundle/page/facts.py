@@ -13,7 +13,7 @@ from geo import Domain
 from geo.context.surroundings import Place
 from hexcursion import words
 from hexcursion.bundle.products.at_threshold import Products
-from hexcursion.bundle.products.classes import counted, part_of
+from hexcursion.bundle.products.classes import about, counted, part_of
 from hexcursion.bundle.statement.expected import (
     BASES,
     beforehand_words,
@@ -137,8 +137,8 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     expected, told, shown = statement["expected"], statement.get("told"), shown_scores(products)
     if shown is not None:
         side = words.side_words(products.direction)
-        lead = f"About {part_of(shown.right, 1.0)} of those shown are {side}"
-        lead += f"; about {part_of(shown.found, 1.0)} of those {side} are shown"
+        right, found = (about(part_of(share, 1.0)) for share in (shown.right, shown.found))
+        lead = f"{right[:1].upper()}{right[1:]} of those shown are {side}; {found} of those {side} are shown"
         text = " ".join(filter(None, [shown_words(products), beforehand_words(expected)]))
     else:
         lead, text = _expected(expected)

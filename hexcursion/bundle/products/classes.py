@@ -83,6 +83,17 @@ def part_of(count: float, total: float) -> str:
     return f"{np.rint(share):.0f} %"
 
 
+def about(share: str) -> str:
+    """A share in words as an estimate.
+
+    Examples
+    --------
+    >>> about("96 %"), about("over 99 %")
+    ('about 96 %', 'over 99 %')
+    """
+    return share if share.startswith(("over", "under")) else f"about {share}"
+
+
 def threshold_words(statement: Mapping[str, Any]) -> str:
     """The published threshold of a statement with its unit: "£442,413"."""
     subject = statement["subject"]

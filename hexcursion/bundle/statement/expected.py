@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.products.at_threshold import NO_RECORD_CLASS, Products
+from hexcursion.bundle.products.classes import about
 from hexcursion.bundle.untrusted.text import clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, range_words, ratio_words, right_words, side_words
@@ -130,12 +131,12 @@ def shown_words(products: Products) -> str:
     number, side = int((products.classes == 0).sum()), side_words(products.direction)
     right, found = _per_cent(scores.right), _per_cent(scores.found)
     said = (
-        f"Of the {number:,} hexagons shown as likely {side} the threshold, about {right} are truly {side} it"
+        f"Of the {number:,} hexagons shown as likely {side} the threshold, {about(right)} are truly {side} it"
         if number > 1
         else f"The one hexagon shown as likely {side} the threshold truly is, with a chance of {right}"
     )
     where = "" if products.empty is None else " and where records are expected"
-    return f"{said}; of all hexagons that are truly {side} it{where}, about {found} are shown so."
+    return f"{said}; of all hexagons that are truly {side} it{where}, {about(found)} are shown so."
 
 
 def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> str:
@@ -152,9 +153,9 @@ def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> st
         ("that the map shows", "shows") if as_before else ("in the set at the cutoff (in_set)", "holds")
     )
     said = (
-        f"Computed from the release: of the hexagons {shown}, about {_per_cent(field['right'])} "
-        f"are on the asked side of the threshold; of all hexagons that are, it {holds} about "
-        f"{_per_cent(field['found'])}."
+        f"Computed from the release: of the hexagons {shown}, {about(_per_cent(field['right']))} "
+        f"are on the asked side of the threshold; of all hexagons that are, it {holds} "
+        f"{about(_per_cent(field['found']))}."
     )
     recorded = told.get("recorded")
     if recorded is not None and recorded["shown_without"]:
@@ -167,7 +168,7 @@ def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> st
         return said
     return (
         f"{said} It agrees to about {of_map['agreement']:.2f} (intersection over union) with the map that "
-        f"the same records give without privacy, where about {_per_cent(of_map['right'])} of the shown "
+        f"the same records give without privacy, where {about(_per_cent(of_map['right']))} of the shown "
         "hexagons are shown too."
     )
 

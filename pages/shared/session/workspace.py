@@ -66,10 +66,11 @@ class Found:
 
 @dataclass(frozen=True)
 class Explored:
-    """A release being explored; the baseline is for the curator's eyes only."""
+    """A release being explored; the baseline and today's practice, by its rule, are the curator's only."""
 
     viewer: Viewer
     baseline: Baseline
+    practice: dict[int, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
