@@ -34,8 +34,7 @@ from hexcursion.releasing.once import release_once, working_beside
 from hexcursion.releasing.trial import prepare_draw, read_release, try_draw
 from hexcursion.releasing.worth import stop_or_state
 from hexcursion.search.decision.choice import Choice
-from hexcursion.search.looks.beside_pilot import with_pilot
-from hexcursion.search.looks.pilot import fingerprint
+from hexcursion.search.looks.pilot import fingerprint, with_pilot
 from hexcursion.search.problem.facts import protects, public_facts
 from hexcursion.words import group_sentence, named, plural
 

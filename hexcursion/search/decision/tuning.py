@@ -31,7 +31,7 @@ from hexcursion.search.decision.proposal import (
     start_words,
 )
 from hexcursion.search.executors import Executor, SerialExecutor
-from hexcursion.search.looks.beside_pilot import LOOSE, beside_pilot, left_for_release
+from hexcursion.search.looks.pilot import LOOSE, beside_pilot, left_for_release
 from hexcursion.search.optimisation.optimise import search
 from hexcursion.search.optimisation.unconstrained import baseline_set, unconstrained_design
 from hexcursion.search.optimisation.unsearched import fixed_model, fixed_of, simulated_scenes

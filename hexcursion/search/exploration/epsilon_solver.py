@@ -13,8 +13,7 @@ from hexcursion.progress import Report
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import Tuned, search_task
-from hexcursion.search.optimisation.score import as_shown, utility_of
-from hexcursion.search.optimisation.sharpen import sharpened
+from hexcursion.search.optimisation.score import as_shown, sharpened, utility_of
 from hexcursion.search.problem.public_map import answered
 from hexcursion.search.problem.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask
 

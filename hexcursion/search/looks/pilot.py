@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.accounting.groups import together
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
@@ -17,15 +20,18 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
     noise_aware_posterior,
     reference_records,
 )
+from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.sums.cell_sums import (
     NoisyStatistics,
     release_statistics,
     statistic_noise_for,
     statistics_cost,
 )
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands
@@ -35,7 +41,15 @@ from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import SIMULATION_SEED
 from hexcursion.search.problem.facts import private_n, public_facts
+from hexcursion.search.problem.task import Scored
 
+STEPS = 14
+LOOSE = (
+    "this price of the choice is a proved bound, and loose: no values that were searched for cost more than "
+    "a quarter of it"
+)
+"""What the reports of a private choice's cost say about the bound; docs/public-places.md has the figures."""
+SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost
 PATCHES, SWING = 25, 0.5  # see `pilot_strength`
 LEAST_STRENGTH = 0.5
 
@@ -190,3 +204,51 @@ def stand_ins(
     cells = np.repeat(seen.index, seen.count)
     value = response.value(field[cells] + ridge * scale * entropy.normal(cells.size))
     return PlacedObservations(cells, np.asarray(value), int(cells.size), 0)
+
+
+def left_for_release(total: float, pilot: Pilot | None) -> float:
+    """About the epsilon left for a release beside a pilot: costs of Gaussian-like releases add in squares."""
+    return total if pilot is None else math.sqrt(total**2 - pilot.epsilon**2)
+
+
+def cost_beside_pilot(design: Design, facts: PublicFacts, pilot: Pilot, delta: float) -> float:
+    """Epsilon at `delta` of pilot and release together, an upper bound."""
+    return epsilon(with_pilot(mechanism_of(design).guarantee(design, facts).cost, pilot), delta).epsilon
+
+
+def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
+    """What a release costs together with the pilot that chose its design, for what both of them hide."""
+    return cost if pilot is None else together((cost, pilot.cost))
+
+
+def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
+    """The chosen design with the least noise at which pilot and release together cost at most epsilon.
+
+    Its utility stays that of the search, whose noise differed by the little that composition leaves.
+    Bisection on the release's own epsilon; the total is a proved bound.
+
+    Raises
+    ------
+    WorkflowError
+        If the pilot leaves too little for any release.
+    """
+    settings, facts = project.settings, public_facts(project)
+    mechanism = mechanism_of(chosen.design)
+    low, high, best = 0.0, SLACK * settings.epsilon, None
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        budget = Budget(middle, project.delta, settings.bound)
+        design = mechanism.calibrate(chosen.design, facts, budget)
+        if design is None:
+            low = middle
+            continue
+        total = cost_beside_pilot(design, facts, pilot, project.delta)
+        if total <= settings.epsilon:
+            low, best = middle, replace(chosen, design=design, epsilon=total)
+        else:
+            high = middle
+    if best is None:
+        raise WorkflowError(
+            "What was paid for beforehand leaves too little for a release: lower its share or raise epsilon."
+        )
+    return best

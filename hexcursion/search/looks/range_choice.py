@@ -21,8 +21,7 @@ from hexcursion.project.accounts import area_facts, record_keys
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import bin_records
 from hexcursion.project.simulated import SIMULATION_SEED, simulate_reference
-from hexcursion.search.looks.beside_pilot import LOOSE
-from hexcursion.search.looks.pilot import fingerprint
+from hexcursion.search.looks.pilot import LOOSE, fingerprint
 from hexcursion.search.problem.facts import private_n, public_facts
 
 BLUNTEST = 0.05

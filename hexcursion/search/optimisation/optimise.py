@@ -17,11 +17,11 @@ from hexcursion.search.optimisation.score import (
     Batch,
     as_shown,
     score_batch,
+    sharpened,
     utilities_of,
     with_held_out,
     with_held_out_iou,
 )
-from hexcursion.search.optimisation.sharpen import sharpened
 from hexcursion.search.optimisation.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 from hexcursion.search.optimisation.unsearched import fixed_of, unsearched
 from hexcursion.search.problem.task import (

@@ -18,10 +18,15 @@ from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.settle import as_searched
 from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.exploration.coverage import SimulatedCoverage, coverage_of, supported_confidence
+from hexcursion.search.exploration.bench import (
+    Bench,
+    SimulatedCoverage,
+    Variation,
+    coverage_of,
+    supported_confidence,
+    sweep,
+)
 from hexcursion.search.exploration.epsilon_solver import STEPS, smallest_epsilon
-from hexcursion.search.exploration.scorer import Bench
-from hexcursion.search.exploration.sweep import Variation, sweep
 from hexcursion.search.problem.task import FrontierPoint, Scored, family_of
 from hexcursion.words import plural, ratio_words, spread_words
 from pages.privacy.designs.designs import family

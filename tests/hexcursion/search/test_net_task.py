@@ -18,7 +18,7 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.looks.beside_pilot import left_for_release, with_pilot
+from hexcursion.search.looks.pilot import left_for_release, with_pilot
 from hexcursion.search.looks.range_choice import _warning
 from hexcursion.search.optimisation.optimise import _closer, _infeasible, _others
 from hexcursion.search.optimisation.unconstrained import _best_of_family, _Family

@@ -19,7 +19,7 @@ from hexcursion.project.records import PlacedObservations
 from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.decision.tuning import Tuned, better_start, tune
-from hexcursion.search.exploration.scorer import Bench
+from hexcursion.search.exploration.bench import Bench
 from hexcursion.search.problem.predicted import starting_point
 from hexcursion.search.problem.public_map import last_year, two_parts
 from hexcursion.search.problem.task import FrontierPoint

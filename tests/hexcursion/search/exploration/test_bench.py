@@ -18,9 +18,7 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.choice import stated, typed_choice
 from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.exploration.coverage import coverage_of
-from hexcursion.search.exploration.scorer import Bench
-from hexcursion.search.exploration.sweep import Variation, sweep
+from hexcursion.search.exploration.bench import Bench, Variation, coverage_of, sweep
 from hexcursion.search.problem.facts import private_n
 from hexcursion.search.problem.task import Scored
 from tests.town import Town

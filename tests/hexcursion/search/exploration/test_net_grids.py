@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Parameter
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.exploration.sweep import _values
+from hexcursion.search.exploration.bench import _values
 from hexcursion.search.optimisation.optimise import _on_edge
 from hexcursion.search.problem.public_map import answered
 from hexcursion.search.problem.task import Scored, SearchResult, SearchTask, Utility

@@ -19,8 +19,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
 from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.looks.beside_pilot import beside_pilot, with_pilot
-from hexcursion.search.looks.pilot import pilot_warning, run_pilot
+from hexcursion.search.looks.pilot import beside_pilot, pilot_warning, run_pilot, with_pilot
 from hexcursion.search.problem.facts import private_n
 from tests.town import Town
 

@@ -15,7 +15,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned, search_task, tune
 from hexcursion.search.exploration import epsilon_solver
-from hexcursion.search.exploration.sweep import sweep
+from hexcursion.search.exploration.bench import sweep
 from hexcursion.search.optimisation.optimise import _run, _stage_part
 from hexcursion.search.optimisation.unconstrained import unconstrained_design
 from hexcursion.search.problem.task import Scored

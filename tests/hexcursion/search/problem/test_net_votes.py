@@ -19,7 +19,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.exploration.scorer import Bench
+from hexcursion.search.exploration.bench import Bench
 from hexcursion.search.optimisation.unconstrained import baseline_set
 from hexcursion.search.problem.task import Utility
 from hexcursion.search.problem.worlds import make_scene
