@@ -126,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         given = sys.argv[1:] if arguments is None else arguments
         options = build_parser(*given[:1]).parse_args(given)
-        return int(options.run(options))
+        return int(options.run(options) or 0)
     except (Cancelled, KeyboardInterrupt) as stop:
         stands = " ".join(getattr(stop, "__notes__", ()))  # after the charge: its entry, by `charge_stands`
         print(f"error: Stopped. {stands}" if stands else NOTHING_RELEASED, file=sys.stderr)
