@@ -59,7 +59,7 @@ def check_chain(
         findings += _remembered(entries, witness.entries - 1, witness.hash, text)
     for number, known in (seen or {}).items():
         findings += _remembered(entries, number, known, "is not the entry that was noted elsewhere.")
-    for quoted in (seal for seal in beside if seal.ours):
+    for quoted in beside:
         text = f"is not the entry that the release in {quoted.where} quotes: the ledger was rewritten."
         findings += _remembered(entries, quoted.number, quoted.hash, text)
     return list(dict.fromkeys(findings)) or _replay(entries, key)

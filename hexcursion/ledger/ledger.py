@@ -40,9 +40,6 @@ from hexcursion.ledger.storage.entry import (
     LINK,
     ORDERS,
     RESERVE,
-    SCHEMA,
-    SCHEMA_VERSION,
-    TABLES_SINCE,
     UNUSED,
     VOID,
     Draft,
@@ -337,11 +334,6 @@ class Ledger:
             )
         self._follow(number, VOID, {"reason": reason, "person": person})
 
-    def upgrade(self) -> None:
-        """Bring a ledger of an earlier version to this one's form; nothing that stands there is changed."""
-        if self._book().schema < SCHEMA_VERSION:
-            self._append(lambda book, _: [])
-
     # How a row is written
 
     def _book(self) -> Book:
@@ -374,21 +366,15 @@ class Ledger:
     def _append(self, make: Callable[[Book, Writing], Sequence[Draft]], request: str = "") -> Entry:
         """One transaction: lock, verify, ask the book whether the rows may follow, write them, sign the head.
 
-        The last row is the one that `request` names. A ledger of an earlier form, or one with another grid of
-        orders, is first brought to today's, in the same transaction.
+        The last row is the one that `request` names. A ledger with another grid of orders is first brought to
+        today's, in the same transaction.
         """
         with self._store.writing() as writing:
             book = self._checked(writing.snapshot, read_witness(self._key))
             last = writing.snapshot.entries[-1]
-            drafts = []
-            if book.schema < TABLES_SINCE:
-                writing.upgrade()
-            if book.schema < SCHEMA_VERSION:
-                drafts.append(Draft(SCHEMA, {"schema": SCHEMA_VERSION}))
             made = make(book, writing)
-            if not np.array_equal(book.orders, GRID):
-                drafts.append(Draft(ORDERS, {}, curve=encode(GRID)))
-            for draft in (*drafts, *made):
+            regrid = [] if np.array_equal(book.orders, GRID) else [Draft(ORDERS, {}, curve=encode(GRID))]
+            for draft in (*regrid, *made):
                 last = draft.after(last)
                 book.accept(last)
                 writing.append(last, sign_head(self._key, last))

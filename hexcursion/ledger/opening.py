@@ -7,6 +7,7 @@ import secrets
 from pathlib import Path
 
 from dpgp_core.accounting.orders import ORDERS as GRID
+from hexcursion.ledger.accounts.book import check_version
 from hexcursion.ledger.accounts.charge import encode
 from hexcursion.ledger.chain import check_chain, sign_head
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError, NoLedger
@@ -63,10 +64,7 @@ def open_ledger(
     if not witness_path(key).exists():
         _begin_witness(store, key)
     mark_used(key)
-    ledger = Ledger(store, key, seals_beside(_release_folders(store), key))
-    if create and _is_older(store):
-        ledger.upgrade()
-    return ledger
+    return Ledger(store, key, seals_beside(_release_folders(store), key))
 
 
 def _remembered(key: LedgerKey, store: Store) -> str:
@@ -76,7 +74,7 @@ def _remembered(key: LedgerKey, store: Store) -> str:
     except LedgerDamaged as error:
         return f"a chain ({error})"
     seals = seals_beside(_release_folders(store), key)
-    entries = max([witness.entries if witness is not None else 0, *(s.number + 1 for s in seals if s.ours)])
+    entries = max([witness.entries if witness is not None else 0, *(seal.number + 1 for seal in seals)])
     if entries:
         return f"{entries} entries"
     return "that one was begun" if key.used else ""
@@ -110,24 +108,12 @@ def _genesis(key: LedgerKey, store: Store) -> tuple[Entry, Head]:
     return entry, sign_head(key, entry)
 
 
-def _is_older(store: Store) -> bool:
-    """Whether the first row is of an earlier version; what came after it is for `upgrade` to see."""
-    first = store.first()
-    return (
-        first is not None
-        and first.kind == GENESIS
-        and first.hash == first.expected_hash()
-        and first.facts["schema"] < SCHEMA_VERSION
-    )
-
-
 def _check_identity(store: Store, key: LedgerKey) -> None:
     """Refuse a wrong key; a damaged first entry is left for `verify` to name."""
     first = store.first()
     if first is None or first.kind != GENESIS or first.hash != first.expected_hash():
         return
-    if first.facts["schema"] > SCHEMA_VERSION:
-        raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
+    check_version(first.facts["schema"])
     if first.facts["key"] != key.identity:
         raise LedgerError(f"The key {key.path} belongs to another ledger: name the right one.")
 

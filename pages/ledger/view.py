@@ -18,7 +18,6 @@ from hexcursion.ledger.storage.entry import (
     ORDERS,
     RECORDS,
     RESERVE,
-    SCHEMA,
     TRACE,
     UNUSED,
     VOID,
@@ -30,7 +29,6 @@ NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
 KINDS: dict[EntryKind, str] = {
     GENESIS: "ledger begun",
-    SCHEMA: "new form of the ledger",
     ORDERS: "new grid of orders",
     RECORDS: "record hashes kept",
     LINK: "decision of a person",

@@ -76,12 +76,6 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             r"and one more\.)?",
             True,
         ),
-        (
-            rf"The ledger holds {_N} releases? of these records from before it kept what a release hides: "
-            r"counted as hiding values only, at the price of one record less and one more unless the "
-            r"mechanism tells that an exchange was meant\.",
-            True,
-        ),
         (  # as it was said until November 2026
             rf"(?:All {_N} records were|The one record was|{_N} of these {_N} records? (?:was|were)|About "
             rf"{_N} \(at most {_N}\) of these {_N} records? were) part of releases that cost epsilon {_N} "

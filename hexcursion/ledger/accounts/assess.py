@@ -9,7 +9,7 @@ from dpgp_core.accounting.composition import HIDING, Cost
 from dpgp_core.accounting.groups import group_epsilon, priced_for, together, weakest
 from hexcursion.ledger.accounts.account import Account, Budget, Overlap, Preview, epsilon
 from hexcursion.ledger.accounts.book import Book
-from hexcursion.ledger.accounts.charge import UNITS, Charge, names_neighbours
+from hexcursion.ledger.accounts.charge import UNITS, Charge
 from hexcursion.ledger.errors import BudgetExceeded, LedgerDamaged, LedgerError, PromiseBroken
 from hexcursion.ledger.overlap.matching import Likeness, Shared, count_shared, likeness
 from hexcursion.ledger.overlap.records import RecordKeys, Sketch
@@ -225,10 +225,6 @@ def _standing(
         apart=book.links.kept_apart(charge.dataset),
         neighbours=own.neighbours,
         stronger=_stronger(book, charge, account, own.delta),
-        unstated=sum(
-            not names_neighbours(book.reserve_entry(number).facts)
-            for number in (*account.charged, *account.others)
-        ),
     )
 
 

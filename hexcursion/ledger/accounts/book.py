@@ -18,7 +18,6 @@ from hexcursion.ledger.accounts.charge import (
     Floats,
     check_account,
     decode,
-    names_neighbours,
     on_current_grid,
     read_cost,
 )
@@ -28,15 +27,12 @@ from hexcursion.ledger.overlap.links import Decision, Links
 from hexcursion.ledger.storage.entry import (
     BUDGET,
     COMMIT,
-    COSTS_SINCE,
     DRAW,
     GENESIS,
     LINK,
-    NEIGHBOURS_SINCE,
     ORDERS,
     RECORDS,
     RESERVE,
-    SCHEMA,
     SCHEMA_VERSION,
     TRACE,
     UNUSED,
@@ -57,6 +53,22 @@ class _Running:
     costs: dict[int, Cost] = field(default_factory=dict)
 
 
+def check_version(version: int) -> None:
+    """Refuse a ledger of another form.
+
+    Raises
+    ------
+    LedgerError
+        For a newer one, and for one from before the first release.
+    """
+    if version > SCHEMA_VERSION:
+        raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
+    if version < SCHEMA_VERSION:
+        raise LedgerError(
+            "This ledger was written before the first release of Hexcursion: keep it, and begin a new one."
+        )
+
+
 class Book:
     """Undamaged entries read in order. `accept` is the one place that says what may follow.
 
@@ -66,7 +78,6 @@ class Book:
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.key_identity = ""
-        self.schema = 0
         self.orders: Floats = np.empty(0)
         self.links = Links()
         self.traces = TraceBook()
@@ -92,8 +103,6 @@ class Book:
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
         if entry.kind in (GENESIS, ORDERS):
             self._grid(entry)
-        elif entry.kind == SCHEMA:
-            self._schema(entry.facts["schema"])
         elif entry.kind == RECORDS:
             check_account(entry.dataset, UNITS[0])
             self.links.register(entry.dataset, entry.facts)
@@ -210,15 +219,8 @@ class Book:
     def _grid(self, entry: Entry) -> None:
         if entry.kind == GENESIS:
             self.key_identity = entry.facts["key"]
-            self._schema(entry.facts["schema"])
+            check_version(entry.facts["schema"])
         self.orders = decode(entry.curve)
-
-    def _schema(self, version: int) -> None:
-        if version > SCHEMA_VERSION:
-            raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
-        if version <= self.schema:
-            raise LedgerError("The form of a ledger only goes forward.")
-        self.schema = version
 
     def _link(self, entry: Entry) -> None:
         facts = entry.facts
@@ -237,10 +239,6 @@ class Book:
         running = self._accounts.get((entry.dataset, entry.unit))
         if running is None or running.budget is None:
             raise LedgerError("A charge needs a budget first.")
-        if ("cost" in entry.facts, names_neighbours(entry.facts)) != (
-            self.schema >= COSTS_SINCE, self.schema >= NEIGHBOURS_SINCE,
-        ):  # fmt: skip
-            raise LedgerError("A charge is written in the form of its ledger's version.")
         cost = read_cost(on_current_grid(self.orders, decode(entry.curve)), entry.facts)
         request = entry.facts.get("request")
         if request is not None:

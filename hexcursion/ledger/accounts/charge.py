@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.groups import group_cost
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.terms import Unit
@@ -21,11 +20,6 @@ from hexcursion.ledger.storage.entry import canonical_json
 
 Floats = NDArray[np.float64]
 UNITS: tuple[Unit, ...] = ("cell", "point")
-NO_PRESENCE = frozenset({
-    "posterior-sampling", "noisy-cell-statistics", "sparse-gp", "convcnp", "cloaking", "functional",
-    "bin-means", "exponential-mechanism",
-})  # fmt: skip
-"""Mechanisms that never charged for one record more or less before a charge named its neighbours."""
 FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a data file
 
 
@@ -109,11 +103,6 @@ def written_cost(cost: Cost) -> dict[str, Any]:
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
     """The cost of a stored charge, from its curve and its entry's body.
 
-    Until version 2 a body had `gaussian_mu` alone: such a release is known by it, or else by its curve. Until
-    version 3 it named no neighbours. Such a charge may have been for one record more or less, or have taken
-    places as public: it counts for values only, at the price of two steps unless its mechanism says that one
-    is enough, which bounds what it costs a value in either case.
-
     Parameters
     ----------
     values
@@ -126,30 +115,22 @@ def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
     LedgerError
         If it cannot be read, or is no cost of a release.
     """
-    written = facts["cost"] if "cost" in facts else {"gaussian_mu": facts["gaussian_mu"]}
-    pairs, distance = written.get("pairs"), written.get("distance")
-    stated = "neighbours" in written
     try:
+        written = facts["cost"]
+        pairs = written["pairs"]
         cost = Cost(
             RdpCurve(values),
             _float(written["gaussian_mu"]),
-            _float(written.get("pure_epsilon")),
+            _float(written["pure_epsilon"]),
             None if pairs is None else GaussianPairs(float.fromhex(pairs["leverage"]), pairs["paths"]),
-            0.0 if distance is None else float.fromhex(distance),
-            neighbours=written["neighbours"] if stated else "values-only",
-            exchange_mu=_float(written.get("exchange_mu")),
+            float.fromhex(written["distance"]),
+            neighbours=written["neighbours"],
+            exchange_mu=_float(written["exchange_mu"]),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LedgerError(f"The cost of a charge cannot be read ({error}).") from error
     check_cost(cost)
-    if stated or facts.get("facts", {}).get("mechanism") in NO_PRESENCE:
-        return cost
-    return group_cost(cost, 2)
-
-
-def names_neighbours(facts: Mapping[str, Any]) -> bool:
-    """Whether a stored charge, by its entry's body, says which datasets its cost compares."""
-    return "neighbours" in facts.get("cost", {})
+    return cost
 
 
 def _hex(value: float | None) -> str | None:

@@ -59,8 +59,6 @@ def account_lines(
         lines.append(Line("Earlier releases", shared_unnumbered(standing)))
     if standing.stronger:
         lines.append(Line("Earlier releases", stronger_text(standing), warning=True))
-    if standing.unstated:
-        lines.append(Line("Earlier releases", unstated_text(standing.unstated), warning=True))
     lines += [
         Line("Other unit", other_unit_text(other, standing.unit, standing.delta))
         for other in standing.other_units
@@ -146,16 +144,6 @@ def stronger_text(standing: Standing) -> str:
             "of an exchange, or at that of one record less and one more."
         )
     return said
-
-
-def unstated_text(count: int) -> str:
-    """That some charges do not say what their releases hide."""
-    releases = words.plural(count, "release")
-    return (
-        f"The ledger holds {releases} of these records from before it kept what a release hides: counted as "
-        "hiding values only, at the price of one record less and one more unless the mechanism tells "
-        "that an exchange was meant."
-    )
 
 
 def alike_text(alike: Alike) -> str:

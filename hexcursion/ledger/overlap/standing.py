@@ -67,8 +67,6 @@ class Standing:
         and with it, for `neighbours`: those that all of these releases hide
     stronger
         the releases among them that promise to hide more, the strongest promise first
-    unstated
-        charges from before charges named their neighbours: they count for values only
     other_units
         releases of the same records under another unit
     other_numbers
@@ -94,7 +92,6 @@ class Standing:
     apart: tuple[Decision, ...] = ()
     neighbours: Neighbours = "replace-one"
     stronger: tuple[Stronger, ...] = ()
-    unstated: int = 0
 
 
 @dataclass(frozen=True)

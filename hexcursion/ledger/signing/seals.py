@@ -23,23 +23,16 @@ TAG_DIGITS = 16
 MOST_BYTES = 4_000_000  # of a statement: more is no statement
 STATEMENT = "statement.json"
 _NUMBER = re.compile("[0-9]{1,12}")
-_SEAL = re.compile(rb'"(\d{1,12}):([0-9a-f]{64})(?::([0-9a-f]{16}))?"')
+_SEAL = re.compile(rb'"(\d{1,12}):([0-9a-f]{64}):([0-9a-f]{16})"')
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A charge as a release beside the ledger quotes it: number, hash, and the release's folder or file.
-
-    Parameters
-    ----------
-    ours
-        the key recognises the seal. One without a tag, as version 1 wrote it, may be any ledger's.
-    """
+    """A charge as a release beside the ledger quotes it: number, hash, and the release's folder or file."""
 
     number: int
     hash: str
     where: Path
-    ours: bool
 
 
 def seal_of(entry: Entry, key: LedgerKey) -> str:
@@ -63,17 +56,12 @@ def parse_seal(seal: str) -> tuple[int, str]:
 
 
 def seals_beside(folders: Iterable[Path], key: LedgerKey) -> tuple[Seen, ...]:
-    """The seals in all bundles that lie in these folders: this key's, and those without a tag.
-
-    Seals that bear another key's tag are left out. One without a tag is evidence only where the ledger has
-    that very entry; beyond that it can be given to `verify` by hand.
-    """
+    """This key's seals in all bundles that lie in these folders; those of other keys are left out."""
     found: dict[tuple[int, str, Path], Seen] = {}
     for place in _bundles(folders):
         for number, digest, tag in _seals_in(place):
-            ours = key.matches("seal", f"{number}:{digest}".encode(), tag, TAG_DIGITS)
-            if ours or not tag:
-                found[number, digest, place] = Seen(number, digest, place, ours)
+            if key.matches("seal", f"{number}:{digest}".encode(), tag, TAG_DIGITS):
+                found[number, digest, place] = Seen(number, digest, place)
     return tuple(found.values())
 
 

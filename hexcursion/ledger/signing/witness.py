@@ -36,8 +36,6 @@ def witness_path(key: LedgerKey) -> Path:
 def read_witness(key: LedgerKey) -> Witness | None:
     """The witness, or None where there is none yet.
 
-    Version 1 kept it beside the key: one that is still there counts too, and the longer memory wins.
-
     Raises
     ------
     LedgerDamaged
@@ -45,12 +43,7 @@ def read_witness(key: LedgerKey) -> Witness | None:
     LedgerError
         If its file cannot be read.
     """
-    found = [
-        witness
-        for path in (witness_path(key), key.path.with_suffix(".head"))
-        if (witness := _read(path, key)) is not None
-    ]
-    return max(found, key=lambda witness: witness.entries, default=None)
+    return _read(witness_path(key), key)
 
 
 def advance_witness(key: LedgerKey, witness: Witness) -> None:

@@ -12,12 +12,8 @@ from typing import Any, Final, Literal
 from dpgp_core.mechanisms.terms import Unit
 from hexcursion.ledger.errors import LedgerError
 
-SCHEMA_VERSION = 4
-"""1: releases alone; 2: also record hashes, decisions on shared records, and requests; 3: whole costs;
-4: each cost names its neighbours."""
-TABLES_SINCE, COSTS_SINCE, NEIGHBOURS_SINCE = 2, 3, 4
+SCHEMA_VERSION = 4  # those before it were never released
 GENESIS: Final = "genesis"  # the first row: ledger id, key identity, schema version, grid of orders
-SCHEMA: Final = "schema"  # a later form of the ledger, from which its new kinds of rows may follow
 ORDERS: Final = "orders"  # a new grid of orders, from which later charges count
 RECORDS: Final = "records"  # a dataset's record hashes are kept, and how many records it shares with others
 LINK: Final = "link"  # a person's decision that two datasets hold the same records, or do not
@@ -31,7 +27,7 @@ TRACE: Final = (
     "trace"  # a location trace is about to be released: a protection of its own, added to no epsilon
 )
 EntryKind = Literal[
-    "genesis", "schema", "orders", "records", "link", "budget", "reserve", "draw", "commit", "unused", "void",
+    "genesis", "orders", "records", "link", "budget", "reserve", "draw", "commit", "unused", "void",
     "trace",
 ]  # fmt: skip
 """What a row says; the constants above are its words."""

@@ -33,7 +33,7 @@ HEAD = Table(
     sqlite_strict=True,
 )
 
-# Since version 2. Record hashes of each dataset; the chain's `records` entry holds their SHA-256.
+# Record hashes of each dataset; the chain's `records` entry holds their SHA-256.
 RECORDS = Table(
     "ledger_records",
     METADATA,
@@ -42,7 +42,7 @@ RECORDS = Table(
     sqlite_strict=True,
 )
 
-# Since version 2. Which entry charged which request: the database itself refuses the second one.
+# Which entry charged which request: the database itself refuses the second one.
 REQUESTS = Table(
     "ledger_requests",
     METADATA,
@@ -51,8 +51,7 @@ REQUESTS = Table(
     sqlite_strict=True,
 )
 
-VERSION_1 = (ENTRIES, HEAD)
-VERSION_2 = (RECORDS, REQUESTS)
+_BESIDE = (RECORDS, REQUESTS)
 
 TRIGGERS = (
     "ledger_entries_no_update",
@@ -60,10 +59,9 @@ TRIGGERS = (
     "ledger_entries_in_order",
     "ledger_head_forward",
     "ledger_head_no_delete",
+    *(f"{table.name}_no_{verb}" for table in _BESIDE for verb in ("update", "delete")),
 )
-POSTGRES_TRIGGERS = (*TRIGGERS, "ledger_entries_no_truncate", "ledger_head_no_truncate")
-TRIGGERS_2 = tuple(f"{table.name}_no_{verb}" for table in VERSION_2 for verb in ("update", "delete"))
-POSTGRES_TRIGGERS_2 = (*TRIGGERS_2, *(f"{table.name}_no_truncate" for table in VERSION_2))
+POSTGRES_TRIGGERS = (*TRIGGERS, *(f"{table.name}_no_truncate" for table in (ENTRIES, HEAD, *_BESIDE)))
 
 _APPEND_ONLY = "the ledger is append-only"
 _IN_ORDER = "ledger entries are numbered without gaps"
@@ -83,6 +81,12 @@ SQLITE_DDL = (
         BEGIN SELECT RAISE(ABORT, '{_FORWARD}'); END""",
     f"""CREATE TRIGGER ledger_head_no_delete BEFORE DELETE ON ledger_head
         BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END""",
+    *(
+        f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
+        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END"""
+        for table in _BESIDE
+        for verb in ("update", "delete")
+    ),
 )
 
 POSTGRES_DDL = (
@@ -117,18 +121,10 @@ POSTGRES_DDL = (
         FOR EACH ROW EXECUTE FUNCTION ledger_refuse()""",
     """CREATE TRIGGER ledger_head_no_truncate BEFORE TRUNCATE ON ledger_head
         FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()""",
-)
-
-SQLITE_DDL_2 = tuple(
-    f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
-        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END"""
-    for table in VERSION_2
-    for verb in ("update", "delete")
-)
-
-POSTGRES_DDL_2 = tuple(
-    f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
+    *(
+        f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
         FOR EACH {"STATEMENT" if verb == "truncate" else "ROW"} EXECUTE FUNCTION ledger_refuse()"""
-    for table in VERSION_2
-    for verb in ("update", "delete", "truncate")
+        for table in _BESIDE
+        for verb in ("update", "delete", "truncate")
+    ),
 )

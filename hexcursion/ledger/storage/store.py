@@ -22,17 +22,11 @@ from hexcursion.ledger.storage.schema import (
     HEAD,
     METADATA,
     POSTGRES_DDL,
-    POSTGRES_DDL_2,
     POSTGRES_TRIGGERS,
-    POSTGRES_TRIGGERS_2,
     RECORDS,
     REQUESTS,
     SQLITE_DDL,
-    SQLITE_DDL_2,
     TRIGGERS,
-    TRIGGERS_2,
-    VERSION_1,
-    VERSION_2,
 )
 
 WAIT_SECONDS = 60
@@ -82,22 +76,6 @@ class Writing:
     def keep_request(self, request: str, entry: int) -> None:
         """Write down which entry charged a request; the database refuses the same request twice."""
         self._connection.execute(REQUESTS.insert().values(request=request, entry=entry))
-
-    def upgrade(self) -> None:
-        """Make the tables of version 2 in a ledger of version 1.
-
-        Raises
-        ------
-        LedgerError
-            For a role that may not.
-        """
-        try:
-            _make_tables(self._connection, 2)
-        except DBAPIError as error:
-            raise LedgerError(
-                "This ledger has the form of an earlier version, and its new tables could not be made: open "
-                "it once with the role that owns its tables, and grant others what the ledger's README names."
-            ) from error
 
 
 class Store:
@@ -163,8 +141,7 @@ class Store:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
             if not inspect(connection).has_table(ENTRIES.name):
-                _make_tables(connection, 1)
-                _make_tables(connection, 2)
+                _make_tables(connection)
             if _read(connection).entries:
                 return False
             entry, head = first()
@@ -188,15 +165,13 @@ class Store:
             return _read(connection)
 
     def records(self) -> dict[str, bytes]:
-        """The kept record hashes of every dataset that has them; none in a ledger of version 1."""
+        """The kept record hashes of every dataset that has them."""
         with self._plain_errors(), self._engine.connect() as connection:
             return _records(connection)
 
     def requests(self) -> dict[str, int]:
-        """Which entry charged which request, as the database guards it; none in a ledger of version 1."""
+        """Which entry charged which request, as the database guards it."""
         with self._plain_errors(), self._engine.connect() as connection:
-            if not inspect(connection).has_table(REQUESTS.name):
-                return {}
             rows = connection.execute(select(REQUESTS.c.request, REQUESTS.c.entry))
             return {row[0]: row[1] for row in rows}
 
@@ -223,20 +198,17 @@ class Store:
     def missing_triggers(self) -> tuple[str, ...]:
         """Names of the append-only triggers that are not there as they were made, or switched off."""
         with self._plain_errors(), self._engine.connect() as connection:
-            later = inspect(connection).has_table(REQUESTS.name)
             if self.sqlite:
                 rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
                 texts = {row[0] for row in rows}
                 pairs = list(zip(TRIGGERS, SQLITE_DDL, strict=True))
-                pairs += zip(TRIGGERS_2, SQLITE_DDL_2, strict=True) if later else ()
                 return tuple(name for name, text in pairs if text not in texts)
-            tables = ", ".join(f"to_regclass('{table.name}')" for table in (*VERSION_1, *VERSION_2))
+            tables = ", ".join(f"to_regclass('{table.name}')" for table in METADATA.tables.values())
             rows = connection.exec_driver_sql(
                 f"SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN ({tables})"
             )
             names = {row[0] for row in rows}
-            wanted = (*POSTGRES_TRIGGERS, *(POSTGRES_TRIGGERS_2 if later else ()))
-            return tuple(name for name in wanted if name not in names)
+            return tuple(name for name in POSTGRES_TRIGGERS if name not in names)
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
@@ -267,21 +239,13 @@ def _read(connection: Connection) -> Snapshot:
 
 
 def _records(connection: Connection) -> dict[str, bytes]:
-    if not inspect(connection).has_table(RECORDS.name):
-        return {}
     rows = connection.execute(select(RECORDS.c.dataset, RECORDS.c.hashes))
     return {row[0]: bytes(row[1]) if isinstance(row[1], bytes | memoryview) else b"" for row in rows}
 
 
-def _make_tables(connection: Connection, version: int) -> None:
-    """Tables and triggers that came with a version of the ledger's form."""
-    sqlite = connection.dialect.name == "sqlite"
-    first = version == 1
-    METADATA.create_all(connection, tables=VERSION_1 if first else VERSION_2)
-    statements = (
-        (SQLITE_DDL if first else SQLITE_DDL_2) if sqlite else (POSTGRES_DDL if first else POSTGRES_DDL_2)
-    )
-    for statement in statements:
+def _make_tables(connection: Connection) -> None:
+    METADATA.create_all(connection)
+    for statement in SQLITE_DDL if connection.dialect.name == "sqlite" else POSTGRES_DDL:
         connection.exec_driver_sql(statement)
 
 

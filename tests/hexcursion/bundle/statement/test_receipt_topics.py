@@ -130,7 +130,7 @@ def test_every_sentence_about_earlier_releases_is_known(statement: Statement, re
     apart = (Decision(7, False, "Other people.", "Ada"),)
     standing = Standing(
         "point", 1e-5, 5, 3, 3, True, 1.0, 1.5, other_units=others, other_numbers=(3, 4_000), unknown=1,
-        apart=apart, neighbours="values-only", stronger=(Stronger("replace-one", 2, 1.5),), unstated=1,
+        apart=apart, neighbours="values-only", stronger=(Stronger("replace-one", 2, 1.5),),
     )  # fmt: skip
     statement["guarantee"]["relation"] = relation
     lines = account_lines(standing, "sale", relation)

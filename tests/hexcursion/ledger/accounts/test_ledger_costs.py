@@ -11,13 +11,10 @@ import pytest
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
-from hexcursion.ledger.accounts.book import Book
-from hexcursion.ledger.accounts.charge import encode, read_cost, written_cost
-from hexcursion.ledger.storage.entry import BUDGET, GENESIS, RESERVE, SCHEMA, Draft
+from hexcursion.ledger.accounts.charge import read_cost, written_cost
 from tests.hexcursion.ledger.places import release
 
 DELTA = 1e-5
@@ -77,67 +74,6 @@ def test_the_budget_check_uses_the_composed_epsilon(ledger: Ledger) -> None:
 
 def test_pure_releases_add_where_nothing_better_is_proved(ledger: Ledger) -> None:
     assert spent(ledger, Cost.pure(0.5), Cost.pure(0.25)) == pytest.approx(0.75, rel=1e-3)
-
-
-def book_of(*charges: tuple[int, Cost], mechanism: str = "noisy-cell-statistics") -> Book:
-    """A ledger that began at version 2; each charge in the form of the version given with it."""
-    drafts = [
-        Draft(GENESIS, {"schema": 2, "ledger": "x", "key": "k"}, curve=encode(ORDERS)),
-        Draft(BUDGET, {"epsilon": 9.0, "delta": DELTA, "reason": "", "person": ""}, DATASET, "point"),
-    ]
-    now = 2
-    for version, cost in charges:
-        if version > now:
-            drafts.append(Draft(SCHEMA, {"schema": version}))
-            now = version
-        mu = cost.gaussian_mu
-        told = {"mechanism": mechanism} if mechanism else {}
-        old: dict[str, Any] = {"facts": told, "gaussian_mu": None if mu is None else mu.hex()}
-        whole = written_cost(cost)
-        if version < 4:
-            whole = {name: whole[name] for name in ("gaussian_mu", "pure_epsilon", "pairs", "distance")}
-        facts = old if version == 2 else {"facts": told, "cost": whole}
-        drafts.append(Draft(RESERVE, facts, DATASET, "point", curve=encode(cost.curve.values)))
-    book, last = Book(), None
-    for draft in drafts:
-        last = draft.after(last)
-        book.accept(last)
-    return book
-
-
-def test_old_entries_keep_their_curves_beside_new_ones() -> None:
-    """An old posterior path is known by its curve alone; an old Gaussian release had its mu."""
-    old = book_of((2, sampled()), (2, Cost.gaussian(0.3))).account(DATASET, "point")
-    new = book_of((3, sampled()), (3, Cost.gaussian(0.3))).account(DATASET, "point")
-    mixed = book_of((2, Cost.gaussian(0.3)), (3, sampled()))
-    later = book_of((2, sampled()), (3, Cost.gaussian(0.3))).account(DATASET, "point")
-    assert new.spent == pytest.approx(1.5057236, rel=1e-6)
-    assert mixed.account(DATASET, "point").spent == new.spent, "its mu was stored, so it composes exactly"
-    assert later.spent == old.spent
-    assert new.spent < old.spent == pytest.approx(1.5992884, rel=1e-6)
-    assert book_of((2, sampled())).account(DATASET, "point").spent == pytest.approx(1.00015, rel=1e-5)
-
-
-def test_an_old_charge_that_may_have_hidden_more_or_less_counts_at_two_steps() -> None:
-    """Spectral statistics may have been for one record more or less, or have taken places as public."""
-    for version in (2, 3):
-        named = book_of((version, Cost.gaussian(0.25)))
-        unknown = book_of((version, Cost.gaussian(0.25)), mechanism="spectral-statistics")
-        silent = book_of((version, Cost.gaussian(0.25)), mechanism="")
-        assert named.account(DATASET, "point").spent == pytest.approx(0.92634, abs=1e-5)
-        assert unknown.account(DATASET, "point").spent == pytest.approx(1.99309, abs=1e-5)
-        assert silent.account(DATASET, "point").spent == unknown.account(DATASET, "point").spent
-        assert named.account(DATASET, "point").cost.neighbours == "values-only"
-    today = book_of((4, Cost.gaussian(0.25)), mechanism="spectral-statistics").account(DATASET, "point")
-    assert today.spent == pytest.approx(0.92634, abs=1e-5)
-    assert today.cost.neighbours == "replace-one"
-
-
-def test_a_charge_is_written_in_the_form_of_its_ledger() -> None:
-    with pytest.raises(LedgerError, match="form of its ledger"):
-        book_of((3, sampled()), (2, sampled()))
-    with pytest.raises(LedgerError, match="form of its ledger"):
-        book_of((4, sampled()), (3, sampled()))
 
 
 COSTS = [

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.releasing.facts import Relation
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger.accounts.book import Book
-from hexcursion.ledger.accounts.charge import encode
+from hexcursion.ledger.accounts.charge import encode, written_cost
 from hexcursion.ledger.overlap.sentences import account_lines, shared_text
 from hexcursion.ledger.storage.entry import BUDGET, GENESIS, RECORDS, RESERVE, Draft
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
@@ -112,7 +113,7 @@ def test_an_account_bounds_the_cost_of_every_record_in_it(releases: list[tuple[s
     """For each record, the releases that held it cost no more than each of its accounts says."""
     keys = {frozenset(held): f"{number:064x}" for number, (held, _) in enumerate(releases)}
     book, last = Book(), None
-    drafts = [Draft(GENESIS, {"schema": 2, "ledger": "x", "key": "k"}, curve=encode(ORDERS))]
+    drafts = [Draft(GENESIS, {"schema": 4, "ledger": "x", "key": "k"}, curve=encode(ORDERS))]
     for held, mu in releases:
         name = keys[frozenset(held)]
         if not any(draft.kind == RECORDS and draft.dataset == name for draft in drafts):
@@ -125,7 +126,7 @@ def test_an_account_bounds_the_cost_of_every_record_in_it(releases: list[tuple[s
             drafts.append(Draft(RECORDS, {"n": len(held), "digest": DIGEST, "shares": shares}, name))
             budget = {"epsilon": 1e6, "delta": DELTA, "reason": "", "person": ""}
             drafts.append(Draft(BUDGET, budget, name, "point"))
-        facts = {"facts": {}, "gaussian_mu": mu.hex()}
+        facts = {"facts": {}, "cost": written_cost(Cost.gaussian(mu))}
         drafts.append(Draft(RESERVE, facts, name, "point", curve=encode(RdpCurve.gaussian(mu).values)))
     for draft in drafts:
         last = draft.after(last)

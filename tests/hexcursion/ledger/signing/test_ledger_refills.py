@@ -217,7 +217,7 @@ def test_seals_of_other_ledgers_are_nobodys_evidence(home: Home, tmp_path: Path)
     assert home.open().verify() == []
     for key, count in ((home.key, 1), (other.key, 2)):
         found = seals_beside([home.folder / "releases"], read_key(key))
-        assert [seen.ours for seen in found] == [True] * count
+        assert len(found) == count
 
 
 def test_a_link_that_leads_nowhere_is_no_bundle(tmp_path: Path) -> None:
@@ -286,14 +286,14 @@ def test_a_charge_whose_bundle_exists_cannot_be_voided(home: Home, tmp_path: Pat
 
 
 def test_bundles_on_open_charges_are_no_releases(home: Home) -> None:
-    """With a seal of today's form or of version 1's, but not with one of no charge of this ledger."""
+    """With a seal of one of its charges, but not with one of another ledger, or without a tag."""
     ledger = home.open()
     open_charge = ledger.reserve(charge_for(ledger.fingerprint([1.0, 2.0]), MU))
     number, digest, _ = open_charge.seal.split(":")
     left = home.put_bundle("left", open_charge.seal)
-    old = home.put_bundle("old", f"{number}:{digest}")
+    home.put_bundle("without a tag", f"{number}:{digest}")
     home.put_bundle("foreign", f"{number}:{'0' * 64}")
-    assert home.open().uncommitted() == {left, old}
+    assert home.open().uncommitted() == {left}
     assert home.open().verify() == []
     open_charge.begin_draw()
     open_charge.commit("late", DIGEST)

@@ -112,7 +112,7 @@ def test_the_trial_uses_repeatable_noise_and_leaves_nothing_on_disk(
     monkeypatch.setattr(rehearsal, "_write", watch)
     monkeypatch.setattr(release_module, "try_draw", tried)
     published = publish(plan, ledger, out)
-    assert len(written) == 13 + 3 + 2 + 1  # required files, exports, the page and the draws, the zip
+    assert len(written) == 12 + 3 + 2 + 1  # required files, exports, the page and the draws, the zip
     design = plan.choice.design
     prior = make_prior(design.prior, plan.project.lattice, design.lengthscale)
     again = draw_paths(design, prior, plan.binned.records, SimulationEntropy(20260618), simulation=True)
