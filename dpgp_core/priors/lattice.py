@@ -56,6 +56,11 @@ class Lattice:
             number of cells along each side, at least 1
         spacing
             side of a cell, metres
+
+        Raises
+        ------
+        InvalidValue
+            For a side without a cell.
         """
         if min(rows, columns) < 1:
             raise InvalidValue("rows and columns must be at least 1.")
