@@ -8,9 +8,6 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from hexcursion.heap import MMAP_THRESHOLD, TRIM_THRESHOLD, tune_heap
-
-KEPT_BLOCK = 64 << 20  # bytes
 FEW_LOOKS = 100_000  # new objects until the next look for what nobody holds: Python looks at every 700
 
 
@@ -18,8 +15,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Fix the number of BLAS threads, then run one command; returns the exit status."""
     # Before numpy is imported: two BLAS threads are many times slower than one when anything else runs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # What is freed is kept: to give arrays of some MB back and fetch them anew takes half a second.
-    tune_heap({MMAP_THRESHOLD: KEPT_BLOCK, TRIM_THRESHOLD: 2 * KEPT_BLOCK})
     gc.disable()  # what is imported stays: looking through it again and again takes a third of a second
 
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, products_at, supports
 from hexcursion.bundle.reading.read import Bundle, read_bundle
-from hexcursion.bundle.untrusted.text import neutral_cell
+from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.bundle.writing.write import BundlePaths, write_bundle
 
 __all__ = [

@@ -13,18 +13,158 @@ from data_loaders import DataError
 from dpgp_core.errors import HexcursionError
 from dpgp_core.plugins import Registry
 from geo import GeoError
-from hexcursion.cli.areas import add_areas_command
-from hexcursion.cli.compare import add_compare_command
-from hexcursion.cli.options import add_release_options
-from hexcursion.cli.outline import add_outline_command
+from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
+from hexcursion.bundle.series.said import notes_of, periods_said, steps_of
+from hexcursion.bundle.series.written import PAGE, write_series
+from hexcursion.cli.areas import add_areas_command, add_outline_command
+from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
+from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.run import run_demo, run_release, run_view
-from hexcursion.cli.series import add_series_command
-from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands
-from hexcursion.cli.site import add_site_command
-from hexcursion.errors import Cancelled
+from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands, signers_of
+from hexcursion.comparing.report import csv_text, lines, svg_text
+from hexcursion.comparing.run import BY_HAND, EPSILONS
+from hexcursion.door.pipeline import compare_settings
+from hexcursion.door.series import read_series_of
+from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger.cli import add_ledger_commands
 from hexcursion.lint import add_lint_command
+from hexcursion.new_place import made_whole, new_place
+from hexcursion.settings import field
 from hexcursion.version import NAME, VERSION
+
+
+def add_site_command(commands: Any) -> None:
+    """The subcommand with its options."""
+    text = "make a static site of bundles: an index, a map page for each, and their files"
+    parser = commands.add_parser(
+        "site", help=text, description=f"{text}; a bundle that cannot be read is left out"
+    )
+    parser.add_argument(
+        "bundles", metavar="BUNDLES", nargs="+", help="Bundles (folder or zip), or a folder of bundles."
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the site.")
+    parser.add_argument(
+        "--address",
+        metavar="URL",
+        default="",
+        help="Where the site will stand, for the pictures that messages show of a link to it.",
+    )
+    add_signers_option(parser)
+    parser.set_defaults(run=run_site)
+
+
+def run_site(options: argparse.Namespace) -> int:
+    """Check every bundle, write the site, say what is in it; 1 where a bundle was left out."""
+    out = new_place(options.out)
+    packed = new_place(out.with_name(f"{out.name}.zip"))
+    left_out: list[str] = []
+    sources = [Path(name) for name in options.bundles]
+    folders = write_site(sources, out, options.address, signers_of(options), left_out.append)
+    for folder in folders:
+        print(f"  {folder}")
+    packed.write_bytes(zip_of_site(out))
+    print(f"Open {out / INDEX}, or put {out} on any web server; {packed} is the same to upload.")
+    print(f"{EMBED} beside each map shows it in another page.")
+    for sentence in left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
+    return 1 if left_out else 0
+
+
+def add_series_command(commands: Any) -> None:
+    """The subcommand with its options."""
+    text = "read bundles of several periods together: a map of each, change, and what all of them promise"
+    parser = commands.add_parser("series", help=text, description=f"{text}; costs nothing")
+    parser.add_argument("bundles", metavar="BUNDLE", nargs="+", help="Folder or zip of each period's bundle.")
+    parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the files of the series.")
+    parser.add_argument(
+        "--threshold", type=float, help="Another threshold than the newest bundle's, in the data's own unit."
+    )
+    parser.add_argument(
+        "--by",
+        metavar="RISE",
+        type=float,
+        default=0.0,
+        help="Rise that is asked for: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
+    )
+    parser.add_argument(
+        "--times",
+        metavar="TIME",
+        type=float,
+        nargs="+",
+        help="Time of each bundle in years or another unit, where their periods do not tell it.",
+    )
+    parser.add_argument(
+        "--ledger",
+        metavar="URL|FILE",
+        help="The curator's ledger: it knows whether the releases hold the same records.",
+    )
+    parser.set_defaults(run=run_series)
+
+
+def run_series(options: argparse.Namespace) -> int:
+    """Read the bundles, ask the ledger where one is named, write the files, say what they say."""
+    out = new_place(options.out)
+    series, promise = read_series_of(
+        options.bundles,
+        threshold=options.threshold,
+        by=options.by,
+        times=options.times,
+        ledger=options.ledger,
+    )
+    folder = write_series(series, promise, out)
+    for line in (*periods_said(series), *(step.sentence for step in steps_of(series)), *notes_of(series)):
+        print(f"  {line}")
+    for line in promise.sentences:
+        print(f"  {line}")
+    print(f"Open {folder / PAGE}.")
+    return 0
+
+
+def add_compare_command(commands: Any) -> None:
+    """The subcommand with the options of a release."""
+    text = "compare mechanisms at equal epsilon by simulated releases of reference data; releases nothing"
+    usage = "%(prog)s --data FILE --threshold NUMBER --out DIR [OPTION ...]"
+    parser = commands.add_parser("compare", help=text, description=text, usage=usage)
+    add_release_options(parser)
+    parser.add_argument(
+        "--epsilons", type=float, nargs="+", default=list(EPSILONS), metavar="EPSILON",
+        help="Budgets to compare at. Default: 0.5 1 2 4 10.",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the CSV and the figure.")
+    parser.set_defaults(run=run_compare)
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """Load, compare, print, write the table and the figure into a new folder.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for settings or data that do not do, and a folder that cannot be written.
+    """
+    out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
+    idle = [name for name in BY_HAND if getattr(options, name) is not None]
+    if idle:
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
+    settings = with_resolution(settings_from_options(options), options)
+    names = tuple(settings.mechanisms) if options.mechanisms else ()
+    _, found = compare_settings(settings, names, epsilons, progress, settings.executor)
+    end_progress()
+    for line in lines(found):
+        print(line)
+    try:
+        with made_whole(out) as folder:
+            folder.mkdir()
+            (folder / "comparison.csv").write_text(csv_text(found), encoding="utf-8", newline="")
+            (folder / "comparison.svg").write_text(svg_text(found), encoding="utf-8")
+    except OSError as error:
+        raise WorkflowError(
+            f"The comparison could not be written to {out} ({error.strerror}): name another folder."
+        ) from error
+    print(f"\nTable and figure in {out}. Nothing was released or charged.")
+    return 0
+
 
 REFUSED = 2
 NOTHING_RELEASED = "error: Stopped; nothing was released."

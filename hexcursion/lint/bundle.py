@@ -18,7 +18,7 @@ from hexcursion.bundle.published.offers import page_of
 from hexcursion.bundle.reading.again import check_again
 from hexcursion.bundle.reading.layers import facts_of
 from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted import strict_json
 from hexcursion.lint.checks import LEAK, NOTE, SEVERITIES, WARNING, Finding, lint
 from hexcursion.lint.plan import CHOICES, NOT_STATED, UNSEEN, Cells, Origin, PlannedRelease
 from hexcursion.version import NAME, VERSION

@@ -17,7 +17,7 @@ from hexcursion.bundle.products.classes import counted, threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.bundle.statement.receipt_check import publishers_notes, publishers_own
-from hexcursion.bundle.untrusted.text import source_of
+from hexcursion.bundle.untrusted import source_of
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
 ROOMY, FULL = 1_300, 2_400

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import Export, Exported
-from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
+from hexcursion.bundle.untrusted import checked_parquet, table_of
 
 NAME = "cells.parquet"
 GEOMETRY = "geometry"

@@ -9,7 +9,7 @@ from typing import Any
 
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import Export, Exported
-from hexcursion.bundle.untrusted.text import neutral_cell
+from hexcursion.bundle.untrusted import neutral_cell
 
 NAME = "cells.csv"
 ALIAS = "hex_id"  # what Kepler.gl, CARTO and Unfolded look for

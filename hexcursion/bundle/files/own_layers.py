@@ -18,7 +18,7 @@ from geo.export.geojson import collection_bytes
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import DECLARED
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted import strict_json
 
 MOST_MEETINGS = 200_000
 """Pairs of an edge of a layer and a cell: the 20,000 corners of a map of boroughs make a third of them."""

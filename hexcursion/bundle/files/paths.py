@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpgp_core.releasing.released import to_grid, up_to_grid
 from geo import MAX_CELLS
 from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
+from hexcursion.bundle.untrusted import checked_parquet, table_of
 
 Floats = NDArray[np.float64]
 

@@ -14,7 +14,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.spectral.columns import standardised
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.untrusted.text import clean
+from hexcursion.bundle.untrusted import clean
 from hexcursion.project.covariates import Covariates
 from hexcursion.record import Release
 

@@ -17,7 +17,7 @@ from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.kept import KeptField, KeptSums
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
+from hexcursion.bundle.untrusted import checked_parquet, table_of
 from hexcursion.record import Release
 
 Floats = NDArray[np.float64]

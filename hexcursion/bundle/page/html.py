@@ -30,7 +30,7 @@ from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.receipt_check import publishers_notes
-from hexcursion.bundle.untrusted.text import source_of
+from hexcursion.bundle.untrusted import source_of
 
 RESOURCES = Path(__file__).parents[1] / "resources"
 PICTURE = "map.png"  # beside the page, for who makes a card of its address

@@ -25,7 +25,7 @@ from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.published.offers import offers, page_of, slug
 from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signing.signature import Signers
-from hexcursion.bundle.untrusted.text import source_of
+from hexcursion.bundle.untrusted import source_of
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 

@@ -16,7 +16,7 @@ from hexcursion.bundle.files.maps import CLASS, cell_columns, cell_properties
 from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Products
 from hexcursion.bundle.products.regions import region_list
 from hexcursion.bundle.statement.build import facts
-from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted import strict_json
 from hexcursion.project.response import ResponseScale
 
 # A share that another machine rounded the other way.

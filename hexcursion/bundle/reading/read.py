@@ -31,7 +31,7 @@ from hexcursion.bundle.signing.signature import Signature, signature_of
 from hexcursion.bundle.statement.expected import check_told
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.statement.schemas import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
-from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted import strict_json
 from hexcursion.project.response import ResponseScale
 
 

@@ -20,7 +20,7 @@ from hexcursion.bundle.series.gather import Series, classes_of
 from hexcursion.bundle.series.page import REACH, series_html
 from hexcursion.bundle.series.promise import Promise
 from hexcursion.bundle.series.said import notes_of, question_of, steps_of
-from hexcursion.bundle.untrusted.text import neutral_cell
+from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.version import NAME, VERSION

@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.untrusted.strict import strict_json
-from hexcursion.bundle.untrusted.text import clean
+from hexcursion.bundle.untrusted import clean, strict_json
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.toml import read_toml
 

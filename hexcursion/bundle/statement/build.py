@@ -14,7 +14,7 @@ from hexcursion.bundle.statement.evaluation import evaluation_block
 from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
 from hexcursion.bundle.statement.products_block import products_block
-from hexcursion.bundle.untrusted.text import clean, neutral_cell
+from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.response import Answers
 from hexcursion.record import Release
 from hexcursion.settings.stated import Scope

@@ -8,7 +8,7 @@ from typing import Any
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import upper
 from hexcursion.bundle.statement.expected import expected_words
-from hexcursion.bundle.untrusted.text import clean
+from hexcursion.bundle.untrusted import clean
 from hexcursion.settings.stated import LONGEST, UNSAID, StatedFacts
 
 FRAMEWORK = "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025)"

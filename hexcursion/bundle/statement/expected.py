@@ -14,7 +14,7 @@ from dpgp_core.excursion.scores import StatedScores, exceedance_probability, sta
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.products.at_threshold import NO_RECORD_CLASS, Products
 from hexcursion.bundle.products.classes import about
-from hexcursion.bundle.untrusted.text import clean
+from hexcursion.bundle.untrusted import clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, range_words, ratio_words, right_words, side_words
 

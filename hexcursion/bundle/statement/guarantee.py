@@ -15,7 +15,7 @@ from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words
 from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.untrusted.text import clean
+from hexcursion.bundle.untrusted import clean
 from hexcursion.record import Guarded, Release
 from hexcursion.words import UnitWord
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import sys
 import types
 from collections.abc import Callable
+from contextlib import suppress
 
 import pyarrow as pa
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state import SessionState
 
-from hexcursion.heap import ARENA_MAX, MMAP_THRESHOLD, trim_heap, tune_heap
 from pages.shared.server.gate import Application, Message, Receive, Scope, Send
 from pages.shared.server.idle import IdleSessions
 
@@ -155,16 +156,21 @@ async def _first(receive: Receive, end: asyncio.Event) -> Message:
             task.cancel()  # changes nothing for the one that is done
 
 
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # of mallopt(3)
 ARENAS = 2
 LARGE = 1 << 20  # bytes from which a block has pages of its own and gives them back at once
 
 
 def keep_little() -> None:
     """Let all threads share few heaps (glibc): every session has threads, each would have its own."""
-    tune_heap({ARENA_MAX: ARENAS, MMAP_THRESHOLD: LARGE})
+    with suppress(AttributeError, OSError, TypeError):  # another C library may do as it likes
+        library = ctypes.CDLL(None)
+        library.mallopt(_ARENA_MAX, ARENAS)
+        library.mallopt(_MMAP_THRESHOLD, LARGE)
 
 
 def give_back() -> None:
     """Give back the pages on which nothing lies any more: after a session was forgotten."""
     pa.default_memory_pool().release_unused()
-    trim_heap()
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

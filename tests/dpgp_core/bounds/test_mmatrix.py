@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpgp_core.bounds.mmatrix import NotAnMMatrix, check_m_matrix
-from dpgp_core.priors.car import CarPrior
+from dpgp_core.priors.car import CarPrior, NotAnMMatrix, check_m_matrix
 from dpgp_core.priors.registry import PRIORS, make_prior
 from tests.dpgp_core.hexmap import disk, islands, line
 

@@ -8,13 +8,13 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
 from dpgp_core.labels.discrete_laplace import discrete_laplace
-from dpgp_core.labels.exponential import exponential_choice
 from dpgp_core.labels.validation import (
     STEPS,
     Fold,
     ValueSums,
     choose_candidate,
     error_sensitivity,
+    exponential_choice,
     squared_error,
 )
 from dpgp_core.linalg.numerics import Floats

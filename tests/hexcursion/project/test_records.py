@@ -15,8 +15,7 @@ from dpgp_core.labels.ranges import FieldModel
 from geo import Domain, domain_from_bbox
 from hexcursion.errors import WorkflowError
 from hexcursion.project import records
-from hexcursion.project.load import build_domain, build_lattice, load_project
-from hexcursion.project.public_scale import choose_response
+from hexcursion.project.load import build_domain, build_lattice, choose_response, load_project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference, world_model

@@ -20,7 +20,7 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Prepared, Released, draw_release
 from geo import rfc7946_findings
 from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted import strict_json
 from hexcursion.bundle.writing.recovery import recover
 from hexcursion.ledger import BudgetExceeded, Ledger, open_ledger
 from hexcursion.ledger.unreleased import Unreleased

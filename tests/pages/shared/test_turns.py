@@ -10,8 +10,8 @@ import pytest
 
 from hexcursion.errors import Cancelled, WorkflowError
 from pages.shared.computing import apart as apart_module
+from pages.shared.computing.apart import Turns, at_once
 from pages.shared.computing.jobs import Job, whose
-from pages.shared.computing.turns import Turns, at_once
 from tests.patience import HANG
 
 

@@ -21,7 +21,7 @@ from hexcursion.bundle.files.paths import read_paths
 from hexcursion.bundle.published import shelf
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
 from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.untrusted.parquet_bounds import MAX_UNPACKED, checked_parquet
+from hexcursion.bundle.untrusted import MAX_UNPACKED, checked_parquet
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from tests.hexcursion.bundle.bundle_samples import make_release
@@ -68,12 +68,12 @@ def test_only_some_files_may_be_left_out() -> None:
 def test_a_file_that_would_unpack_to_too_much_is_told_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     sink = io.BytesIO()
     pq.write_table(pa.table({"h3": ["x"] * 2000, "path_1": np.arange(2000.0)}), sink)
-    monkeypatch.setattr("hexcursion.bundle.untrusted.parquet_bounds.MAX_UNPACKED", 12_000)
-    monkeypatch.setattr("hexcursion.bundle.untrusted.parquet_bounds.MAX_CELLS", 2000)
+    monkeypatch.setattr("hexcursion.bundle.untrusted.MAX_UNPACKED", 12_000)
+    monkeypatch.setattr("hexcursion.bundle.untrusted.MAX_CELLS", 2000)
     assert MAX_UNPACKED == 700_000_000
     with pytest.raises(BundleError, match=r"^x would unpack to more than 0 MB: it is no bundle's\.$"):
         checked_parquet(sink.getvalue(), "x", 2)
-    monkeypatch.setattr("hexcursion.bundle.untrusted.parquet_bounds.MAX_CELLS", 1999)
+    monkeypatch.setattr("hexcursion.bundle.untrusted.MAX_CELLS", 1999)
     with pytest.raises(BundleError, match=r"^x holds 2,000 cells and 2 columns: outside what is accepted\.$"):
         checked_parquet(sink.getvalue(), "x", 2)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted import strict_json
 
 
 @pytest.mark.parametrize(

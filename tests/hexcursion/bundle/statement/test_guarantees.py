@@ -16,12 +16,11 @@ from dpgp_core.accounting.composition import Cost, compose
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from geo import Domain
-from hexcursion.bundle import BundleError
+from hexcursion.bundle import BundleError, untrusted
 from hexcursion.bundle.reading.layers import _same
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.statement.recomputed import check_guarantee, stated_cost
-from hexcursion.bundle.untrusted import parquet_bounds
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
 
 MU = 0.5
@@ -147,9 +146,9 @@ def test_a_file_is_refused_by_the_bytes_that_it_would_unpack_to(
 ) -> None:
     sink = io.BytesIO()
     pq.write_table(pa.table({"h3": ["x"] * 2000, "path_1": np.arange(2000.0)}), sink)
-    monkeypatch.setattr(parquet_bounds, "MAX_UNPACKED", most)
+    monkeypatch.setattr(untrusted, "MAX_UNPACKED", most)
     if accepted:
-        assert parquet_bounds.checked_parquet(sink.getvalue(), "x", 2).metadata.num_rows == 2000
+        assert untrusted.checked_parquet(sink.getvalue(), "x", 2).metadata.num_rows == 2000
         return
     with pytest.raises(BundleError, match="would unpack to more than"):
-        parquet_bounds.checked_parquet(sink.getvalue(), "x", 2)
+        untrusted.checked_parquet(sink.getvalue(), "x", 2)

@@ -1,9 +1,15 @@
-"""A stranger's Parquet file, opened only after what its footer says of its size was found acceptable."""
+"""What strangers may have written, made harmless: text, JSON and Parquet within bounds."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import io
+import json
+import math
+import unicodedata
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,3 +101,84 @@ def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Tabl
             table = table.set_column(table.column_names.index(text), text, pc.cast(cells, pa.string()))
     table.validate(full=True)
     return table
+
+
+# A spreadsheet takes a cell that starts with one of these for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def clean(text: str, limit: int, what: str) -> str:
+    """The text as one line without control, formatting and direction characters.
+
+    Such characters can hide or reorder what a label shows.
+
+    Raises
+    ------
+    BundleError
+        If it is longer than `limit`; the sentence calls it `what`.
+    """
+    spaced = "".join(" " if character in "\t\r\n\v\f\u2028\u2029" else character for character in str(text))
+    kept = "".join(c for c in unicodedata.normalize("NFC", spaced) if unicodedata.category(c)[0] != "C")
+    line = " ".join(kept.split())
+    if len(line) > limit:
+        raise BundleError(f"{what} has {len(line):,} characters: shorten it to {limit:,}.")
+    return line
+
+
+def neutral_cell(text: str) -> str:
+    """The text with a leading apostrophe where a spreadsheet would run it as a formula."""
+    return f"'{text}" if text.lstrip().startswith(FORMULA_STARTS) or text.startswith(FORMULA_STARTS) else text
+
+
+def source_of(text: str) -> str:
+    """What a policy calls an inline style or script: its SHA-256.
+
+    Examples
+    --------
+    >>> source_of("")
+    'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
+    """
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def strict_json(content: bytes, name: str) -> Any:
+    """Parse JSON without NaN, infinities, repeated keys or deep nesting.
+
+    Raises
+    ------
+    BundleError
+        One sentence, which calls the file `name`.
+    """
+
+    def constant(text: str) -> Any:
+        raise BundleError(f"{name} holds {text}, which is not JSON.")
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            raise BundleError(f"{name} gives a key twice.")
+        return made
+
+    def number(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value):
+            raise BundleError(f"{name} holds a number too large to read.")
+        return value
+
+    def whole(text: str) -> int:
+        if len(text) > 18:
+            raise BundleError(f"{name} holds a number too large to read.")
+        return int(text)
+
+    try:
+        return json.loads(
+            content.decode("utf-8"),
+            parse_constant=constant,
+            object_pairs_hook=unique,
+            parse_float=number,
+            parse_int=whole,
+        )
+    except BundleError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"{name} is damaged: it cannot be read as JSON.") from error

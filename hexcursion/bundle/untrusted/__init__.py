@@ -1,1 +1,0 @@
-"""What strangers may have written, made harmless: text, JSON and Parquet within bounds."""
