@@ -164,6 +164,9 @@ def guess_columns(
     decimal = sampled.marks.get(value or "", ".")
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
+        if unit is None and np.isin(sampled.numbers[value], (0.0, 1.0)).all():
+            unit = "%"
+            reasons.append("It holds 1 and 0: where these are answers of yes and no, ask for a share of yes.")
     else:
         reasons.append(
             "No column looks like measured numbers: leave empty, in the file, what was not measured."

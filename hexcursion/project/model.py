@@ -43,13 +43,18 @@ class HeldTable:
     origin: str = ""
 
 
+UNNAMED = {"value", "values", "answer", "answers", "yes", "y"}
+"""Names of a column that do not say what a yes is."""
+
+
 def answers_of(settings: ReleaseSettings) -> Answers | None:
     """What a yes is by settings, None for amounts."""
     if settings.values == "amount":
         return None
     value, limit = settings.value_name or settings.data.read_by.value_name, settings.yes_above
-    above = "" if limit is None else f" above {quantity(limit, settings.value_unit)}"
-    return Answers(f"{value}{above}", limit)
+    if limit is None:
+        return Answers("a yes" if value.lower() in UNNAMED else value, None)
+    return Answers(f"{value} above {quantity(limit, settings.value_unit)}", limit)
 
 
 @dataclass(frozen=True)

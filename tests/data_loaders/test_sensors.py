@@ -206,6 +206,13 @@ def test_columns_that_may_filter_are_offered() -> None:
     assert choices == {"species": ("NO2", "O3"), "year": ("2020", "2021", "2022")}
 
 
+@pytest.mark.parametrize(("last", "unit"), [("0", "%"), ("2", None)])
+def test_ones_and_zeros_may_be_answers(last: str, unit: str | None) -> None:
+    guess = guess_columns(f"lon,lat,value\n13.4,52.5,1\n13.5,52.6,{last}\n".encode())
+    assert (guess.value, guess.unit) == ("value", unit)
+    assert ("ask for a share of yes" in " ".join(guess.reasons)) == (unit == "%")
+
+
 def test_a_guess_is_good_enough_to_load() -> None:
     guess = guess_columns(AIR.encode())
     made, _ = load(AIR, value=guess.value, x=guess.x, y=guess.y, crs=guess.crs, where={"species": "NO2"})

@@ -222,7 +222,7 @@ class Workspace:
         if self.choices.get("region") is None and self.choices.get("bbox") is None:
             raise WorkflowError(f"First finish the step {HEXAGONS.title}.")
         if "threshold" not in self.choices:
-            raise WorkflowError(f"The threshold is missing: give it on the screen {PRIVACY.title}.")
+            raise WorkflowError(f"The threshold is missing: give it on {PRIVACY.title}, under The question.")
         return ReleaseSettings(**self.choices)
 
     def renewed(self) -> Workspace:
