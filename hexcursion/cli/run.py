@@ -19,7 +19,7 @@ from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.signing import office_key, signers_of
 from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
-from hexcursion.door.remedies import NO_REFERENCE, try_remedies, weak
+from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
 from hexcursion.ledger.overlap.sentences import alike_text, shared_text
@@ -173,8 +173,8 @@ def _print_remedies(told: _Printed) -> None:
             print(f"  {tried.remedy.label} ({tried.remedy.flags}): {tried.says}.", file=sys.stderr)
     except KeyboardInterrupt:
         end_progress()
-    if project.settings.reference is None:
-        print(f"  {NO_REFERENCE}.", file=sys.stderr)
+    if lacks_reference(project.settings):
+        print(f"  {REFERENCE} (--reference FILE).", file=sys.stderr)
 
 
 def _sign(published: Published, key: Ed25519PrivateKey) -> None:

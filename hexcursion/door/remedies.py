@@ -41,9 +41,9 @@ FAR = 0.3
 WITHOUT_RELOADING = {"epsilon", "mechanisms", "prior_mean"}
 """Settings that change nothing in how data are read, placed and scaled."""
 
-NO_REFERENCE = (
-    "Public reference data of the same thing, of another year or place of measurement (--reference FILE): "
-    "the design is then chosen on them; what they would give is known when they are read"
+REFERENCE = (
+    "Public reference data, such as the same measurements of an earlier year: the design is then chosen on "
+    "them, and what it reaches is known once they are read"
 )
 
 RemedyName = Literal["mean", "coarser", "threshold", "mechanisms", "epsilon"]
@@ -124,6 +124,11 @@ def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple
     if larger:
         found.append(Remedy("epsilon", f"Larger budget, ε {larger[0]:g}", {"epsilon": larger[0]}))
     return tuple(found)
+
+
+def lacks_reference(settings: ReleaseSettings) -> bool:
+    """Whether reference data would help, which nobody can try without having them."""
+    return settings.reference is None and settings.values == "amount"
 
 
 def nearer_threshold(project: Project) -> float | None:

@@ -139,10 +139,8 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
             ("source", "Who gave them", known.source, "as the data's licence asks"),
         )
         said = {
-            name: column.text_input(
-                plain(asked), value=given, placeholder=example, help=plain(field(name).help)
-            )
-            for column, (name, asked, given, example) in zip(st.columns(3), words, strict=True)
+            name: st.text_input(plain(asked), value=given, placeholder=example, help=plain(field(name).help))
+            for name, asked, given, example in words
         }
         total: float | None = None
         if budget.total is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hexcursion.door.remedies import NO_REFERENCE, Remedy, Tried, remedies, weak
+from hexcursion.door.remedies import REFERENCE, Remedy, Tried, lacks_reference, remedies, weak
 from pages.privacy.search import search_panel
 from pages.privacy.trials.trials import remedies_job
 from pages.shared.plain_text import plain
@@ -61,8 +61,8 @@ def _offer(work: Workspace, found: Found, at_once: bool) -> None:
                 _take(work, remedy)
             if remedy.name in tried:
                 st.markdown(plain(tried[remedy.name].says))
-    if project.settings.reference is None:
-        st.caption(f"{plain(NO_REFERENCE)}.")
+    if lacks_reference(project.settings):
+        st.caption(f"{plain(REFERENCE)}.")
 
 
 def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:

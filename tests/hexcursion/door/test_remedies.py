@@ -10,7 +10,7 @@ import pytest
 
 from hexcursion.cli import run
 from hexcursion.door import remedies as remedying
-from hexcursion.door.remedies import Tried, nearer_threshold, remedies, try_remedies, weak
+from hexcursion.door.remedies import Tried, lacks_reference, nearer_threshold, remedies, try_remedies, weak
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Expected
@@ -63,6 +63,16 @@ def test_what_a_remedy_reaches_is_a_clause(town: Town) -> None:
     assert Tried(remedy, note="too large.").says == "cannot be tried: too large."
     guessed = Expected(0.6, 0.1, 0.9, "simulated", 0.2, 0.8, little=True)
     assert "between 0.2 and 0.8 with a chance of 80 %" in Tried(remedy, guessed).says
+
+
+def test_reference_data_help_where_there_are_none_and_values_are_amounts(town: Town) -> None:
+    assert not lacks_reference(town.settings())
+    alone = town.settings(reference=None, reference_public=False, prior_mean=None, centre=25.0, clip=20.0)
+    assert lacks_reference(alone)
+    answers = alone.with_changes(
+        values="yes-no", yes_above=30.0, centre=None, clip=None, mechanisms=("spectral-statistics",)
+    )
+    assert not lacks_reference(answers)
 
 
 def test_little_to_tell_is_weak() -> None:
