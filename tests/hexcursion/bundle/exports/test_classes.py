@@ -17,6 +17,7 @@ from pathlib import Path
 import geopandas
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from geo import Domain
@@ -129,6 +130,9 @@ def test_all_products_of_a_bundle_say_the_same_numbers(which: str, domain: Domai
     for frame in (*layers, geopandas.read_parquet(tmp_path / "cells.parquet")):
         assert counts(frame["class"]) == found
         assert frame["probability"].tolist() == pytest.approx(table["probability"].tolist(), abs=1e-9)
+    with closing(sqlite3.connect(tmp_path / "release.gpkg")) as file:
+        assert dict(file.execute("SELECT class, count(*) FROM cells GROUP BY class")) == found
+    assert counts(pq.read_table(tmp_path / "cells.parquet")["class"].to_pylist()) == found
     side = "above" if which == "shipped example" else "below"
     shown, unsure, not_shown = found[side], found["open"], found[f"not {side}"]
     regions = geopandas.read_file(tmp_path / "regions.geojson").set_index("product")["cells"]
