@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from dpgp_core.spectral.kept import KeptSums
+from dpgp_core.spectral.model_check import ModelCheck
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import Covariates
@@ -182,6 +183,8 @@ class Release:
         (N,) expected number of records, given the release and what is public, where the mechanism knows it
     sums
         the released sums in whole numbers, where the mechanism releases sums
+    model_check
+        how the released sums compare with draws of their model, where the mechanism releases sums
     relation
         which datasets are neighbours; `protects` what is hidden of a record
     expected
@@ -241,6 +244,7 @@ class Release:
     cut_by_map: bool = False
     records: NDArray[np.float64] | None = None
     sums: KeptSums | None = None
+    model_check: ModelCheck | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None

@@ -14,6 +14,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.kept import KeptSums
+from dpgp_core.spectral.model_check import ModelCheck
 
 GRID = 2.0**-20
 """Released numbers are rounded to multiples of this public step, about a millionth of a response unit.
@@ -58,6 +59,8 @@ class Released:
     sums
         The released sums in whole numbers, from which readers compute mean and deviation again. None where
         the mechanism releases no sums.
+    model_check
+        How the released sums compare with draws of the model that reads them; None where not known.
     """
 
     paths: Floats
@@ -68,6 +71,7 @@ class Released:
     map_mean: Floats | None = None
     records: Floats | None = None
     sums: KeptSums | None = None
+    model_check: ModelCheck | None = None
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):

@@ -266,6 +266,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         cut_by_map=shifted.map_mean is not None,
         records=None if field.mean is None else shifted.records,
         sums=released.sums,
+        model_check=released.model_check,
         relation=settings.relation,
         protects=protects(project),
         expected=choice.expected,

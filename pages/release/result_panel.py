@@ -11,7 +11,7 @@ from geo.maps.linked import Mode, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.expected import contradiction
+from hexcursion.bundle.statement.expected import contradiction, model_doubt
 from hexcursion.errors import WorkflowError
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
 from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
@@ -89,7 +89,7 @@ def _told(viewer: Viewer) -> None:
         st.caption(
             plain(f"Agreement at the published threshold: {', '.join(figures)}; the true one is above.")
         )
-    if against := contradiction(expected, told):
+    for against in filter(None, (contradiction(expected, told), model_doubt(told))):
         st.warning(plain(against), icon=":material/difference:")
 
 

@@ -19,6 +19,7 @@ from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.model_check import ModelCheck
 from dpgp_core.spectral.sums import GridRecords
 
 
@@ -83,8 +84,10 @@ def known_counts(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
     return PublicCounts("unknown", n, None, single)
 
 
-def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums) -> tuple[Floats, Floats]:
-    """Mean and deviation of the field, as a release stated them, from its sums: post-processing, free.
+def read_again(
+    design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums
+) -> tuple[Floats, Floats, ModelCheck | None]:
+    """Mean and deviation of the field, as a release stated them, from its sums, and its check: free.
 
     Parameters
     ----------
@@ -98,8 +101,8 @@ def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptS
 
     Returns
     -------
-    tuple of ndarray
-        (N,) each, response units; without the public prior mean, where there is one.
+    tuple
+        (N,) each, response units, without the public prior mean, where there is one; and the check.
 
     Raises
     ------
@@ -114,8 +117,8 @@ def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptS
         if kept.field is None:
             raise InvalidValue("the public records that this release starts from are not kept with its sums.")
         reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes))
-        return reader.stated(released.sums)
+        return *reader.stated(released.sums), None
     found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0))
     if found.mean is None or found.sd is None:
         raise InvalidValue("these sums state no field.")
-    return found.mean, found.sd
+    return found.mean, found.sd, found.model_check

@@ -15,6 +15,7 @@ from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.model_check import ModelCheck, check_model
 from dpgp_core.spectral.rates import RateReading, read_rates
 from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
@@ -93,7 +94,10 @@ def read_sums(
         of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
         records += share * each.counts.at_cells(plan.nodes)
     raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
-    return Released(field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records)
+    check = _check(plan, under, int(np.argmax(weight)), released.sums)
+    return Released(
+        field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check
+    )
 
 
 def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) -> tuple[RateReading, ...]:
@@ -108,6 +112,14 @@ def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) ->
     if plan.plan.field.law == "yes-no":
         readers = tuple(plan.answers(reader, counts, released.sums) for reader in readers)
     return tuple(RateReading(reader, released.sums, counts, 0.0) for reader in readers)
+
+
+def _check(plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats) -> ModelCheck | None:
+    """How the sums compare with the likeliest belief, before it is made linear around them; None of counts."""
+    if plan.plan.field.counted:
+        return None
+    reader = under[best].reader
+    return check_model(reader if reader.linear is None else plan.readers(under[best].counts)[best], sums)
 
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:

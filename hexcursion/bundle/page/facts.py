@@ -18,6 +18,7 @@ from hexcursion.bundle.statement.expected import (
     BASES,
     beforehand_words,
     contradiction,
+    model_doubt,
     shown_scores,
     shown_words,
 )
@@ -146,7 +147,7 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
         unsure = int((products.classes == 1).sum())
         text += f" {part_of(unsure, products.classes.size)} of the hexagons are open."
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
-    warned = " ".join(filter(None, [contradiction(expected, told), *poor]))
+    warned = " ".join(filter(None, [contradiction(expected, told), model_doubt(told), *poor]))
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
 
 

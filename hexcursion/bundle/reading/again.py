@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.again import read_again
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import GRID
+from dpgp_core.spectral.model_check import ModelCheck
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.released_sums import StoredSums
@@ -24,6 +25,7 @@ Floats = NDArray[np.float64]
 
 TOLERANCE = 16.0 * GRID  # response units: far above what machines differ by
 RELATIVE = 1e-4  # of a cell's deviation, likewise
+CHANCE_TOLERANCE = 0.02  # of a chance that is a share of 400 replicates, a few of which may tie elsewhere
 
 
 NO_SUMS = "{title!r} holds no released sums: {why}."
@@ -79,8 +81,10 @@ def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts
     )  # fmt: skip
 
 
-def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> tuple[Floats, Floats]:
-    """(N,) mean and deviation of the field, response units, computed anew from the released sums.
+def field_again(
+    bundle: Bundle, facts: PublicFacts | None = None
+) -> tuple[tuple[Floats, Floats], ModelCheck | None]:
+    """(N,) mean and deviation of the field, response units, and the model's check, from released sums.
 
     Parameters
     ----------
@@ -95,12 +99,12 @@ def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> tuple[Float
     """
     stored, design = stored_sums(bundle), sums_design(bundle.statement)
     try:
-        mean, sd = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
+        mean, sd, check = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(
             f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."
         ) from error
-    return (mean if stored.public_mean is None else mean + stored.public_mean), sd
+    return (mean if stored.public_mean is None else mean + stored.public_mean, sd), check
 
 
 def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
@@ -111,9 +115,12 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     BundleError
         As `field_again`, and if what they state is something else than what is published.
     """
-    made = field_again(bundle, facts)
+    made, check = field_again(bundle, facts)
     if bundle.field is None or not all(
         np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # what is NaN does not follow
         for again, told in zip(made, bundle.field, strict=True)
     ):
         raise BundleError(f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed.")
+    stated = (bundle.statement.get("told") or {}).get("model")
+    if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
+        raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")

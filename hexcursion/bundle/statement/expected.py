@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
+from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.products.at_threshold import NO_RECORD_CLASS, Products
 from hexcursion.bundle.products.classes import about
@@ -23,6 +24,9 @@ Floats = NDArray[np.float64]
 DIFFERS = 0.15
 """Gap between the told and the expected agreement from which a reader is warned: wider than the error of a
 release about itself on real data, so that the rehearsal is what failed."""
+
+UNUSUAL = 0.05
+"""Chance, under the model, of sums that are said to be unusual: of true models one in twenty is doubted."""
 
 SLACK = 1e-6  # of a told number that a reader recomputes
 
@@ -71,7 +75,10 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
 
 
 def told_block(
-    products: Products, field: tuple[Floats, Floats] | None, shown_map: tuple[Floats, Floats] | None
+    products: Products,
+    field: tuple[Floats, Floats] | None,
+    shown_map: tuple[Floats, Floats] | None,
+    check: ModelCheck | None = None,
 ) -> dict[str, Any] | None:
     """What the release says about its own map; None where its mechanism gives no probabilities.
 
@@ -84,6 +91,8 @@ def told_block(
     shown_map
         (N,) mean and deviation of the map without privacy given the release, response units; None where not
         known
+    check
+        how the released sums compare with their model, where they do
     """
     if products.probability is None or field is None:
         return None
@@ -92,6 +101,8 @@ def told_block(
         shown = exceedance_probability(*shown_map, products.level, products.direction)
         of_map = _of_map(products, shown)
     told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability)}
+    if check is not None:
+        told["model"] = {"chance": round(check.chance, 4), "about": check.about}
     return {**told, "in_words": told_words(told)}
 
 
@@ -185,7 +196,8 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
     """
     expected, shown = statement["expected"], shown_words(products)
     before = beforehand_words(expected) if shown else expected_words(expected)
-    return tuple(filter(None, (shown, before, contradiction(expected, statement.get("told")))))
+    told = statement.get("told")
+    return tuple(filter(None, (shown, before, contradiction(expected, told), model_doubt(told))))
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:
@@ -220,13 +232,25 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
     )
 
 
+def model_doubt(told: Mapping[str, Any] | None) -> str:
+    """A sentence where the released sums are unusual for the model that reads them; "" where they are not."""
+    model = None if told is None else told.get("model")
+    if model is None or model["chance"] > UNUSUAL:
+        return ""
+    return (
+        f"The released map does not look like one of its model: {model['about']}. If the model were right, "
+        f"so unusual a map had a chance of {_per_cent(model['chance'])}; stated chances rest on that model."
+    )
+
+
 def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
     """Refuse what a statement tells about its map where it does not follow from the release.
 
     Raises
     ------
     BundleError
-        If numbers against the true values differ from those recomputed, or words from the numbers.
+        If numbers against the true values differ from those recomputed, or words from the numbers. Whether
+        the model's chance follows is seen where the sums are read again (`check_again`).
     """
     if told is None:
         return
@@ -238,6 +262,8 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
         names.append("map")
     if not follows or any(not _same_numbers(told.get(name), follows.get(name)) for name in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
+    if "model" in told and told["model"]["about"] not in ABOUT:
+        raise BundleError("What the privacy statement tells about its model is nothing that was looked at.")
     if told["in_words"] not in (told_words(told), told_words(told, as_before=True)):
         raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
 

@@ -29,6 +29,7 @@ _EARLIER = frozenset({
     "e454f523ff3dcde64dcf3dcffedcaec5ac9e6c591c6d139bd2b29eb52031dbf6",
     "965cd3a5eb8b549a19137f565ab933125c17b45223fce699fd84fffeb34108c7",
     "d36c54012ef5e9a85b0a805219d26cc8513f301dd26d9f372705eedc16d71b12",
+    "0c1d34d9b2d48e895c5d4fd6a2b1674007952fb23ea387014a0b2e3eb62ac84d",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

@@ -64,6 +64,6 @@ def spectral_release(
     )  # fmt: skip
     return make_release(
         domain, paths=4, design=DESIGN, privacy=privacy,
-        mean=drawn.mean, sd=drawn.sd, sums=drawn.sums, prior_mean=mean,
+        mean=drawn.mean, sd=drawn.sd, sums=drawn.sums, model_check=drawn.model_check, prior_mean=mean,
         expected=Expected(0.734, 0.051, 0.862, "public reference data"), **changes,
     )  # fmt: skip

@@ -48,7 +48,7 @@ def test_mean_and_chances_follow_from_the_released_sums(spectral: dict[str, byte
     bundle = bundle_from_contents(spectral)
     assert bundle.field is not None
     assert bundle.sums is not None
-    mean, sd = field_again(bundle)
+    (mean, sd), _ = field_again(bundle)
     np.testing.assert_allclose(mean, bundle.field[0], atol=2e-6)
     np.testing.assert_allclose(sd, bundle.field[1], atol=2e-6)
     check_again(bundle)
@@ -68,12 +68,28 @@ def test_sums_that_were_changed_are_refused(spectral: dict[str, bytes]) -> None:
         check_again(forged)
 
 
+def test_what_is_told_of_the_model_follows_from_the_sums(spectral: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(spectral)
+    chance = bundle.statement["told"]["model"]["chance"]
+    assert 0.0 < chance <= 1.0
+    check_again(bundle)
+    for moved, refused in ((0.019, False), (0.03, True)):
+        model = {**bundle.statement["told"]["model"], "chance": chance + (moved if chance < 0.5 else -moved)}
+        told = {**bundle.statement["told"], "model": model}
+        forged = replace(bundle, statement={**bundle.statement, "told": told})
+        if refused:
+            with pytest.raises(BundleError, match="told of the model does not follow"):
+                check_again(forged)
+        else:
+            check_again(forged)
+
+
 def test_sums_that_state_no_number_are_refused(
     spectral: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = bundle_from_contents(spectral)
     assert bundle.field is not None
-    nothing = np.full(bundle.domain.size, np.nan), bundle.field[1]
+    nothing = (np.full(bundle.domain.size, np.nan), bundle.field[1]), None
     monkeypatch.setattr("hexcursion.bundle.reading.again.field_again", lambda *_: nothing)
     with pytest.raises(BundleError, match="does not follow"):
         check_again(bundle)

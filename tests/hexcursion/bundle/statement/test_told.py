@@ -15,6 +15,7 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
+from dpgp_core.spectral.model_check import ModelCheck
 from geo import Domain
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files.layout import sums_text
@@ -124,6 +125,24 @@ def test_a_release_that_contradicts_its_rehearsal_says_so(
     assert f"of about {after:.2f} instead of {before:.2f}" in said
     assert how_right({"expected": expected, "told": told}, shown())[-1] == said
     assert len(how_right({"expected": expected}, shown())) == 2
+
+
+@pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
+def test_a_map_unlike_its_model_is_said_to_be_so(chance: float, doubted: bool) -> None:
+    about = "it is rougher than the model expects"
+    told = told_block(shown(), FIELD, None, ModelCheck(chance, about))
+    assert told is not None
+    assert told["model"] == {"chance": chance, "about": about}
+    check_told(told, shown())
+    said = how_right({"expected": None, "told": told}, shown())[-1]
+    assert (about in said) == doubted
+    assert not doubted or said.endswith(
+        "so unusual a map had a chance of 5 %; stated chances rest on that model."
+        if chance == 0.05
+        else "so unusual a map had a chance of under 1 %; stated chances rest on that model."
+    )
+    with pytest.raises(BundleError, match="nothing that was looked at"):
+        check_told({**told, "model": {"chance": chance, "about": "<b>all is well</b>"}}, shown())
 
 
 @pytest.mark.parametrize(("after", "which"), [(0.04, "less"), (0.06, ""), (0.82, ""), (0.84, "more")])

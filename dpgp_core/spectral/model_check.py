@@ -1,0 +1,122 @@
+"""Whether released sums look like a draw of the model that reads them: post-processing, free.
+
+A posterior predictive check: sums, maps and regions of replicates drawn from the model are compared with the
+released ones. It sees a wrong range or spread and values far outside the model where the privacy noise
+leaves any of it to be seen; that it finds nothing proves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpgp_core.linalg.numerics import Floats, solve_lower
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.spectral.reading import FieldReader
+
+REPLICATES = 499
+"""Draws of the model that a release is compared with; chances are multiples of 1/500."""
+
+EDGES = (0.5, 0.75)
+"""Released sums in three groups, widest patterns first: of p sums, these powers of p end the first two."""
+
+SEED = 141421  # public: every reader draws the same replicates
+
+
+ABOUT = (
+    "its widest patterns vary more than the model expects",
+    "its middle patterns vary more than the model expects",
+    "its finest patterns vary more than the model expects",
+    "it is rougher than the model expects",
+    "it falls into more regions than the model expects",
+    "its widest patterns vary less than the model expects",
+    "its middle patterns vary less than the model expects",
+    "its finest patterns vary less than the model expects",
+    "it is smoother than the model expects",
+    "it falls into fewer regions than the model expects",
+    "one pattern is far stronger than the model expects",
+    "one place is far from what the model expects",
+)
+"""What is unusual about a map, one for each statistic, in their order."""
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """How a release compares with draws of its model.
+
+    Parameters
+    ----------
+    chance
+        of sums at least as unusual if the model were true, in (0, 1]
+    about
+        what is most unusual, one of `ABOUT`
+    """
+
+    chance: float
+    about: str
+
+
+def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES) -> ModelCheck:
+    """Compare released sums with draws of the model that reads them.
+
+    Parameters
+    ----------
+    reader
+        The model: of the sums given what was read of the counts.
+    sums
+        Released, (p,).
+
+    Notes
+    -----
+    Under the model the whitened sums are p independent standard normal numbers. Looked at are their mean
+    square in three groups (too wide or too narrow), the largest of them, the largest deviation of the read
+    map from the prior mean in units of its own deviation, and the number of regions above the map's median
+    (too many or too few). Each statistic is ranked among the replicates'; the least rank is what is compared,
+    so the chance of a false alarm is what is asked for, however many statistics are looked at (min-P test:
+    Westfall and Young 1993).
+    """
+    white = SimulationEntropy(SEED).normal((replicates + 1, reader.root.shape[0]))
+    white[0] = solve_lower(reader.root, sums - reader.offset)
+    ranks = _ranks(_statistics(reader, white))
+    least = ranks.min(axis=1)
+    return ModelCheck(float(np.mean(least <= least[0])), ABOUT[int(np.argmin(ranks[0]))])
+
+
+def _statistics(reader: FieldReader, white: Floats) -> Floats:
+    """(R, k) statistics of each row of whitened sums, each unusual where it is large."""
+    edges = [int(white.shape[1] ** share) for share in EDGES]
+    bands = [np.square(part).mean(axis=1) for part in np.split(white, edges, axis=1)]
+    link = reader.basis.rows @ reader.half.T
+    maps = white @ link.T
+    spread = np.maximum(np.linalg.norm(link, axis=1), 1e-12)
+    extreme = np.max(np.abs(maps) / spread, axis=1)
+    regions = _regions(reader.nodes.lattice, maps > np.median(maps, axis=1, keepdims=True))
+    both = [*bands, bands[-1] / bands[0], regions]
+    return np.column_stack([*both, *(-each for each in both), np.abs(white).max(axis=1), extreme])
+
+
+def _regions(lattice: Lattice, inside: NDArray[np.bool_]) -> Floats:
+    """(R,) number of connected parts of sets of nodes (R, M), all found at once."""
+    from scipy.sparse.csgraph import connected_components  # slow to import, for releases alone
+
+    graph = sparse.coo_matrix(lattice.adjacency[lattice.inside][:, lattice.inside])
+    row, edge = np.nonzero(inside[:, graph.row] & inside[:, graph.col])
+    start, size = row * inside.shape[1], inside.size
+    ones = np.ones(row.size, dtype=np.int8)
+    joined = sparse.csr_matrix((ones, (start + graph.row[edge], start + graph.col[edge])), shape=(size, size))
+    label = connected_components(joined, directed=False)[1]
+    first = np.flatnonzero(inside.ravel())
+    first = first[np.unique(label[first], return_index=True)[1]]
+    return np.bincount(first // inside.shape[1], minlength=inside.shape[0]).astype(np.float64)
+
+
+def _ranks(statistics: Floats) -> Floats:
+    """(R, k) share of all rows whose statistic is at least as large."""
+    found = np.empty(statistics.shape)
+    for column, values in enumerate(statistics.T):
+        found[:, column] = values.size - np.searchsorted(np.sort(values), values, side="left")
+    return np.asarray(found / statistics.shape[0])

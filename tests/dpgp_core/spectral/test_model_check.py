@@ -1,0 +1,95 @@
+"""The check of a release against its model: false alarms as often as said, wrong models noticed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
+from dpgp_core.mechanisms.sums.again import prepared_plan
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.model_check import ModelCheck, _regions, check_model
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(7, padding=2)
+N, RECORDS = 169, 2_000
+FACTS = PublicFacts(LATTICE, RECORDS)
+
+
+@cache
+def design() -> SpectralStatisticsDesign:
+    found = mechanism_of(fixed_design(400.0)).calibrate(fixed_design(400.0), FACTS, Budget(4.0, 1e-5))
+    assert isinstance(found, SpectralStatisticsDesign)
+    return found
+
+
+@cache
+def root(share: float) -> np.ndarray:
+    """Of the covariance of a field whose range is this share of the design's."""
+    prior = make_prior("exponential", LATTICE, share * design().lengthscale)
+    return np.linalg.cholesky(prior.correlation() + 1e-9 * np.eye(N))
+
+
+def checked(seed: int, share: float = 1.0, spread: float = 0.5, outliers: bool = False) -> ModelCheck:
+    """The check of one release of a simulated world: clipped records at unknown places, noise and all."""
+    generator, plan = np.random.default_rng(seed), prepared_plan(design(), FACTS)
+    common = np.sqrt(0.3) * generator.standard_normal()
+    field = spread * (np.sqrt(0.7) * (root(share) @ generator.standard_normal(N)) + common)
+    cell = generator.integers(0, N, RECORDS)
+    value = field[cell] + 0.64 * generator.standard_normal(RECORDS)
+    if outliers:
+        cell[:200], value[:200] = 84, 9.0
+    counts, totals = np.bincount(cell, minlength=N), np.bincount(cell, np.clip(value, -1.0, 1.0), N)
+    loadings, noise = plan.features.values, plan.noise
+    assert noise.counts is not None
+    sums = loadings.T @ totals + noise.sums * generator.standard_normal(loadings.shape[1])
+    ones = loadings.T @ counts + noise.counts * generator.standard_normal(loadings.shape[1])
+    known = plan.counts(PublicCounts("unknown", float(RECORDS)), ones)
+    return check_model(plan.reader(known, paths=False), sums)
+
+
+def test_a_true_model_is_doubted_about_one_time_in_twenty() -> None:
+    """Of 30 worlds at most 6 are doubted at 5 % (more: probability below .002), and not one at a half."""
+    chances = np.array([checked(seed).chance for seed in range(30)])
+    assert (chances <= 0.05).sum() <= 6
+    assert 5 <= (chances <= 0.5).sum() <= 25
+    assert chances.min() > 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"share": 0.25},
+            ("middle patterns vary more", "finest patterns vary more", "widest patterns vary more"),
+        ),
+        ({"spread": 0.1}, ("rougher", "vary less", "more regions")),
+        ({"outliers": True}, ("far stronger", "vary more", "one place is far")),
+    ],
+    ids=["range off by four", "field too flat", "heavy outliers"],
+)
+def test_a_wrong_model_is_noticed(change: dict[str, float], said: tuple[str, ...]) -> None:
+    """In six worlds of ten, where one in twenty of a true model would be."""
+    found = [checked(seed, **change) for seed in range(100, 110)]  # type: ignore[arg-type]
+    noticed = [each.about for each in found if each.chance <= 0.05]
+    assert len(noticed) >= 6
+    fitting = [about for about in noticed if any(word in about for word in said)]
+    assert len(fitting) >= len(noticed) - 1
+
+
+def test_regions_are_counted_as_connected_parts() -> None:
+    """On a disk of 7 hexagons: nothing, one hexagon, all, and two that do not touch."""
+    ring = disk(1)
+    middle = int(np.argmin(np.linalg.norm(ring.domain_centres, axis=1)))
+    outer = [number for number in range(7) if number != middle]
+    touching = np.asarray(ring.adjacency.todense())[np.ix_(ring.inside, ring.inside)]
+    apart = next(other for other in outer if other != outer[0] and not touching[outer[0], other])
+    sets = np.zeros((4, 7), dtype=bool)
+    sets[1, middle], sets[2], sets[3, [outer[0], apart]] = True, True, True
+    assert _regions(ring, sets).tolist() == [0.0, 1.0, 1.0, 2.0]
