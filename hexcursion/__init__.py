@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 _OFFERED = {
+    "AskedPath": "hexcursion.door.paths",
     "CuratorWarning": "hexcursion.door.library",
     "Released": "hexcursion.door.released",
     "compare": "hexcursion.door.library",
@@ -21,6 +22,7 @@ _OFFERED = {
 }
 
 __all__ = [
+    "AskedPath",
     "CuratorWarning",
     "Released",
     "__version__",

@@ -1,0 +1,72 @@
+"""A released path asked at further places: one path in every session, charged once, refused for others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import hexcursion
+from hexcursion.door.paths import FOLDER
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import open_ledger
+from hexcursion.ledger.storage.places import home
+from tests.hexcursion.door.test_door import BY_HAND, charges
+from tests.town import Town
+
+KERNEL: dict[str, Any] = {**BY_HAND, "priors": ("exponential",), "budget": 9.0}
+
+
+@pytest.fixture(scope="module")
+def rows(town: Town) -> pandas.DataFrame:
+    return pandas.read_csv(town.private)
+
+
+def test_a_released_path_is_asked_at_further_places_and_stays_one_path(
+    rows: pandas.DataFrame, tmp_path: Path
+) -> None:
+    planned = hexcursion.plan(rows, **KERNEL)
+    made = hexcursion.publish(planned, tmp_path / "bundle")
+    before = charges(open_ledger(create=False))
+    path = hexcursion.AskedPath(planned, made)
+    lon, lat = made.bundle.domain.centres_lonlat.T
+    at_cells = path.at(lon[:3], lat[:3])
+    np.testing.assert_allclose(at_cells, made.bundle.response.value(made.bundle.paths[0][:3]), rtol=1e-9)
+    between = path.at([lon[0] + 0.003, lon[0] + 0.003, lon[1] + 0.001], [lat[0], lat[0], lat[1]])
+    assert between[0] == between[1]
+    assert len(np.unique(between)) == 2
+    # another session: its own plan of the same records and settings
+    again = hexcursion.AskedPath(hexcursion.plan(rows, **KERNEL), hexcursion.open_bundle(tmp_path / "bundle"))
+    assert again.at(lon[0] + 0.003, lat[0])[0] == between[0]
+    assert path.at(lon[2] + 0.002, lat[2])[0] == again.at(lon[2] + 0.002, lat[2])[0]
+    (file,) = (home() / FOLDER).iterdir()
+    assert [len(json.loads(line)["values"]) for line in file.read_text().splitlines()] == [2, 1]
+    assert charges(open_ledger(create=False)) == before, "asking costs nothing"
+    with pytest.raises(WorkflowError, match="longitudes and latitudes"):
+        path.at(200.0, 50.0)
+    file.write_text(file.read_text()[:-9])
+    with pytest.raises(WorkflowError, match="restore that file"):
+        hexcursion.AskedPath(planned, made).at(lon[0], lat[0])
+
+
+def test_a_path_is_followed_for_its_own_records_and_settings_only(
+    rows: pandas.DataFrame, tmp_path: Path
+) -> None:
+    planned = hexcursion.plan(rows, **KERNEL)
+    made = hexcursion.publish(planned, tmp_path / "bundle")
+    fewer = hexcursion.plan(rows.iloc[:-1], **KERNEL)
+    with pytest.raises(WorkflowError, match=r"no release .* of these very records"):
+        hexcursion.AskedPath(fewer, made)
+    with pytest.raises(WorkflowError, match="another design"):
+        hexcursion.AskedPath(hexcursion.plan(rows, **{**KERNEL, "ridge": 25.0}), made)
+    with pytest.raises(WorkflowError, match="another scale of responses"):
+        hexcursion.AskedPath(hexcursion.plan(rows, **{**KERNEL, "clip": 16.0}), made)
+    with pytest.raises(WorkflowError, match="has 1 paths"):
+        hexcursion.AskedPath(planned, made, number=2)
+    with pytest.raises(WorkflowError, match="kernel prior"):
+        hexcursion.AskedPath(hexcursion.plan(rows, **BY_HAND), made)
+    assert not (home() / FOLDER).exists()
