@@ -37,7 +37,7 @@ it (on Debian: apt-get install python3-venv) and try again." >&2; exit 1; }
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage lint docs wheel structure lock studies mutations screenshots environment maps
+.PHONY: help run test coverage lint docs report wheel structure lock studies mutations screenshots environment maps
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -64,6 +64,11 @@ lint: $(MAPS) $(TOOLS)  ## check style, formatting and types
 
 docs: $(TOOLS)  ## build the documentation into out/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+report: $(TOOLS)  ## build the report for reviewers into out/report/report.pdf
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --upgrade --target out/typst \
+	  -r docs/report/requirements.txt
+	@PYTHONPATH=out/typst $(BIN)/python -m studies.report
 
 wheel: $(MAPS) $(TOOLS)  ## build the installable packages into out/wheel, with the linked maps where they are built
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \

@@ -20,6 +20,7 @@ IN_WHEEL = (
 READ = [
     *ROOT.glob("*.md"),
     *ROOT.glob("*.toml"),
+    ROOT / "docs" / "report" / "report.typ",
     *(path for room in ROOMS.split("|") if room != "frontend" for path in (ROOT / room).rglob("*.py")),
     *(path for room in ("docs", "studies", "plugins", "tests") for path in (ROOT / room).rglob("*.md")),
 ]

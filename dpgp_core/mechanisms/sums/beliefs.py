@@ -115,7 +115,7 @@ def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) ->
 
 
 def _check(plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats) -> ModelCheck | None:
-    """How the sums compare with the likeliest belief, before it is made linear around them; None of counts."""
+    """How sums compare with the likeliest belief, not made linear around them; None of counted records."""
     if plan.plan.field.counted:
         return None
     reader = under[best].reader

@@ -1,0 +1,58 @@
+"""The report as a PDF: `python -m studies.report` draws its figures from stored results and compiles it.
+
+`make report` installs the compiler first. Everything is written to out/report; nothing is measured anew.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from studies.registry import STUDIES
+from studies.reporting.figures import points, svg
+from studies.reporting.tables import load_result
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "docs" / "report" / "report.typ"
+OUT = ROOT / "out" / "report"
+
+
+def figures_of(text: str) -> tuple[str, ...]:
+    """Return the names, STUDY-FIGURE, of the figures that the report shows."""
+    return tuple(re.findall(r'"/out/report/([\w-]+)\.svg"', text))
+
+
+def drawn(name: str) -> str:
+    """Return one figure as SVG, from the stored result of its study.
+
+    Raises
+    ------
+    LookupError
+        If no study has a figure of that name, or its result is not stored.
+    """
+    study, _, figure = name.partition("-")
+    found = next((each for each in STUDIES[study].figures if each.name == figure), None)
+    result = load_result(STUDIES[study].folder / STUDIES[study].stored[0])
+    if found is None or result is None:
+        raise LookupError(f"The report shows {name}, which no stored study draws.")
+    return svg(found, points(found, result))
+
+
+def main() -> int:
+    try:
+        typst = import_module("typst")
+    except ModuleNotFoundError:
+        print("The report is compiled by typst: run `make report`, which installs it.", file=sys.stderr)
+        return 1
+    OUT.mkdir(parents=True, exist_ok=True)
+    for name in figures_of(SOURCE.read_text(encoding="utf-8")):
+        (OUT / f"{name}.svg").write_text(drawn(name), encoding="utf-8")
+    typst.compile(str(SOURCE), output=str(OUT / "report.pdf"), root=str(ROOT))
+    print(OUT / "report.pdf")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
