@@ -129,3 +129,30 @@ def provable_epsilon(epsilon: float, delta: float) -> float:
     """
     most = math.log(open_unit("delta", delta)) - math.log(RELEASE_DISTANCE) - 42.0 * math.log(2.0)
     return min(epsilon, most) if most > 0.0 else epsilon
+
+
+def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: bool = False) -> list[float]:
+    """Epsilons of Gaussian releases of the same records, one a period, which cost `total` together.
+
+    Their mu^2 add up to that of `total`, all at the same delta.
+
+    Parameters
+    ----------
+    total, delta
+        of all periods together
+    periods
+        at least 1
+    front_loaded
+        whether the first period has half of mu^2; otherwise all have the same
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in period_epsilons(2.155, 1e-5, 4)]
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    mu = gaussian_mu(total, delta)
+    shares = [1.0 / periods] * periods
+    if front_loaded and periods > 1:
+        shares = [0.5] + [0.5 / (periods - 1)] * (periods - 1)
+    known = {share: min(total, gaussian_epsilon(mu * math.sqrt(share), delta)) for share in shares}
+    return [known[share] for share in shares]

@@ -18,6 +18,7 @@ from hexcursion.bundle.series.said import notes_of, periods_said, steps_of
 from hexcursion.bundle.series.written import PAGE, write_series
 from hexcursion.cli.areas import add_areas_command, add_outline_command
 from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
+from hexcursion.cli.periods import add_periods_command
 from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.run import run_demo, run_release, run_view
 from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands, signers_of
@@ -242,6 +243,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_outline_command(commands)
     add_site_command(commands)
     add_series_command(commands)
+    add_periods_command(commands)
     add_signing_commands(commands)
     add_compare_command(commands)
     add_ledger_commands(commands)

@@ -196,6 +196,24 @@ def agree_on_relation(settings: Choices) -> None:
         )
 
 
+def agree_on_periods(settings: Choices) -> None:
+    """Raise `WorkflowError` unless a budget for several periods is there, and the period is one of them."""
+    if settings.periods is None:
+        if settings.period_number != 1 or settings.period_shares != "equal":
+            raise WorkflowError("Say how many `periods` there are, or leave the other words on periods out.")
+        return
+    if settings.budget is None or settings.delta is None:
+        raise WorkflowError(
+            "A budget for several periods is divided at one delta: give `budget`, the total epsilon, and "
+            "`delta`."
+        )
+    if settings.period_number > settings.periods:
+        raise WorkflowError(
+            f"There is no period {settings.period_number} of {settings.periods}: choose a smaller "
+            "`period_number`."
+        )
+
+
 def agree_on_executor(settings: Choices) -> None:
     """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
     if settings.dask is not None and settings.executor != "dask":

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dpgp_core.accounting.gaussian import period_epsilons
 from hexcursion.settings.agreement import (
     agree_on_answers,
     agree_on_covariates,
     agree_on_executor,
     agree_on_layers,
     agree_on_owner,
+    agree_on_periods,
     agree_on_question,
     agree_on_reads,
     agree_on_reference,
@@ -46,6 +48,7 @@ class ReleaseSettings(Choices):
         object.__setattr__(self, "mechanisms", serving_mechanisms(self))
         agree_on_reads(self)
         agree_on_relation(self)
+        agree_on_periods(self)
 
     def with_changes(self, **changes: Any) -> ReleaseSettings:
         """A valid copy with some fields changed.
@@ -56,3 +59,11 @@ class ReleaseSettings(Choices):
             One sentence, where the changed choices do not fit together.
         """
         return replace(self, **changes)
+
+    @property
+    def parts_of_periods(self) -> tuple[float, ...]:
+        """Epsilon of each of `periods`, all of which cost `budget` together; () where there are none."""
+        if self.periods is None or self.budget is None or self.delta is None:
+            return ()
+        front = self.period_shares == "front-loaded"
+        return tuple(period_epsilons(self.budget, self.delta, self.periods, front_loaded=front))

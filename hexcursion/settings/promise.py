@@ -7,7 +7,7 @@ from typing import Annotated
 
 from hexcursion.settings.checked import Checked
 from hexcursion.settings.field import Setting
-from hexcursion.settings.words import Relation, Unit
+from hexcursion.settings.words import PeriodShares, Relation, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +33,32 @@ class PromiseSettings(Checked):
             otherwise="1e-5, or a power of ten below one in ten times the number of records",
         ),
     ] = None
+    periods: Annotated[
+        int | None,
+        Setting(
+            "Periods in which the same records are published, as of stations: `epsilon` is then one's part "
+            "of `budget`, unless it is given.",
+            "privacy",
+            minimum=2,
+            maximum=1000,
+            remedy="try 4",
+            otherwise="none: records of one period alone, such as sales, may take the whole in each",
+        ),
+    ] = None
+    period_number: Annotated[
+        int,
+        Setting(
+            "Which of these periods this release is, counted from 1.", "privacy", minimum=1, remedy="try 1"
+        ),
+    ] = 1
+    period_shares: Annotated[
+        PeriodShares,
+        Setting(
+            "Whether all of these periods have equal parts, or the first one half: where nothing else is "
+            "known, it is what the others start from.",
+            "privacy",
+        ),
+    ] = "equal"
     relation: Annotated[
         Relation,
         Setting(

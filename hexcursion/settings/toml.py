@@ -130,7 +130,10 @@ def settings_from_mapping(raw: Mapping[str, Any]) -> ReleaseSettings:
     for name in ("data", "threshold"):
         if values.get(name) is None:
             raise WorkflowError(f"The settings lack `{name}`: {fields_of(ReleaseSettings)[name].help}")
-    return ReleaseSettings(**values)
+    made = ReleaseSettings(**values)
+    if made.parts_of_periods and values.get("epsilon") is None:
+        return made.with_changes(epsilon=made.parts_of_periods[made.period_number - 1])
+    return made
 
 
 def _table(name: str, kind: type[Checked], values: dict[str, Any]) -> Checked:

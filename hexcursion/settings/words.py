@@ -17,14 +17,16 @@ from hexcursion.words import UnitWord
 
 __all__ = [
     "GROUPS", "LOADERS", "TRIED_ON", "Direction", "ExecutorName", "Focus", "Group", "Objective",
-    "ReferenceKind", "Relation", "Transform", "TriedOn", "TuningKind", "Unit", "UnitWord", "Values",
-    "bound_names", "loader_names", "mechanism_names", "prior_names", "segment_names",
+    "PeriodShares", "ReferenceKind", "Relation", "Transform", "TriedOn", "TuningKind", "Unit", "UnitWord",
+    "Values", "bound_names", "loader_names", "mechanism_names", "prior_names", "segment_names",
 ]  # fmt: skip
 
 
 Transform = Literal["log", "identity"]
 Values = Literal["amount", "yes-no"]
 """What a record says: an amount, or the answer to a question."""
+PeriodShares = Literal["equal", "front-loaded"]
+"""How a budget is divided among the periods of a series."""
 Objective = Literal["iou", "bce"]
 Focus = Literal["threshold", "all"]
 ExecutorName = Literal["serial", "processes", "dask"]

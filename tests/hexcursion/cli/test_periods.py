@@ -1,0 +1,77 @@
+"""A budget for several periods: its parts, what fits together, and the table that is printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu, period_epsilons
+from hexcursion.cli.periods import period_lines
+from hexcursion.errors import WorkflowError
+from hexcursion.project.example import county_settings
+from hexcursion.settings import ReleaseSettings
+from hexcursion.settings.toml import settings_from_mapping, settings_from_toml, settings_to_toml
+
+
+def planned(**changes: Any) -> ReleaseSettings:
+    asked: dict[str, Any] = {
+        "periods": 4,
+        "budget": 2.155,
+        "delta": 1e-5,
+        "record_word": "station",
+        **changes,
+    }
+    return settings_from_mapping(
+        {"data": {"path": "rows.csv", "value": "no2", "x": "lon", "y": "lat"}, "threshold": 40.0,
+         "bbox": (0.0, 0.0, 1.0, 1.0), **asked}
+    )  # fmt: skip
+
+
+def test_parts_cost_the_whole_together() -> None:
+    """Four of epsilon 1 are 2.155 at 1e-5; the first of a front-loaded series has half of mu^2."""
+    assert period_epsilons(2.155, 1e-5, 4) == pytest.approx([1.0] * 4, abs=1e-3)
+    front = period_epsilons(2.155, 1e-5, 4, front_loaded=True)
+    assert front == pytest.approx([1.4654, 0.8008, 0.8008, 0.8008], abs=2e-4)
+    mu = sum(gaussian_mu(each, 1e-5) ** 2 for each in front) ** 0.5
+    assert gaussian_epsilon(mu, 1e-5) == pytest.approx(2.155, abs=1e-3)
+    assert period_epsilons(2.155, 1e-5, 1, front_loaded=True) == pytest.approx([2.155])
+
+
+def test_a_release_takes_the_part_of_its_period_unless_it_names_its_epsilon() -> None:
+    assert planned().epsilon == pytest.approx(1.0, abs=1e-3)
+    second = planned(period_shares="front-loaded", period_number=2)
+    assert second.epsilon == pytest.approx(0.8008, abs=2e-4)
+    assert planned(epsilon=0.4).epsilon == 0.4
+    assert settings_from_toml(settings_to_toml(second)) == second
+    assert county_settings().parts_of_periods == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"budget": None}, "give `budget`, the total epsilon, and `delta`"),
+        ({"delta": None}, "give `budget`, the total epsilon, and `delta`"),
+        ({"period_number": 5}, "There is no period 5 of 4"),
+        ({"periods": None, "period_number": 2}, "Say how many `periods` there are"),
+        ({"periods": None, "period_shares": "front-loaded"}, "Say how many `periods` there are"),
+    ],
+)
+def test_periods_without_a_budget_or_a_number_are_refused(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(WorkflowError, match=said):
+        planned(**changes)
+
+
+def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:
+    settings = planned(period_shares="front-loaded")
+    first, later = settings.parts_of_periods[:2]
+    head, one, others, whole, always, once = period_lines(
+        settings, {first: "0.7", later: "0.5", 2.155: "0.8"}
+    )
+    assert head.split() == ["period", "epsilon", "expected", "agreement"]
+    assert one.split() == ["1", "1.466", "0.7"]
+    assert others.split()[:3] == ["2", "to", "4"]
+    assert others.endswith(" 0.5")
+    assert whole.split()[:3] == ["all", "2.155", "0.8"]
+    assert always.startswith("A station that is in every period: epsilon 2.155 for all 4 releases together")
+    assert "pays once: each may then take the whole, --epsilon 2.155, which shows 0.8" in once
