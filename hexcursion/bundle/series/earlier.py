@@ -12,8 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
+from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.series.reading import SeriesReading, read_series
 from hexcursion.bundle.errors import BundleError
@@ -29,9 +31,12 @@ from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 
 SEED = 314159  # draws from what is published alone
-AHEAD = 1.0  # the usual distance of two periods
-BEFORE, NOW = 2000, 2001
-"""Years of the two sorts of stand-ins: those about the map, and those that play the private records."""
+AHEAD, MEMORY = 1.0, 0.95  # the usual distance of two periods; what of its pattern the field keeps over it
+BEFORE = 2000
+"""Year that stand-ins about the mean bear; those about draws of the field bear the years after it."""
+
+PAIRS = 4
+"""Draws of the field that play the private records, each one way about the mean and the other."""
 
 
 def is_bundle(path: str) -> bool:
@@ -69,9 +74,9 @@ def with_earlier(
     """Settings whose reference is a bundle, with a table of records that stand in for what it tells.
 
     The release is public, so this costs nothing. Its field is moved on by the prior in time, to the usual
-    distance of two periods. Half of the stand-ins lie about the mean then, at places where records are
-    expected; the other half about one draw of the field: a release is judged on them as private records. A
-    release starts from the first half.
+    distance of two periods. Some of the stand-ins lie about the mean then, at places where records are
+    expected: a release starts from them. Others lie about joint draws of the field, `PAIRS` pairs of them: a
+    release is judged on them as private records.
 
     Parameters
     ----------
@@ -96,7 +101,7 @@ def with_earlier(
     try:
         periods, model = periods_of((bundle,), (facts,), (0.0,))
         prior, around = prior_of((bundle,), model)
-        reading = read_series(model, periods, prior, (AHEAD,), around=around)
+        reading = read_series(model, periods, replace(prior, memory=MEMORY), (AHEAD,), around=around)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"This bundle cannot be read: {str(error).rstrip('.')}.") from error
     digest = hashlib.sha256(contents[layout.SUMS]).hexdigest()
@@ -137,23 +142,32 @@ def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
 
 
 def _stand_ins(bundle: Bundle, reading: SeriesReading) -> bytes:
-    """Records as CSV: as many as the release had about the mean, and as many about a draw of the field."""
-    entropy, scatter = SimulationEntropy(SEED), reading.prior.scatter
-    number, expected = int(bundle.statement["guarantee"]["n"]), reading.records[0]
-    ends, lonlat, parts = np.cumsum(expected), bundle.domain.centres_lonlat, []
-    single = bundle.statement["guarantee"]["unit"] == "cell"
-    for year, field in ((BEFORE, reading.mean[-1]), (NOW, reading.drawn(entropy))):
-        if single:  # one record a hexagon, likelier where many are
-            order = np.argsort(-np.log(entropy.uniform(expected.size)) / np.maximum(expected, 1e-9))
-            cell = np.sort(order[: min(number, expected.size)])
-        else:
-            drawn = np.searchsorted(ends, ends[-1] * entropy.uniform(number))
-            cell = np.minimum(drawn, expected.size - 1)
-        value = field[cell] + scatter * entropy.normal(cell.size)
+    """Records as CSV, as many as the release had about the mean, and about each draw of the field."""
+    entropy, mean, parts = SimulationEntropy(SEED), reading.mean[-1], []
+    fields = [mean]
+    for _ in range(PAIRS):
+        drawn = reading.drawn(entropy)
+        fields += [drawn, 2.0 * mean - drawn]
+    places = [_places(bundle, reading.records[0], entropy) for _ in range(2)]  # all draws at the same ones
+    for number, field in enumerate(fields):
+        cell = places[min(number, 1)]
+        value = field[cell] + reading.prior.scatter * entropy.normal(cell.size)
         if bundle.response.transform == "log":
             value = np.exp(np.minimum(value, 700.0))
-        lon, lat = lonlat[cell].T
-        parts.append(pd.DataFrame({"lon": lon, "lat": lat, "value": value, "time": f"{year}-07-01"}))
+        lon, lat = bundle.domain.centres_lonlat[cell].T
+        time = f"{BEFORE + number}-07-01"
+        parts.append(pd.DataFrame({"lon": lon, "lat": lat, "value": value, "time": time}))
     text = io.StringIO()
     pd.concat(parts).to_csv(text, index=False)
     return text.getvalue().encode()
+
+
+def _places(bundle: Bundle, expected: Floats, entropy: SimulationEntropy) -> NDArray[np.int64]:
+    """Cells of as many records as the release had, likelier where many are expected."""
+    number = int(bundle.statement["guarantee"]["n"])
+    if bundle.statement["guarantee"]["unit"] == "cell":  # one record a hexagon
+        wait = -np.log(entropy.uniform(expected.size)) / np.maximum(expected, 1e-9)
+        return np.sort(np.argsort(wait)[:number])
+    ends = np.cumsum(expected)
+    drawn = np.searchsorted(ends, ends[-1] * entropy.uniform(number))
+    return np.asarray(np.minimum(drawn, expected.size - 1))

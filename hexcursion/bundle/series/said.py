@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -112,7 +113,7 @@ def notes_of(series: Series) -> tuple[str, ...]:
     if not series.dated:
         said.append("The periods tell no dates: they are taken as equally far apart, in the order given.")
     scopes = [bundle.statement["subject"].get("scope", {}) for bundle in series.bundles]
-    rows = [(scope.get("population", ""), list(scope.get("filters", ()))) for scope in scopes]
+    rows = [(scope.get("population", ""), _filters(scope)) for scope in scopes]
     if any(each != rows[-1] for each in rows):
         said.append("The releases name other populations or filters: a change may be one of who is in them.")
     if any(bundle.covariates is not None for bundle in series.bundles):
@@ -122,3 +123,9 @@ def notes_of(series: Series) -> tuple[str, ...]:
     if any(bundle.statement["release"]["generated"] for bundle in series.bundles):
         said.append("At least one release is of generated data.")
     return tuple(said)
+
+
+def _filters(scope: Mapping[str, Any]) -> list[str]:
+    """The filters of a release but for one that says its period: "year = 2018" in 2018."""
+    period = scope.get("period", "")
+    return [each for each in scope.get("filters", ()) if not period or each.partition(" = ")[2] != period]

@@ -39,11 +39,11 @@ from hexcursion.search.problem.facts import ask_of, public_facts
 from hexcursion.search.problem.predicted import starting_point
 from hexcursion.search.problem.public_map import (
     as_many,
-    as_private,
     free_map_agreement,
     free_map_basis,
     has_reference,
-    last_year,
+    last_of_several,
+    private_parts,
     public_map,
 )
 from hexcursion.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
@@ -190,13 +190,13 @@ def _tuned(
     result = search(task, report, executor)
     free_agreement = None
     if has_reference(project):
-        worlds = task.scenes[0].worlds if task.public_mean and last_year(project.reference) is None else ()
+        worlds = task.scenes[0].worlds if task.public_mean and last_of_several(project) is None else ()
         predicted = [world.baseline for world in worlds if world.baseline is not None]
         estimate = free_map_agreement(project, result.model, predicted)
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
-    same = last_year(project.reference) is None and result.chosen.response == task.scenes[0].response
+    same = last_of_several(project) is None and result.chosen.response == task.scenes[0].response
     return concluded(project, result, free_agreement, field=task.facts.field if same else None)
 
 
@@ -215,7 +215,7 @@ def concluded(
     yardsticks = Yardsticks(result.one_colour, free_agreement, known_gain(chosen))
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
-    predicted = result.public_mean and last_year(project.reference) is None
+    predicted = result.public_mean and last_of_several(project) is None
     basis = free_map_basis(project, predicted=predicted) if has_reference(project) else ""
     return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on)
 
@@ -254,7 +254,7 @@ def search_task(
     settings = project.settings
     narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
     scales = (project.response, *narrower)
-    reference = as_private(project)
+    reference = private_parts(project)[0]
     played = as_many(project, reference)
     searched = played is reference and not settings.prior_mean
     scenes = _scenes(project, facts, reference, scales if searched else scales[:1])

@@ -19,8 +19,10 @@ from hexcursion.search.problem.facts import private_n
 from hexcursion.search.problem.public_map import (
     as_many,
     in_scale,
-    last_year,
+    last_of_several,
+    private_parts,
     public_field,
+    public_part,
     scale_about,
     two_parts,
 )
@@ -36,7 +38,7 @@ def starting_point(
 
     Where the reference spans several years, the last one plays the private records and the years before are
     the public field. Otherwise all of it is, and the private records are drawn by `predicted_records`: halves
-    of one year cannot show what changes.
+    of one year cannot show what changes. What an earlier release tells has draws of its own for them.
 
     Parameters
     ----------
@@ -48,11 +50,13 @@ def starting_point(
     tuple
         The field in units of the scale; one set of records, or one for each drift.
     """
-    last = last_year(project.reference)
-    public, played = (project.reference, None) if last is None else two_parts(project.reference)
+    last = last_of_several(project)
+    public, played = (public_part(project), None) if last is None else two_parts(project.reference)
     field = public_field(project, public)
     scale = scale_about(project, field)
     field = in_scale(project, field, scale, model)
+    if project.reference_origin:
+        return field, scale, [as_many(project, each) for each in private_parts(project)]
     if played is None:
         return field, scale, predicted_records(project, field, scale)
     return field, scale, [as_many(project, played)]

@@ -72,8 +72,7 @@ def public_map(
     if not project.settings.prior_mean:
         return None
     earlier = project.reference_origin
-    start = two_parts(project.reference)[0] if earlier else project.reference
-    field = known or in_scale(project, public_field(project, start), scale, model)
+    field = known or in_scale(project, public_field(project, public_part(project)), scale, model)
     origin = f"what {earlier} tells" if earlier else "posterior mean of the public reference data"
     return PublicMap(field.at(project.lattice.domain_centres), origin, field)
 
@@ -145,9 +144,25 @@ def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObs
     return placed.part(first), placed.part(~first)
 
 
-def as_private(project: Project) -> PlacedObservations:
-    """Reference observations as private ones: of what an earlier release tells those about a draw alone."""
-    return two_parts(project.reference)[1] if project.reference_origin else project.reference
+def public_part(project: Project) -> PlacedObservations:
+    """Reference observations from which a release starts; of an earlier release those about its mean."""
+    placed = project.reference
+    if not project.reference_origin or placed.year is None:
+        return placed
+    return placed.part(placed.year == placed.year.min())
+
+
+def private_parts(project: Project) -> list[PlacedObservations]:
+    """Reference observations as private ones; of an earlier release those about each draw of the field."""
+    placed = project.reference
+    if not project.reference_origin or placed.year is None:
+        return [placed]
+    return [placed.part(placed.year == year) for year in np.unique(placed.year)[1:]]
+
+
+def last_of_several(project: Project) -> int | None:
+    """The last year of a reference that spans several, None for one time and for an earlier release."""
+    return None if project.reference_origin else last_year(project.reference)
 
 
 def has_reference(project: Project) -> bool:
@@ -181,7 +196,7 @@ def reference_mean(
 
 def free_map_basis(project: Project, *, predicted: bool = False) -> str:
     """How `free_map_agreement` is estimated, as the end of a sentence."""
-    last = last_year(project.reference)
+    last = last_of_several(project)
     if project.reference_origin:
         return ", by what the earlier release tells of the field now"
     if predicted:
@@ -203,7 +218,7 @@ def free_map_agreement(project: Project, model: FieldModel, predicted: Sequence[
     """
     direction = project.settings.direction
     if predicted:
-        mean = reference_mean(project, project.reference, model, project.response)
+        mean = reference_mean(project, public_part(project), model, project.response)
         own = excursion(mean, project.level, direction)
         return float(np.mean([iou(own, each) for each in predicted]))
     public, private = two_parts(project.reference)

@@ -16,7 +16,7 @@ from hexcursion.bundle.series.earlier import is_bundle, load_with_earlier, with_
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.decision.choice import tuning_of
-from hexcursion.search.problem.public_map import as_private, free_map_basis, public_map
+from hexcursion.search.problem.public_map import free_map_basis, private_parts, public_map
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
@@ -53,15 +53,18 @@ def settings(earlier: Path, tmp_path: Path) -> ReleaseSettings:
 def test_stand_ins_rise_where_the_release_rises_and_lie_about_a_mean_and_a_draw(
     settings: ReleaseSettings,
 ) -> None:
-    """2,000 of each sort, as many as the release had; values beyond those released scatter by .64 a clip."""
+    """2,000 of each sort, as many as the release had; draws of a pair lie on both sides of the mean."""
     made, held = with_earlier(settings)
     assert made.reference is not None
     assert (made.reference.value, made.reference_public) == ("value", True)
     table = pd.read_csv(io.BytesIO(held[made.reference.path].content))
-    assert table["time"].value_counts().to_dict() == {"2000-07-01": 2000, "2001-07-01": 2000}
+    assert table["time"].value_counts().to_dict() == {f"{2000 + each}-07-01": 2000 for each in range(9)}
     east = table["lon"] > -0.125
     rise = np.log(table["value"]).groupby([table["time"], east]).mean().unstack()
-    assert (rise[True] - rise[False]).to_numpy() == pytest.approx([0.6, 0.6], abs=0.2)
+    steps = (rise[True] - rise[False]).to_numpy()
+    assert steps[0] == pytest.approx(0.6, abs=0.2)
+    assert steps[1::2] + steps[2::2] == pytest.approx([2.0 * steps[0]] * 4, abs=0.2)
+    assert steps[1:].std() > 0.03
     assert with_earlier(made, held) == (made, held)
 
 
@@ -69,9 +72,9 @@ def test_a_release_starts_from_the_mean_and_is_judged_on_the_draw(settings: Rele
     project = load_with_earlier(settings.with_changes(prior_mean=True, reference_public=True))
     assert project.reference_kind == "public reference data"
     assert project.settings == settings.with_changes(prior_mean=True, reference_public=True)
-    assert project.reference.index.size == 4000
-    assert as_private(project).index.size == 2000
-    assert set(as_private(project).year.tolist()) == {2001}
+    assert project.reference.index.size == 18_000
+    assert [each.index.size for each in private_parts(project)] == [2000] * 8
+    assert len({tuple(each.index.tolist()) for each in private_parts(project)}) == 1
     assert "hx-20261121-7f3a (SHA-256 of SHA256SUMS: " in project.reference_origin
     assert free_map_basis(project) == ", by what the earlier release tells of the field now"
     model: Any = type("Model", (), {"prior": "car", "lengthscale": 2000.0, "ridge": 1.0})
