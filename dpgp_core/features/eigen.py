@@ -19,7 +19,14 @@ from dpgp_core.priors.registry import Prior
 DENSE_NODES = 4_000
 """Above this many nodes the dense eigenproblem is left to the sparse precision of a lattice prior."""
 
-VERSION = 1
+TIED = 1e-6
+"""Entries, and lengths of rows, that differ by less of the largest one are taken for equal."""
+
+SAME, FURTHER = 1e-9, 8
+"""Eigenvalues that differ by less of the largest one are taken for equal; so many beyond those that are asked
+for are looked at, so that none of a few equal ones is missing."""
+
+VERSION = 2
 """Part of every key: raise it when the numbers a key stands for change."""
 
 
@@ -32,7 +39,7 @@ class Eigenpairs:
     values : ndarray, shape (Q,)
         Eigenvalues, not increasing, > 0.
     vectors : ndarray, shape (M, Q)
-        Orthonormal columns; the sign of each is fixed by its largest entry being positive.
+        Orthonormal columns, as `canonical` chooses them.
     variance : ndarray, shape (M,)
         Prior variance of each node, > 0.
     """
@@ -78,7 +85,8 @@ class Eigenpairs:
         order = order[values[order] > 1e-10 * values.max()]
         vectors = joined @ turned[:, order] / np.sqrt(values[order])
         added = np.square(scale * columns).sum(axis=1)
-        return Eigenpairs(values[order], signed(vectors), (1.0 - share) * self.variance + added)
+        variance = (1.0 - share) * self.variance + added
+        return Eigenpairs(values[order], canonical(values[order], vectors), variance)
 
 
 def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
@@ -103,25 +111,58 @@ def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
     any guarantee: features are priced by what they are (see `inner_products`).
     """
     count = min(whole("count", count), prior.size)
+    seen = min(count + FURTHER, prior.size)
     if prior.graph is not None and prior.size > DENSE_NODES:
-        values, vectors = _of_precision(prior.graph, min(count, prior.size - 1))
+        values, vectors = _of_precision(prior.graph, min(seen, prior.size - 1))
         variance = prior.graph.prior_variance
     else:
         correlation = prior.correlation()
         variance = correlation.diagonal().copy()
-        first = prior.size - count
+        first = prior.size - seen
         values, vectors = linalg.eigh(
             correlation, subset_by_index=(first, prior.size - 1), check_finite=False
         )
     order = np.argsort(-values, kind="stable")
     order = order[values[order] > 1e-12 * values.max()]
-    return Eigenpairs(values[order], signed(vectors[:, order]), variance)
+    vectors = canonical(values[order], vectors[:, order])
+    return Eigenpairs(values[order][:count], np.ascontiguousarray(vectors[:, :count]), variance)
 
 
-def signed(vectors: Floats) -> Floats:
-    """(M, Q) the vectors with the sign of each fixed by its largest entry being positive."""
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
-    return np.ascontiguousarray(vectors * signs)
+def canonical(values: Floats, vectors: Floats) -> Floats:
+    """(M, Q) eigenvectors that depend on the matrix alone, however a computer rounds.
+
+    The largest entry of each is positive, the first of several that are as large. Of equal eigenvalues, which
+    symmetric areas have, any rotation of their vectors would do: the first is the projection of the node that
+    lies most in their space, the next one that of what is left, and so on.
+
+    Parameters
+    ----------
+    values : ndarray, shape (Q,)
+        In order.
+    vectors : ndarray, shape (M, Q)
+        Orthonormal.
+    """
+    vectors = np.array(vectors)
+    starts = np.flatnonzero(np.abs(np.diff(values, prepend=np.inf)) > SAME * np.abs(values).max())
+    for first, end in zip(starts, [*starts[1:], values.size], strict=True):
+        if end - first > 1:
+            vectors[:, first:end] = _turned(vectors[:, first:end])
+    size = np.abs(vectors)
+    leading = (size >= (1.0 - TIED) * size.max(axis=0)).argmax(axis=0)
+    return np.ascontiguousarray(vectors * np.sign(vectors[leading, np.arange(values.size)]))
+
+
+def _turned(space: Floats) -> Floats:
+    """(M, k) the canonical basis of the space of k orthonormal columns."""
+    made, left = np.empty_like(space), np.eye(space.shape[1])
+    for column in range(space.shape[1]):
+        rows = space @ left
+        length = np.square(rows).sum(axis=1)
+        node = int((length >= (1.0 - TIED) * length.max()).argmax())
+        direction = rows[node] / np.sqrt(length[node])
+        made[:, column] = space @ direction
+        left -= np.outer(direction, direction)
+    return made
 
 
 def _of_precision(prior: GraphPrior, count: int) -> tuple[Floats, Floats]:

@@ -13,14 +13,17 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion.smoothing import domain_adjacency
-from dpgp_core.features.eigen import Eigenpairs, signed
+from dpgp_core.features.eigen import FURTHER, Eigenpairs, canonical
 from dpgp_core.features.store import EigenStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
 
-VERSION = 2
+PLACES = 9
+"""Decimals, of the largest variance, to which variances along patterns that are equal agree."""
+
+VERSION = 3
 """Part of every key: raise it when the numbers a key stands for change."""
 
 DENSE_NODES = 1_200
@@ -78,12 +81,13 @@ class Harmonics:
         What the kept patterns leave out of a node's variance is divided among nodes by their share of the
         left-out white noise. Patterns of larger variance come first.
         """
-        order = np.argsort(-spectrum, kind="stable")
+        order = np.argsort(-np.round(spectrum / spectrum.max(), PLACES), kind="stable")  # equal ones stay
         variance = np.square(self.vectors) @ spectrum
         rest = max(self.size - float(spectrum.sum()), 0.0)
         if self.left_out.sum() > 0:
             variance = variance + rest * self.left_out / self.left_out.sum()
-        return Eigenpairs(spectrum[order], self.vectors[:, order], np.asarray(variance))
+        values = np.minimum.accumulate(spectrum[order])
+        return Eigenpairs(values, self.vectors[:, order], np.asarray(variance))
 
 
 def prior_spectrum(harmonics: Harmonics, prior: Prior) -> Floats:
@@ -114,22 +118,25 @@ def domain_harmonics(lattice: Lattice, count: int, store: EigenStore | None = No
     laplacian = sparse.csc_matrix(sparse.diags(np.asarray(graph.sum(axis=1)).ravel()) - graph)
     values, vectors = _smoothest(laplacian, count)
     values = np.maximum.accumulate(np.maximum(values, 0.0)) / (HEXAGON_FACTOR * lattice.spacing**2)
-    made = Harmonics(values, signed(vectors))
+    made = Harmonics(values[:count], np.ascontiguousarray(canonical(values, vectors)[:, :count]))
     if store is not None:
         store.put_arrays(key, {"values": made.values, "vectors": made.vectors})
     return made
 
 
 def _smoothest(laplacian: sparse.csc_matrix, count: int) -> tuple[Floats, Floats]:
-    """The `count` smallest eigenvalues of a graph Laplacian, increasing, with their eigenvectors."""
+    """The `count` smallest eigenvalues of a graph Laplacian, and a few, increasing, with eigenvectors."""
     size = laplacian.shape[0]
     if size <= DENSE_NODES or 2 * count > size:
-        values, vectors = linalg.eigh(laplacian.toarray(), subset_by_index=(0, count - 1), check_finite=False)
+        most = min(count + FURTHER, size)
+        values, vectors = linalg.eigh(laplacian.toarray(), subset_by_index=(0, most - 1), check_finite=False)
         return np.asarray(values), np.asarray(vectors)
     # Any start that is not symmetric: on a symmetric domain a symmetric one would miss half of the vectors.
     start = np.sin(np.square(np.arange(1.0, size + 1.0)))
     try:
-        values, vectors = eigsh(laplacian, k=count, sigma=SHIFT, v0=start, ncv=min(size, count + 128))
+        values, vectors = eigsh(
+            laplacian, k=min(count + FURTHER, size - 1), sigma=SHIFT, v0=start, ncv=min(size, count + 128)
+        )
     except ArpackError as error:
         raise NumericalFailure(
             f"the smooth patterns of the domain were not found ({error}); use a coarser resolution."

@@ -140,3 +140,24 @@ def test_impossible_pairs_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=r"eigen|Eigen|variances"):
             replace(made, **wrong)
+
+
+def test_equal_eigenvalues_have_the_same_vectors_however_they_were_turned() -> None:
+    """A disk has many pairs of equal eigenvalues: any rotation, sign and rounding gives one basis."""
+    generator = np.random.default_rng(2)
+    space, _ = np.linalg.qr(generator.normal(size=(30, 5)))
+    space[1] = -space[0]  # two entries of one size: the first is positive
+    space, _ = np.linalg.qr(space)
+    values = np.array([3.0, 2.0, 2.0, 2.0 - 1e-13, 1.0])
+    made = eigen.canonical(values, space)
+    np.testing.assert_allclose(made.T @ made, np.eye(5), atol=1e-12)
+    turn, _ = np.linalg.qr(generator.normal(size=(3, 3)))
+    other = np.hstack([-space[:, :1], space[:, 1:4] @ turn, space[:, 4:]]) * (1.0 + 1e-13)
+    np.testing.assert_allclose(eigen.canonical(values, other), made, atol=1e-11)
+    rising = np.array([0.0, 1.0, 1.0, 1.0 + 1e-13, 2.0])
+    np.testing.assert_allclose(eigen.canonical(rising, other), made, atol=1e-11)
+    apart = eigen.canonical(np.array([3.0, 2.0, 1.9, 1.8, 1.0]), space)
+    np.testing.assert_allclose(np.abs(apart), np.abs(space), atol=1e-12)
+    size = np.abs(made)
+    leading = (size > 0.9999 * size.max(axis=0)).argmax(axis=0)
+    assert np.all(made[leading, np.arange(5)] > 0)

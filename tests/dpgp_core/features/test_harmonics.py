@@ -43,7 +43,9 @@ def test_patterns_are_the_smoothest_eigenvectors(
     )
     assert np.allclose(whole @ made.vectors, made.vectors * made.values, atol=1e-9 * np.abs(whole).max())
     assert np.allclose(made.vectors.T @ made.vectors, np.eye(count), atol=1e-9)
-    assert np.all(made.vectors[np.abs(made.vectors).argmax(axis=0), np.arange(count)] > 0)
+    size = np.abs(made.vectors)
+    leading = (size > 0.999 * size.max(axis=0)).argmax(axis=0)  # the first of those that are as large
+    assert np.all(made.vectors[leading, np.arange(count)] > 0)
 
 
 def test_kept_patterns_come_back_and_another_number_is_made_anew(tmp_path: Path) -> None:
