@@ -303,8 +303,8 @@ def _ece(pairs: Sequence[tuple[Floats, Floats]]) -> float:
 def worst_mu(releases: Sequence[Prepared], records: Sequence[int] = (1,)) -> float:
     """Largest shift of all releases together, in units of their noise, over all pairs of nodes.
 
-    Somebody has so many records in each period, all at one node, and is exchanged for somebody who has as many
-    at another, or with other responses: -1 and 1 in each period.
+    Somebody has so many records in each period, all at one node, and is exchanged for somebody who has as
+    many at another, or with other responses: -1 and 1 in each period.
     """
     total = np.zeros((releases[0].nodes.size,) * 2)
     for made, many in zip(releases, records, strict=True):

@@ -13,7 +13,7 @@ from studies.agreement.series import Plan, _disk, _ece, worst_mu
 
 @pytest.mark.parametrize("epsilon", [0.25, 1.0])
 def test_the_worst_pair_of_records_costs_what_is_declared(epsilon: float) -> None:
-    """Epsilon .25 and 1 at delta 1e-5 are mu .07527 and .26805; a station in four periods costs twice that."""
+    """Epsilon .25 and 1 at delta 1e-5 are mu .07527 and .26805; a station in four periods costs twice."""
     made = Plan.of(_disk(4), epsilon, 500, 1.0).made
     mu = {0.25: 0.0752702, 1.0: 0.2680511}[epsilon]
     exact = worst_mu([made])
