@@ -27,7 +27,7 @@ LIMITS = {
     "products.regions": {"MAX_PATH_REGIONS": 10, "PATH_REGIONS_BEFORE": 50},
     "published.shelf": {"LONGEST": 4_000_000},
     "published.view": {"MAX_ROUNDS": 20},
-    "untrusted.parquet_bounds": {"MAX_UNPACKED": 700_000_000},
+    "untrusted": {"MAX_UNPACKED": 700_000_000},
     "writing.workplace": {"_LONGEST_WORK": 86_400.0},
 }  # fmt: skip
 
