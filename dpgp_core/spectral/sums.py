@@ -12,8 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.noise.digits import WordSource
-from dpgp_core.noise.rounded_normal import rounded_normal
+from dpgp_core.noise.rounded_normal import WordSource, rounded_normal
 from dpgp_core.posterior.records import RESPONSE_BITS
 from dpgp_core.spectral.cost import SpectralNoise
 

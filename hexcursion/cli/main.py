@@ -19,8 +19,7 @@ from hexcursion.bundle.series.written import PAGE, write_series
 from hexcursion.cli.areas import add_areas_command, add_outline_command
 from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
 from hexcursion.cli.periods import add_periods_command
-from hexcursion.cli.progress import end_progress, progress
-from hexcursion.cli.run import run_demo, run_release, run_view
+from hexcursion.cli.run import end_progress, progress, run_demo, run_release, run_view
 from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands, signers_of
 from hexcursion.comparing.report import csv_text, lines, svg_text
 from hexcursion.comparing.run import BY_HAND, EPSILONS

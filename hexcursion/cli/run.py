@@ -16,7 +16,6 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signing.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.options import settings_from_options, with_resolution
-from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.signing import office_key, signers_of
 from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
@@ -34,6 +33,19 @@ from hexcursion.releasing.worth import LowAgreement
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.words import agreement_words
+
+
+def progress(fraction: float, text: str) -> None:
+    """Say on standard error what is being done, and which share of it is done."""
+    if sys.stderr.isatty():
+        print(f"\r{100 * fraction:3.0f} %  {text:<60}", end="", file=sys.stderr, flush=True)
+
+
+def end_progress() -> None:
+    """Leave the line, so that what follows begins a new one."""
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+
 
 CURATOR_ONLY = "Curator only, do not publish:"
 

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from hexcursion.lint.bundle import lint_bundle, plan_from_bundle
 from hexcursion.lint.checks import CHECKS, LEAK, NOTE, WARNING, Finding, lint
-from hexcursion.lint.command import add_lint_command, plan_from_settings, report, run_lint
+from hexcursion.lint.command import (
+    CLEAN_RECIPE,
+    PAPER_LONDON_RECIPE,
+    add_lint_command,
+    plan_from_settings,
+    report,
+    run_lint,
+)
 from hexcursion.lint.plan import CHOICES, PlannedRelease, plan_from_mapping
-from hexcursion.lint.recipes import CLEAN_RECIPE, PAPER_LONDON_RECIPE
 
 __all__ = [
     "CHECKS",

@@ -1,4 +1,4 @@
-"""The charged part of a release: reserve, draw, stage, commit, put in place, and what breaks it off."""
+"""The draw that is tried beforehand, and the charged part: reserve, draw, stage, commit, put in place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.reading import Reading
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, Released, draw_release
 from hexcursion.bundle.writing.recovery import Pending, note_pending, read_note, recover
 from hexcursion.bundle.writing.workplace import Workplace
 from hexcursion.bundle.writing.write import BundlePaths, Staged, stage_bundle
@@ -13,6 +22,69 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, LedgerError, Reservation
 from hexcursion.ledger.unreleased import Unreleased, charge_stands
 from hexcursion.record import Release
+
+SEED = 20260618
+
+
+def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
+    """The draw, ready: every factorisation done.
+
+    Raises
+    ------
+    WorkflowError
+        If the design cannot be drawn; nothing was charged.
+    """
+    try:
+        return mechanism_of(design).prepare(design, facts, records)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        raise _impossible(error) from error
+
+
+def try_draw(prepared: Prepared) -> Released:
+    """A draw that is none: it has numbers of the size a release will have, and whatever fails fails here.
+
+    The noise is repeatable, so what is drawn is as private as the records. It stays in memory.
+
+    Raises
+    ------
+    WorkflowError
+        If it fails; nothing was charged.
+    """
+    try:
+        return draw_release(prepared, SimulationEntropy(SEED), simulation=True)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        raise _impossible(error) from error
+
+
+def read_release(
+    design: Design, facts: PublicFacts, records: CollapsedRecords, released: Released, *, trial: bool = False
+) -> Reading | None:
+    """The field given what was released, where the mechanism's paths are no draws of it; free.
+
+    Parameters
+    ----------
+    trial
+        Whether this is tried before a charge, with noise that anybody could repeat.
+
+    Raises
+    ------
+    WorkflowError
+        In a trial; after a charge the error is passed on as it is.
+    """
+    entropy = SimulationEntropy(SEED + 1) if trial else SystemEntropy()
+    try:
+        return mechanism_of(design).read(design, facts, records, released.paths, entropy)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        if trial:
+            raise _impossible(error) from error
+        raise
+
+
+def _impossible(error: Exception) -> WorkflowError:
+    return WorkflowError(
+        f"This design cannot be drawn ({str(error).rstrip('.')}): nothing was charged. Choose another range, "
+        "ridge or prior."
+    )
 
 
 @contextmanager

@@ -30,8 +30,7 @@ from hexcursion.project.covariates import Covariates
 from hexcursion.project.model import Project
 from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
-from hexcursion.releasing.once import release_once, working_beside
-from hexcursion.releasing.trial import prepare_draw, read_release, try_draw
+from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside
 from hexcursion.releasing.worth import stop_or_state
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.looks.pilot import fingerprint, with_pilot

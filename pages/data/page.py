@@ -29,8 +29,8 @@ from pages.shared.server import access
 from pages.shared.session import workspace
 from pages.shared.session.areas import domain_of_choices, layers_of
 from pages.shared.session.kept import give_back
-from pages.shared.session.portable import settings_with_files, source_words
 from pages.shared.session.previews import Preview, look_at
+from pages.shared.session.saving import settings_with_files, source_words
 from pages.shared.session.workspace import UNREAD
 
 

@@ -14,7 +14,7 @@ from pages.release.releasing import BudgetState, budget_state, count_together, p
 from pages.shared import finished_list
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.released.receipt import receipt_lines
+from pages.shared.released.released_view import receipt_lines
 from pages.shared.server.access import curator_address
 from pages.shared.session.workspace import Found, Workspace
 

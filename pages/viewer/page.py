@@ -10,7 +10,7 @@ from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.area_answers import areas_of, ask_areas, own_areas
 from pages.shared.released.bundles import anything_chosen, ask_bundle, embedded_label
-from pages.shared.released.receipt import receipt_lines
+from pages.shared.released.released_view import receipt_lines
 from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading, taking

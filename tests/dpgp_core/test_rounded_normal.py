@@ -11,15 +11,17 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import chi2
 
-from dpgp_core.noise.digits import Uniforms, below, less
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.noise.grid import noisy_integers
 from dpgp_core.noise.rounded_normal import (
     LARGEST_SIGMA,
     NUMBER_DISTANCE,
     RELEASE_DISTANCE,
+    Uniforms,
     _candidates,
+    below,
     distance_of,
+    less,
     rounded_normal,
 )
 

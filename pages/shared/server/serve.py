@@ -33,9 +33,8 @@ from hexcursion.errors import WorkflowError
 from pages.shared.server import access, basemap_files
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Application, Gate, Message, Receive, Scope, Send
-from pages.shared.server.idle import IdleSessions
 from pages.shared.server.places import Places, bounds_of
-from pages.shared.server.watch import Connections, Watch, keep_little
+from pages.shared.server.watch import Connections, IdleSessions, Watch, keep_little
 from pages.shared.uploads import sweep_uploads
 
 MEBIBYTE = 1 << 20

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from hexcursion.cli.progress import end_progress, progress
+from hexcursion.cli.run import end_progress, progress
 
 
 def test_a_terminal_sees_one_line_that_is_written_over(

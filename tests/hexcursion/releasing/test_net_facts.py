@@ -16,8 +16,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.record import Guarded, ReceiptLine, Tuning
+from hexcursion.releasing.once import prepare_draw, read_release, try_draw
 from hexcursion.releasing.transaction import _release, plan_release
-from hexcursion.releasing.trial import prepare_draw, read_release, try_draw
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.facts import public_facts
 from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded

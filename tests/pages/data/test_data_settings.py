@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
-from pages.shared.session.portable import portable_settings, settings_with_files
+from pages.shared.session.saving import portable_settings, settings_with_files
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import (

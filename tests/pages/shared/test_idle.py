@@ -13,8 +13,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state import SessionState
 
-from pages.shared.server.idle import IdleSessions
-from pages.shared.server.watch import Connections, Watch, forget, session_of
+from pages.shared.server.watch import Connections, IdleSessions, Watch, forget, session_of
 from tests.finished import finished
 
 Message = MutableMapping[str, Any]

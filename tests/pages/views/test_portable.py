@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import ReleaseSettings, SourceSettings, settings_from_toml
-from pages.shared.session.portable import portable_settings, settings_with_files, source_words
+from pages.shared.session.saving import portable_settings, settings_with_files, source_words
 from pages.shared.uploads import PrivateFolder
 
 BOX = (0.0, 51.0, 1.0, 52.0)

@@ -16,7 +16,7 @@ from hexcursion.comparing.practice import RULES, Records, minimum
 from pages.compare.practice import lines_of, release_sentence, rules_of
 from pages.shared.session.workspace import Found
 from pages.shared.shipped import BUNDLE
-from pages.start.finished import finished_example
+from pages.start.example_panel import finished_example
 from pages.tour import view
 from pages.tour.view import Tour, tour
 

@@ -28,8 +28,8 @@ from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing import once as transaction
+from hexcursion.releasing.once import try_draw
 from hexcursion.releasing.transaction import Plan, plan_release, publish
-from hexcursion.releasing.trial import try_draw
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.looks.pilot import pilot_strength, pilot_warning, run_pilot
 from tests.dpgp_core.drawing import draw_paths
@@ -76,7 +76,7 @@ def test_any_failure_of_the_draw_shows_in_the_trial(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("hexcursion.releasing.trial.draw_release", fail)
+    monkeypatch.setattr("hexcursion.releasing.once.draw_release", fail)
     with pytest.raises(WorkflowError, match=r"cannot be drawn .*: nothing was charged"):
         publish(plan, ledger, out)
     assert charged(ledger) == []
