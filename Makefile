@@ -37,7 +37,7 @@ it (on Debian: apt-get install python3-venv) and try again." >&2; exit 1; }
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test coverage lint docs report wheel structure lock studies mutations screenshots environment maps
+.PHONY: help run test coverage lint docs report wheel lock studies mutations screenshots environment maps
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -86,9 +86,6 @@ lock:  ## pin requirements*.in into requirements*.txt, with hashes (ARGS=--upgra
 	@$(LOCK) requirements.in --output-file requirements.txt
 	@$(LOCK) requirements-test.in --output-file requirements-test.txt
 	@rm -rf $(VENV)-lock
-
-structure: $(TOOLS)  ## draw the house from its own imports and calls into CONTRIBUTING.md
-	@$(BIN)/python -m tests.architecture.structure
 
 studies: $(MAPS) $(TOOLS)  ## measure again every number the documents claim (long)
 	@$(BIN)/python -m studies --all
