@@ -17,7 +17,12 @@ from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_si
 from hexcursion.bundle.series.said import notes_of, periods_said, steps_of
 from hexcursion.bundle.series.written import PAGE, write_series
 from hexcursion.cli.areas import add_areas_command, add_outline_command
-from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
+from hexcursion.cli.options import (
+    add_release_options,
+    settings_from_options,
+    shorten_help,
+    with_resolution,
+)
 from hexcursion.cli.periods import add_periods_command
 from hexcursion.cli.run import end_progress, progress, run_demo, run_release, run_view
 from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands, signers_of
@@ -131,6 +136,7 @@ def add_compare_command(commands: Any) -> None:
         help="Budgets to compare at. Default: 0.5 1 2 4 10.",
     )  # fmt: skip
     parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the CSV and the figure.")
+    shorten_help(parser)
     parser.set_defaults(run=run_compare)
 
 
@@ -223,6 +229,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
         help="Print the agreement with the non-private baseline (curator only).",
     )
     add_sign_option(release)
+    shorten_help(release)
     release.set_defaults(run=run_release)
     text = "the same on house sales that ship with the program"
     demo = commands.add_parser("demo", help=text, description=text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import sys
 from typing import Any
@@ -20,6 +21,41 @@ from hexcursion.settings.field import Field
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.toml import read_toml, refuse_addresses, settings_from_mapping
 from hexcursion.settings.words import GROUPS
+
+TYPED = frozenset({
+    "config", "data.path", "data.value", "data.x", "data.y", "data.where", "value_unit", "owner",
+    "records_per_owner", "reference.path", "reference.where", "reference_public", "region", "bbox", "place",
+    "reach", "resolution", "unit", "epsilon", "epsilons", "delta", "budget", "threshold", "direction",
+    "mechanisms", "accept_low_agreement", "ledger", "out", "dry_run", "show_baseline",
+})  # fmt: skip
+"""Options that people type: `--help` lists them in short, `--help-all` every option in full."""
+ALL = "--help-all"
+
+
+class _HelpAll(argparse.Action):
+    """Prints the help in full; `const` holds the texts."""
+
+    const: dict[str, str]
+
+    def __call__(self, parser: argparse.ArgumentParser, *given: Any) -> None:
+        for action in parser._actions:
+            action.help = self.const.get(action.dest, action.help)
+        parser.print_help()
+        parser.exit()
+
+
+def shorten_help(parser: argparse.ArgumentParser) -> None:
+    """Let `--help` list in short what people type, and `--help-all` the rest."""
+    full = {each.dest: each.help for each in parser._actions if each.help and each.dest != "help"}
+    for action in parser._actions:
+        if action.dest in full:
+            first = re.split(r"[.;:] ", full[action.dest])[0].rstrip(".")
+            action.help = f"{first}." if action.dest in TYPED else argparse.SUPPRESS
+    parser.add_argument(ALL, action=_HelpAll, nargs=0, const=full, help="Every option in full.")
+    parser.epilog = (
+        f"{len(full.keys() - TYPED)} more with {ALL}: --reference-... for reference data that differ, "
+        "--stated-... for the statement, designs by hand, pilots, layers. A settings file takes them all."
+    )
 
 
 def add_release_options(parser: argparse.ArgumentParser) -> None:

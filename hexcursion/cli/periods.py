@@ -8,7 +8,7 @@ from typing import Any
 from dpgp_core.numbers import upper
 from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
-from hexcursion.cli.progress import end_progress, progress
+from hexcursion.cli.run import end_progress, progress
 from hexcursion.door.pipeline import search_design
 from hexcursion.errors import WorkflowError
 from hexcursion.search.decision.tuning import Tuned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_every_setting_has_an_option_of_its_own() -> None:
 
 def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        main(["release", "--help"])
+        main(["release", "--help-all"])
     text = " ".join(capsys.readouterr().out.split())
     for part in (
         "--delta NUMBER Slack of the guarantee: how much the chance of any result may change beyond what",
@@ -51,6 +52,21 @@ def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         "private data.",
     ):
         assert part in text
+
+
+@pytest.mark.parametrize("command", ["release", "compare"])
+def test_the_short_help_lists_what_people_type(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) <= 64
+    assert "  --epsilon NUMBER      Privacy budget of this release.\n" in text
+    assert "--ridge" not in text
+    (more,) = re.findall(r"\n(\d+) more with --help-all: ", text)
+    assert int(more) > 80
 
 
 def test_the_new_settings_are_options() -> None:
