@@ -93,7 +93,7 @@ def test_the_label_says_what_must_not_be_overlooked(release: Release) -> None:
 
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed")
 @pytest.mark.browser
-def test_the_label_prints_on_one_page(domain: Domain, release: Release, tmp_path: Path) -> None:
+def test_label_and_page_print_on_one_page_each(domain: Domain, release: Release, tmp_path: Path) -> None:
     long = retold(
         release,
         attribution=tuple(f"Source {k}: " + "licensed to be reused with attribution. " * 6 for k in range(5)),
@@ -105,10 +105,11 @@ def test_the_label_prints_on_one_page(domain: Domain, release: Release, tmp_path
         folder = write_bundle(case, tmp_path / name).directory
         pdf = tmp_path / f"{name}.pdf"
         profile = f"--user-data-dir={tmp_path / 'profile'}"
-        page = (folder / "label.html").as_uri()
-        command = [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={pdf}", page]
-        subprocess.run(command, check=True, capture_output=True, timeout=HANG)
-        assert pdf.read_bytes().count(b"/Type /Page\n") == 1, name
+        for paper in ("label.html", "map.html") if name == "long" else ("label.html",):
+            page = (folder / paper).as_uri()
+            command = [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={pdf}", page]
+            subprocess.run(command, check=True, capture_output=True, timeout=HANG)
+            assert pdf.read_bytes().count(b"/Type /Page\n") == 1, (name, paper)
 
 
 def test_text_is_cleaned_and_formulas_are_neutralised() -> None:
