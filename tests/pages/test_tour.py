@@ -46,9 +46,12 @@ def test_the_tour_is_told_in_five_steps_with_the_numbers_of_the_viewer(
     app.switch_page(VIEWER.path).run()
     seen = texts(app).replace("\\", "")
     assert "167 of 888 hexagons (19 %) are likely above the threshold, 89 open, 174 likely not" in seen
-    for sentence in (shown_words(shipped().bundle.published), "Guessed right: 73.2 % at most"):
+    for sentence in (
+        shown_words(shipped().bundle.published),
+        "A 50:50 guess about one sale is right at most 73.2 % of the time",
+    ):
         assert sentence in seen
-        assert sentence.startswith("Guessed") or sentence in said
+        assert sentence.startswith("A 50:50") or sentence in said
 
 
 def test_start_leads_to_the_tour_and_names_the_protection(open_app: Callable[..., AppTest]) -> None:

@@ -183,7 +183,8 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
     what = guarantee["protected"]
     if surest is None:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
-    lead = f"Guessed right: {words.belief(guarantee['epsilon'], guarantee['delta'])} at most"
+    often = words.belief(guarantee["epsilon"], guarantee["delta"])
+    lead = f"A 50:50 guess about one {one} is right at most {often} of the time"
     text = (
         f"{what} Who finds a claim about one {one} as likely as not (50 %) guesses right with no larger "
         "chance than that after seeing anything published here."

@@ -99,10 +99,7 @@ def map_html(
 </section>
 {_boroughs(statement, areas)}
 </div>
-<details>
-<summary>More about this release</summary>
 {_more(statement)}
-</details>
 </main>
 <footer>
 {_foot(statement, released.around.source)}
@@ -246,22 +243,29 @@ def _boroughs(statement: Mapping[str, Any], table: BoroughTable | None) -> str:
 
 
 def _more(statement: Mapping[str, Any]) -> str:
+    """What is promised, for everybody, and the figures behind it, for specialists."""
     guarantee, design = statement["guarantee"], statement["design"]
     groups = " ".join(line["in_words"] for line in guarantee["groups"]) or "Nothing stated."
-    rows = [
+    promise = [
         ("Protected", guarantee["protected"]),
         ("Not protected", " ".join(words.limits(statement))),
         ("Promise", guarantee["in_words"]),
+        ("Free to use", "Moving the threshold costs no privacy: all is read off the same released numbers."),
+    ]
+    figures = [
         ("Several records", groups),
         ("Epsilon", f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}"),
         ("Bound", f"{guarantee['bound']}, proved ({guarantee['bound_source']})"),
         ("Drawn by", f"{design['mechanism']}: {design_line(design)}"),
-        ("Free to use", "Moving the threshold costs no privacy: all is read off the same released numbers."),
     ]
+    return f"{_folded('More about this release', promise)}\n{_folded('For specialists', figures)}"
+
+
+def _folded(title: str, rows: Sequence[tuple[str, str]]) -> str:
     lines = "\n".join(
-        f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(text))}</td></tr>' for name, text in rows
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows
     )
-    return f"<table><tbody>\n{lines}\n</tbody></table>"
+    return f"<details>\n<summary>{escape(title)}</summary>\n<table><tbody>\n{lines}\n</tbody></table>\n</details>"
 
 
 def _foot(statement: Mapping[str, Any], source: str) -> str:

@@ -94,8 +94,12 @@ def test_the_page_answers_the_four_questions(contents: Contents) -> None:
     assert (
         "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 open, 94" in page.text
     )
-    assert "Guessed right: 91.7 % at most" in page.text
+    assert "A 50:50 guess about one sale is right at most 91.7 % of the time" in page.text
     assert "Not a map of single sales" in page.text
+    everybody, specialists = page.text.split("For specialists")
+    for technical in ("at delta", "docs/mathematics.md", "Someone with up to 2 sales", "posterior-sampling"):
+        assert technical not in everybody
+        assert technical in specialists
     assert [attributes["scope"] for tag, attributes in page.tags if tag == "th"].count("col") == 4
 
 
@@ -279,7 +283,10 @@ def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     assert not protected.warning
     assert not what_not.warning
     statement["guarantee"]["epsilon"] = 1.0
-    assert three_facts(statement, bundle.published)[1].lead == "Guessed right: 73.2 % at most"
+    assert (
+        three_facts(statement, bundle.published)[1].lead
+        == "A 50:50 guess about one sale is right at most 73.2 % of the time"
+    )
     surest = belief_of(statement)
     assert surest == pytest.approx(0.73106, abs=1e-5)
     assert 'width="69.3"' in belief_svg(surest or 0.0)
