@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpgp_core import ORDERS, CollapsedRecords, SimulationEntropy, statistic_noise_for
+from dpgp_core import ORDERS, CollapsedRecords, SimulationEntropy
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.audit.reconstruction import (
@@ -29,6 +29,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import fixed_design
+from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk

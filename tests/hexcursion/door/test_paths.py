@@ -27,8 +27,11 @@ def rows(town: Town) -> pandas.DataFrame:
 
 
 def test_a_released_path_is_asked_at_further_places_and_stays_one_path(
-    rows: pandas.DataFrame, tmp_path: Path
+    rows: pandas.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def full(_: int) -> None:
+        raise OSError("No space left on device")
+
     planned = hexcursion.plan(rows, **KERNEL)
     made = hexcursion.publish(planned, tmp_path / "bundle")
     before = charges(open_ledger(create=False))
@@ -48,9 +51,20 @@ def test_a_released_path_is_asked_at_further_places_and_stays_one_path(
     assert charges(open_ledger(create=False)) == before, "asking costs nothing"
     with pytest.raises(WorkflowError, match="longitudes and latitudes"):
         path.at(200.0, 50.0)
-    file.write_text(file.read_text()[:-9])
-    with pytest.raises(WorkflowError, match="restore that file"):
-        hexcursion.AskedPath(planned, made).at(lon[0], lat[0])
+    kept = file.read_text()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(WorkflowError, match="could not be written down"):
+            path.at(lon[3] + 0.001, lat[3])
+    with pytest.raises(WorkflowError, match="open the path again"):
+        path.at(lon[0], lat[0])
+    for damaged in (kept[:-9], kept.splitlines(keepends=True)[0], "", "{}\n{}\n"):
+        file.write_text(damaged)
+        with pytest.raises(WorkflowError, match="restore that file"):
+            hexcursion.AskedPath(planned, made).at(lon[0], lat[0])
+    file.write_text(kept + '{"places": [[')  # cut off before anybody saw it
+    assert hexcursion.AskedPath(planned, made).at(lon[0] + 0.003, lat[0])[0] == between[0]
+    assert file.read_text() == kept
 
 
 def test_a_path_is_followed_for_its_own_records_and_settings_only(
