@@ -122,7 +122,7 @@ def least_sum(variances: Floats, power: float) -> float:
         return free * _DOWN
 
     def lowest(eta: float, t: float) -> Floats:
-        """(k,) minimisers: with u = 1 + s r, the one positive root of `c3 u^3 + c2 u^2 - s^2 = 0`, from above."""
+        """(k,) minimisers: with u = 1 + s r, the positive root of `c3 u^3 + c2 u^2 = s^2`, from above."""
         safe = np.maximum(s, 1e-300)
         c3, c2 = 2.0 * power * eta / safe, eta * (2.0 * t - power - 2.0 * power / safe)
         u = 1.0 + s
