@@ -265,7 +265,8 @@ def _folded(title: str, rows: Sequence[tuple[str, str]]) -> str:
     lines = "\n".join(
         f'<tr><th scope="row">{escape(name)}</th><td>{escape(text)}</td></tr>' for name, text in rows
     )
-    return f"<details>\n<summary>{escape(title)}</summary>\n<table><tbody>\n{lines}\n</tbody></table>\n</details>"
+    table = f"<table><tbody>\n{lines}\n</tbody></table>"
+    return f"<details>\n<summary>{escape(title)}</summary>\n{table}\n</details>"
 
 
 def _foot(statement: Mapping[str, Any], source: str) -> str:
