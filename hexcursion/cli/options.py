@@ -25,8 +25,8 @@ from hexcursion.settings.words import GROUPS
 TYPED = frozenset({
     "config", "data.path", "data.value", "data.x", "data.y", "data.where", "value_unit", "owner",
     "records_per_owner", "reference.path", "reference.where", "reference_public", "region", "bbox", "place",
-    "reach", "resolution", "unit", "epsilon", "epsilons", "delta", "budget", "threshold", "direction",
-    "mechanisms", "accept_low_agreement", "ledger", "out", "dry_run", "show_baseline",
+    "reach", "resolution", "unit", "epsilon", "epsilons", "delta", "budget", "periods", "threshold",
+    "direction", "mechanisms", "accept_low_agreement", "ledger", "out", "dry_run", "show_baseline",
 })  # fmt: skip
 """Options that people type: `--help` lists them in short, `--help-all` every option in full."""
 ALL = "--help-all"

@@ -7,7 +7,12 @@ from typing import Any
 
 from dpgp_core.numbers import upper
 from hexcursion.bundle.series.earlier import load_with_earlier
-from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
+from hexcursion.cli.options import (
+    add_release_options,
+    settings_from_options,
+    shorten_help,
+    with_resolution,
+)
 from hexcursion.cli.run import end_progress, progress
 from hexcursion.door.pipeline import search_design
 from hexcursion.errors import WorkflowError
@@ -22,6 +27,7 @@ def add_periods_command(commands: Any) -> None:
     usage = "%(prog)s --data FILE --threshold NUMBER --periods N --budget EPSILON --delta DELTA [OPTION ...]"
     parser = commands.add_parser("periods", help=text, description=text, usage=usage)
     add_release_options(parser)
+    shorten_help(parser)
     parser.set_defaults(run=run_periods)
 
 
