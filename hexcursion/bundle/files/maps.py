@@ -15,7 +15,6 @@ from hexcursion.bundle.products.regions import Drawn
 from hexcursion.project.response import ResponseScale
 
 CLASS = "class"
-"""The column of the classes; bundles of earlier versions are without it."""
 LARGEST_LOG = 700.0  # beyond all data, and far within what `exp` can hold
 
 
@@ -49,7 +48,7 @@ def cell_properties(products: Products) -> dict[str, list[Any]]:
 
 
 def cell_columns(
-    domain: Domain, products: Products, field: tuple[Floats, Floats] | None, scale: ResponseScale | None
+    domain: Domain, products: Products, field: tuple[Floats, Floats] | None, scale: ResponseScale
 ) -> dict[str, Sequence[Any]]:
     """The columns of every export: `h3`, class and chance, the value and its deviation, then the others.
 
@@ -58,15 +57,13 @@ def cell_columns(
     field
         (N,) mean and standard deviation of the cells given the release, response units
     scale
-        the map from these to the data's own unit; None for bundles of earlier versions, in response units
+        the map from these to the data's own unit
     """
     said = cell_properties(products)
     first = {name: said.pop(name) for name in (CLASS, "probability") if name in said}
     columns: dict[str, Sequence[Any]] = {"h3": list(domain.cells), **first}
     if field is None:
         return columns | said
-    if scale is None:
-        return columns | said | {"mean": field[0].tolist(), "sd": field[1].tolist()}
     mean, sd = scale.centre + scale.clip * field[0], scale.clip * field[1]
     if scale.transform == "probit":
         columns |= {"value_median": _short(scale.value(field[0]))}

@@ -13,32 +13,17 @@ from hexcursion.bundle.products.at_threshold import CLASSES, Bools, ProductName,
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
 MAX_PATH_REGIONS = 10
-PATH_REGIONS_BEFORE = 50
-"""The same in bundles until November 2026, which had no regions of the classes."""
 
 Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 
-def region_list(products: Products, *, as_before: bool = False) -> list[tuple[dict[str, Any], Bools]]:
-    """(properties, members (N,)) of every region, in the order of the file: the classes first.
-
-    Parameters
-    ----------
-    as_before
-        as in bundles until November 2026
-    """
+def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
+    """(properties, members (N,)) of every region, in the order of the file: the classes first."""
     named: list[tuple[ProductName, int | None, Bools]] = [
-        (name, None, members) for name, members in products.sets().items()
+        *((name, None, products.classes == place) for place, name in enumerate(CLASSES)),
+        *((name, None, members) for name, members in products.sets().items()),
+        *(("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])),
     ]
-    most = PATH_REGIONS_BEFORE if as_before else MAX_PATH_REGIONS
-    paths: list[tuple[ProductName, int | None, Bools]] = [
-        ("path", k + 1, members) for k, members in enumerate(products.paths[:most])
-    ]
-    if as_before:
-        named = paths + named
-    else:
-        classes = [(name, None, products.classes == place) for place, name in enumerate(CLASSES)]
-        named = classes + named + paths
     return [
         ({"product": name, "path": path, "cells": int(members.sum())}, members)
         for name, path, members in named

@@ -12,7 +12,7 @@ from geo import Domain
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.maps import CLASS, cell_columns, cell_properties
+from hexcursion.bundle.files.maps import cell_columns, cell_properties
 from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Products
 from hexcursion.bundle.products.regions import region_list
 from hexcursion.bundle.statement.build import facts
@@ -55,20 +55,15 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
     BundleError
         Naming the first file and property that differs.
     """
-    classed = check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
+    check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
     features_of(boundary, layout.BOUNDARY)
     _check_facts(boundary, bundle, layout.BOUNDARY)
-    shown = (bundle.domain, bundle.published, bundle.field)
-    made, before = cell_columns(*shown, bundle.response), cell_columns(*shown, None)
-    if not classed:
-        del before[CLASS]
+    made = cell_columns(bundle.domain, bundle.published, bundle.field, bundle.response)
     for name in EXPORTS:
         if name in contents:
-            found = _exported(name, contents[name])
-            earlier = not classed or "mean" in found
-            _check_columns(found, before if earlier else made, name)
+            _check_columns(_exported(name, contents[name]), made, name)
 
 
 def _exported(name: str, content: bytes) -> Mapping[str, Sequence[Any]]:
@@ -81,13 +76,8 @@ def facts_of(bundle: Drawn) -> dict[str, Any]:
     return facts(dict(bundle.statement))
 
 
-def check_cells(collection: Any, bundle: Drawn) -> bool:
+def check_cells(collection: Any, bundle: Drawn) -> None:
     """Refuse a layer of cells that does not follow from the paths.
-
-    Returns
-    -------
-    bool
-        Whether the cells say their class: those of earlier versions do not.
 
     Raises
     ------
@@ -97,14 +87,10 @@ def check_cells(collection: Any, bundle: Drawn) -> bool:
     features = features_of(collection, layout.CELLS)
     if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
         raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
-    classed = any(_property(feature, CLASS) is not None for feature in features)
     for name, values in cell_properties(bundle.published).items():
-        if (classed or name != CLASS) and not _same(
-            [_property(feature, name) for feature in features], values
-        ):
+        if not _same([_property(feature, name) for feature in features], values):
             raise BundleError(f"{layout.CELLS} does not follow from the paths: {name} differs.")
     _check_facts(collection, bundle, layout.CELLS)
-    return classed
 
 
 def check_regions(collection: Any, bundle: Drawn) -> None:
@@ -116,8 +102,7 @@ def check_regions(collection: Any, bundle: Drawn) -> None:
         If its products, numbers or facts differ.
     """
     features = features_of(collection, layout.REGIONS)
-    before = "likely" not in bundle.statement["products"]["meanings"]
-    expected = [properties for properties, _ in region_list(bundle.published, as_before=before)]
+    expected = [properties for properties, _ in region_list(bundle.published)]
     found = [
         {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
     ]

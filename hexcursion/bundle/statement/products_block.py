@@ -7,16 +7,13 @@ from typing import Any
 from dpgp_core.mechanisms.design import Design
 from hexcursion.bundle.products.at_threshold import (
     BY_MAP,
-    CLASSES,
     CONFIDENCE,
     MEANINGS,
     SURE,
     ProductName,
     supports,
 )
-from hexcursion.bundle.products.regions import MAX_PATH_REGIONS, PATH_REGIONS_BEFORE
-
-_SET_BEFORE = "The published set: cells whose probability, or share of paths, reaches the stated cutoff."
+from hexcursion.bundle.products.regions import MAX_PATH_REGIONS
 
 
 def products_block(
@@ -25,7 +22,6 @@ def products_block(
     *,
     ranked: bool = False,
     cut_by_map: bool = False,
-    as_before: bool = False,
 ) -> dict[str, Any]:
     """The block as it stands in a statement; it follows from the design and the number of draws.
 
@@ -37,16 +33,10 @@ def products_block(
         Whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles.
     cut_by_map
         Whether the set at the cutoff is cut by the chance that the map without privacy shows a cell in it.
-    as_before
-        As in bundles until November 2026, which drew no regions of the classes and more of the paths.
     """
     count = design.paths
     joint = supports(count if draws is None else draws, CONFIDENCE)
     meanings = {name: text for name, text in MEANINGS.items() if joint or name not in ("inner", "outer")}
-    most = PATH_REGIONS_BEFORE if as_before else MAX_PATH_REGIONS
-    if as_before:
-        meanings = {name: text for name, text in meanings.items() if name not in CLASSES}
-        meanings["vote-set"] = _SET_BEFORE
     left_out = []
     if not joint:
         needed = round(1.0 / (1.0 - CONFIDENCE))
@@ -56,8 +46,10 @@ def products_block(
         )
     if cut_by_map:
         meanings["vote-set"] = BY_MAP
-    if count > most:
-        left_out.append(f"Dissolved regions of single paths are written for the first {most} paths.")
+    if count > MAX_PATH_REGIONS:
+        left_out.append(
+            f"Dissolved regions of single paths are written for the first {MAX_PATH_REGIONS} paths."
+        )
     return {
         "cutoff": float(design.cutoff),
         "smoothing": int(design.smoothing),
