@@ -9,10 +9,10 @@ import streamlit as st
 
 from dpgp_core.errors import PluginError
 from pages.shared import public_places
-from pages.shared.generated import generated_badge, published_badge
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import saving, visit, workspace
+from pages.shared.shipped import generated_badge, published_badge
 from pages.shared.steps import (
     COMPARE,
     DATA,

@@ -13,11 +13,11 @@ from hexcursion.bundle.statement.expected import shown_words
 from hexcursion.errors import WorkflowError
 from hexcursion.words import agreement_words, ratio_words
 from pages.shared import linked_maps, maps
-from pages.shared.generated import published_badge
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.released.released_view import in_words
 from pages.shared.server import access
+from pages.shared.shipped import published_badge
 from pages.shared.steps import DATA, VIEWER
 from pages.tour.view import House, Painted, Tour, tour
 

@@ -13,10 +13,10 @@ from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
 from hexcursion.words import limits, plural, quantity
 from pages.shared import linked_maps, maps
-from pages.shared.generated import generated_badge
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of, threshold_stops
+from pages.shared.shipped import generated_badge
 
 Line = tuple[str, str, bool]
 SPECIALISTS = frozenset({"Bound", "Orders"})  # which theorem, and where its proof stands

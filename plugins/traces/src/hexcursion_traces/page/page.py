@@ -17,9 +17,9 @@ from hexcursion_traces.page.view import moment, next_record, trip_of
 from hexcursion_traces.page.work import TraceWork, current
 from hexcursion_traces.shelf import trips
 from pages.shared import maps
-from pages.shared.generated import generated_badge
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
+from pages.shared.shipped import generated_badge
 
 TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
 STEP = 0.5  # seconds between moments of a trip that is played
