@@ -54,6 +54,11 @@ def add_site_command(commands: Any) -> None:
         default="",
         help="Where the site will stand, for the pictures that messages show of a link to it.",
     )
+    parser.add_argument(
+        "--series",
+        action="store_true",
+        help="Read releases of one area and question together too, and list the page of their series first.",
+    )
     add_signers_option(parser)
     parser.set_defaults(run=run_site)
 
@@ -64,7 +69,8 @@ def run_site(options: argparse.Namespace) -> int:
     packed = new_place(out.with_name(f"{out.name}.zip"))
     left_out: list[str] = []
     sources = [Path(name) for name in options.bundles]
-    folders = write_site(sources, out, options.address, signers_of(options), left_out.append)
+    signers = signers_of(options)
+    folders = write_site(sources, out, options.address, signers, left_out.append, series=options.series)
     for folder in folders:
         print(f"  {folder}")
     packed.write_bytes(zip_of_site(out))

@@ -113,7 +113,7 @@ def series(
 
 
 def read_series_of(
-    places: Sequence[str | Path],
+    places: Sequence[str | Path | bytes],
     *,
     threshold: float | None,
     by: float,

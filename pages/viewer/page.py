@@ -15,6 +15,7 @@ from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading, taking
 from pages.viewer.beside import others_beside
+from pages.viewer.together import ask_together
 
 top = st.container()
 with st.sidebar if anything_chosen() else st.container():  # in plain sight as long as there is nothing else
@@ -48,8 +49,8 @@ else:
     product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
     with shown:
         released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
-    words, files, protected, label, paper = st.tabs(
-        ["In words", "Downloads", "Protection and cost", "Label", "Attribution"]
+    words, periods, files, protected, label, paper = st.tabs(
+        ["In words", "Over time", "Downloads", "Protection and cost", "Label", "Attribution"]
     )
     with words:
         released_view.sentences(viewer, products)
@@ -57,6 +58,8 @@ else:
         own_areas(viewer, areas)
         ask_areas(viewer, threshold, "viewer")
         others_beside(viewer, product, threshold, rounds)
+    with periods:
+        ask_together(opened)
     with files:
         taking.downloads(opened)
     with protected:

@@ -24,6 +24,11 @@ from hexcursion.bundle.page.largest import where
 from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.published.offers import offers, page_of, slug
 from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+from hexcursion.bundle.series.gather import read_together
+from hexcursion.bundle.series.promise import promise_of
+from hexcursion.bundle.series.said import question_of
+from hexcursion.bundle.series.written import PAGE as SERIES_PAGE
+from hexcursion.bundle.series.written import series_files
 from hexcursion.bundle.signing.signature import Signers
 from hexcursion.bundle.untrusted import source_of
 from hexcursion.errors import WorkflowError
@@ -42,13 +47,14 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """A release of a site: folder, bundle, titles and sizes of files by name, signer, size of its picture."""
+    """A release of a site: folder, bundle, titles and sizes of files, signer, size of its picture, source."""
 
     folder: str
     bundle: Bundle
     files: Mapping[str, tuple[str, int]]
     signed: str
     size: str
+    path: Path
 
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
@@ -85,6 +91,8 @@ def write_site(
     address: str = "",
     signers: Signers = NOBODY,
     left_out: Callable[[str], None] | None = None,
+    *,
+    series: bool = False,
 ) -> tuple[str, ...]:
     """Write the site into a new folder, whole or not at all; the folders of its releases.
 
@@ -104,6 +112,8 @@ def write_site(
     left_out
         told of each bundle that cannot be read, in one sentence, as long as another one can; without it the
         first such bundle ends the writing
+    series
+        whether releases of one area and question are read together too: the index names their page first
 
     Raises
     ------
@@ -134,7 +144,8 @@ def write_site(
             listed.sort(
                 key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
             )
-            (work / INDEX).write_bytes(index_html(listed))
+            read = _write_series(listed, work) if series else ()
+            (work / INDEX).write_bytes(index_html(listed, read))
     except OSError as error:
         raise BundleError(
             f"The site could not be written to {out} ({error.strerror}): name another folder."
@@ -143,6 +154,29 @@ def write_site(
         assert left_out is not None  # without it the first one was raised
         left_out(str(each))
     return tuple(one.folder for one in listed)
+
+
+def _write_series(listed: Sequence[Listed], work: Path) -> tuple[tuple[str, str], ...]:
+    """Folder and question of each series that the releases make; those that do not fit make none."""
+    groups: dict[tuple[object, ...], list[Path]] = {}
+    for one in listed:
+        if one.bundle.sums is not None:
+            said = one.bundle.statement["subject"]
+            key = (one.bundle.domain.cells, said["value"], said["unit"])
+            groups.setdefault(key, []).append(one.path)
+    taken, made = {one.folder for one in listed}, []
+    for paths in groups.values():
+        try:
+            read = read_together(paths)
+        except BundleError:
+            continue
+        folder = _free(f"series-{slug(read.last)}", taken)
+        taken.add(folder)
+        (work / folder).mkdir()
+        for file, content in series_files(read, promise_of(read)).items():
+            (work / folder / file).write_bytes(content)
+        made.append((folder, question_of(read)))
+    return tuple(made)
 
 
 def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
@@ -165,7 +199,7 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     for file, (_, content) in made.items():
         (work / name / file).write_bytes(content)
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
-    return Listed(name, bundle, sizes, signed, f'width="{size[1]}" height="{size[2]}"')
+    return Listed(name, bundle, sizes, signed, f'width="{size[1]}" height="{size[2]}"', path)
 
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
@@ -228,8 +262,14 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def index_html(listed: Sequence[Listed]) -> bytes:
-    """The list of all releases, newest first: picture, question, answer, facts, files. It has no script."""
+def index_html(listed: Sequence[Listed], series: Sequence[tuple[str, str]] = ()) -> bytes:
+    """The list of all releases, newest first: picture, question, answer, facts, files. It has no script.
+
+    Parameters
+    ----------
+    series
+        folder and question of each series, which stand before the releases
+    """
     policy = (
         f"default-src 'none'; img-src 'self' data:; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"
@@ -252,6 +292,7 @@ def index_html(listed: Sequence[Listed]) -> bytes:
 <p class="soft">{number}, each with noise that protects single records.</p>
 </header>
 <main>
+{"".join(_together(folder, question) for folder, question in series)}\
 {"".join(_article(one, first=one is listed[0]) for one in listed)}</main>
 </body>
 </html>
@@ -286,6 +327,18 @@ def _article(one: Listed, *, first: bool) -> str:
 <p class="soft signed">{escape(one.signed)}</p>
 <dl>{facts}</dl>
 <ul>{files}</ul>
+</div>
+</article>
+"""
+
+
+def _together(folder: str, question: str) -> str:
+    """One series: its question, and where its files are."""
+    return f"""<article>
+<div></div>
+<div>
+<h2><a href="{folder}/{SERIES_PAGE}">{escape(question)}</a></h2>
+<p class="question">Several periods read together: a map of each, change, a line for each area.</p>
 </div>
 </article>
 """

@@ -18,7 +18,7 @@ from hexcursion.bundle.page.html import (
     board_of,
     flags_of,
     json_text,
-    script_text,
+    series_script_text,
     style_text,
     whole_page,
 )
@@ -44,7 +44,7 @@ def series_html(series: Series, promise: Promise) -> bytes:
         For more periods and hexagons than a page holds.
     """
     style = style_text() + (RESOURCES / "series.css").read_text(encoding="utf-8")
-    script = script_text() + (RESOURCES / "series.js").read_text(encoding="utf-8")
+    script = series_script_text()
     question, steps = question_of(series), steps_of(series)
     multiples = "".join(
         f'<figure><button type="button" data-row="{row}"><canvas width="240" height="180" data-row="{row}" '

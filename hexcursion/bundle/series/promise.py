@@ -16,6 +16,10 @@ from hexcursion.ledger.periods import PeriodsShared, nothing_known
 SIMULATED = (
     "At least one release is a simulation, which protects nobody: the epsilons are what a release costs."
 )
+SHARED = (
+    "Records that are in several releases are read as if each release had its own: what they have in common "
+    "may be known a little less well than is stated."
+)
 FREE = "Reading the releases together costs nothing: it computes with what each of them published."
 
 
@@ -68,6 +72,8 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
     many = f"Somebody with one {record} in each of the {len(costs)} periods"
     said.append(f"{many}: epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together.")
     said.append("Other releases of the same records, outside of this series, come on top.")
+    if set(told.pairs.values()) & {"same", "shared"}:
+        said.append(SHARED)
     if (hidden := together(costs).neighbours) == "values-only":
         said.append("These epsilons hide values only: at least one of the releases takes places as public.")
     elif len({cost.neighbours for cost in costs}) > 1:

@@ -28,6 +28,7 @@ from streamlit.web import bootstrap, cli
 
 from geo import GeoError
 from geo.maps.layers import BASEMAP_HOST
+from hexcursion.bundle.page.html import series_script_text
 from hexcursion.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
 from hexcursion.errors import WorkflowError
 from pages.shared.server import access, basemap_files
@@ -225,7 +226,8 @@ def security_policy(front_page: bytes) -> str:
     Parameters
     ----------
     front_page
-        The HTML that Streamlit serves; its inline scripts are allowed by their hashes.
+        The HTML that Streamlit serves; its inline scripts are allowed by their hashes, and so is that of the
+        page of a series, which the viewer shows in a frame of its own.
 
     Notes
     -----
@@ -234,7 +236,8 @@ def security_policy(front_page: bytes) -> str:
     by WebAssembly and small components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts;
     Streamlit styles its elements inline. Nobody may frame the app: a click on Release could be stolen.
     """
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in _INLINE.findall(front_page))
+    ours = [*_INLINE.findall(front_page), series_script_text().encode()]
+    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
     rules = {
         "default-src": "'self'",
         "script-src": f"'self' 'wasm-unsafe-eval' blob: {hashes}".strip(),

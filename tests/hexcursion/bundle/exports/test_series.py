@@ -22,9 +22,10 @@ from dpgp_core.numbers import upper
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.series.gather import Series, classes_of, read_together, time_of
 from hexcursion.bundle.series.page import _lead
-from hexcursion.bundle.series.promise import _one_record, promise_of
+from hexcursion.bundle.series.promise import SHARED, _one_record, promise_of
 from hexcursion.bundle.series.said import EXPLAINED, notes_of, steps_of
 from hexcursion.bundle.series.written import series_files, write_series
 from hexcursion.bundle.writing.write import bundle_contents
@@ -149,6 +150,7 @@ def test_costs_add_where_records_may_be_shared(
     expected = {1: 9.9973, 2: 15.4562, 3: 20.1250}
     assert promise.one_record == (None if one is None else pytest.approx(expected[one], abs=1e-3))
     assert said in " ".join(promise.sentences)
+    assert (SHARED in promise.sentences) == bool({"same", "shared"} & set(pairs))
     lead = f"for one record, {upper(promise.every_period)} for one in every period"
     assert (lead in _lead(promise)) == (one is not None)
 
@@ -297,6 +299,11 @@ def test_other_populations_are_refused_and_other_rows_are_told() -> None:
         read_together([flats, houses], checked=False)
     told = notes_of(read_together([flats, some], checked=False))
     assert "The releases name other populations or filters: a change may be one of who is in them." in told
+    rest = {"17": ("county = LANARK", "year = 2017"), "18": ("county = LANARK", "year = 2018")}
+    years = [made(domain, f"20{year}", 1, scope=Scope(period=f"20{year}", filters=kept)) for year, kept in
+             rest.items()]  # fmt: skip
+    by_year = read_together(years, checked=False)
+    assert not [note for note in notes_of(by_year) if "populations or filters" in note]
 
 
 def test_a_simulation_is_flagged_at_the_top_of_the_page(series: Series) -> None:
@@ -330,3 +337,19 @@ def test_the_command_and_the_door_say_the_same(
         hexcursion.series(places[0])
     assert main(["series", *map(str, places), "--out", str(tmp_path / "x"), "--ledger", "none.sqlite"]) == 2
     assert "There is no ledger" in capsys.readouterr().err
+
+
+def test_a_site_lists_a_series_of_what_fits_together(bundles: list[bytes], tmp_path: Path) -> None:
+    """Two years of one area, and with only one of them no series."""
+    sources = [tmp_path / "a.zip", tmp_path / "b.zip"]
+    for path, bundle in zip(sources, bundles, strict=False):
+        path.write_bytes(bundle)
+    assert len(write_site(sources, tmp_path / "site", series=True)) == 2
+    index = (tmp_path / "site" / "index.html").read_text()
+    (folder,) = re.findall(r'href="(series-[^"/]+)/series.html"', index)
+    assert "in 2017 to 2018?" in index
+    assert b"2017" in (tmp_path / "site" / folder / "series.html").read_bytes()
+    assert len(write_site(sources[:1], tmp_path / "one", series=True)) == 1
+    assert "series.html" not in (tmp_path / "one" / "index.html").read_text()
+    write_site(sources, tmp_path / "plain")
+    assert "series.html" not in (tmp_path / "plain" / "index.html").read_text()

@@ -1,0 +1,92 @@
+"""Several periods read together: the page of their series, with slider, small maps and a line per area."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections.abc import Sequence
+
+import streamlit as st
+
+from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.series.written import PAGE, series_files
+from hexcursion.door.series import read_series_of
+from hexcursion.errors import WorkflowError
+from pages.shared.plain_text import one_line, plain
+from pages.shared.released.bundles import BROUGHT, LARGEST_MB, Opened
+
+MOST = 11  # other periods
+HELD = "series-read"
+HEIGHT = 1400  # pixels: map and facts; the frame scrolls to the rest
+
+
+def ask_together(opened: Opened) -> None:
+    """Ask for releases of other periods and show what all say; it is kept in this session alone."""
+    own = opened.viewer.bundle.statement["release"]["id"]
+    known = [bundle for bundle in shelf() if bundle.name != own]
+    st.caption("Releases of the same area and question are read together: each map gets better, at no cost.")
+    chosen = []
+    if known:
+        chosen = st.multiselect(
+            "Published maps of other periods", known, format_func=lambda bundle: one_line(bundle.title),
+            max_selections=MOST, placeholder="choose some", key="viewer_periods",
+        )  # fmt: skip
+    brought = st.file_uploader(
+        "Or bundle files of other periods (.zip)" if known else "Bundle files of other periods (.zip)",
+        "zip",
+        accept_multiple_files=True,
+        key="viewer_period_files",
+        max_upload_size=LARGEST_MB,
+    )
+    if st.button("Read together", icon=":material/timeline:", disabled=not (chosen or brought)):
+        st.session_state.pop(HELD, None)
+        sources = [_own(opened), *(each.zipped() for each in chosen), *(file.getvalue() for file in brought)]
+        if len(sources) > MOST + 1:
+            st.error(f"Choose at most {MOST} other periods.", icon=":material/error:")
+            return
+        try:
+            with st.spinner("Reading all periods together"):
+                st.session_state[HELD] = (own, *series_of(sources))
+        except WorkflowError as error:
+            st.error(plain(error), icon=":material/error:")
+    held = st.session_state.get(HELD)
+    if held is None or held[0] != own:
+        return
+    _, page, packed = held
+    st.download_button(
+        "The series: page, tables, layers, statement (ZIP)", packed, "series.zip", "application/zip",
+        icon=":material/folder_zip:", on_click="ignore",
+    )  # fmt: skip
+    st.iframe(
+        f"data:text/html;charset=utf-8;base64,{base64.b64encode(page).decode()}", height=HEIGHT,
+        alt="The page of the series: a map with a slider of periods, small maps, a line for each area",
+    )  # fmt: skip
+
+
+def series_of(sources: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """The page of a series, and all its files as a zip.
+
+    Parameters
+    ----------
+    sources
+        Zips of bundles; one that is there twice counts once.
+
+    Raises
+    ------
+    BundleError
+        One sentence, for bundles that cannot be read together.
+    """
+    once = {hashlib.sha256(source).digest(): source for source in sources}
+    files = series_files(
+        *read_series_of(list(once.values()), threshold=None, by=0.0, times=None, ledger=None)
+    )
+    packed = io.BytesIO()
+    zip_bytes_to(packed, "series", files)
+    return files[PAGE], packed.getvalue()
+
+
+def _own(opened: Opened) -> bytes:
+    """The zip of the release that is open: from the shelf, or as a person brought it."""
+    return opened.whole() if opened.whole is not None else bytes(st.session_state[BROUGHT].getvalue())
