@@ -52,6 +52,7 @@ def test_the_page_answers_in_words(
     ]
     assert [tab.label for tab in app.tabs] == [
         "In words",
+        "Over time",
         "Downloads",
         "Protection and cost",
         "Label",

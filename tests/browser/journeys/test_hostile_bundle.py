@@ -173,7 +173,7 @@ def test_the_viewer_shows_a_hostile_bundles_text_as_text(
     statement = read_bundle(shelf[1]).statement
     open_screen(page, stage, f"viewer?release={NAME}")
     seen = ""
-    for name in ("In words", "Downloads", "Protection and cost", "Label", "Attribution"):
+    for name in ("In words", "Over time", "Downloads", "Protection and cost", "Label", "Attribution"):
         page.get_by_role("tab", name=name).click()
         settle(page)
         if name == "Protection and cost":
