@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from data_loaders import DataError
+from data_loaders.files.guarded import LIMITS, open_zip
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
@@ -43,10 +44,13 @@ def is_bundle(path: str) -> bool:
     """Whether a path names a bundle: a folder, or a zip that holds a privacy statement."""
     if os.path.isdir(path):
         return (Path(path) / layout.STATEMENT).is_file()
-    if not path.lower().endswith(".zip") or not zipfile.is_zipfile(path):
+    if not path.lower().endswith(".zip"):
         return False
-    with zipfile.ZipFile(path) as archive:
-        return any(Path(name).name == layout.STATEMENT for name in archive.namelist())
+    try:
+        with Path(path).open("rb") as stream, open_zip(path, stream, LIMITS) as archive:
+            return any(Path(name).name == layout.STATEMENT for name in archive.namelist())
+    except (DataError, OSError):  # whoever reads the file says what is wrong with it
+        return False
 
 
 def load_with_earlier(

@@ -125,5 +125,8 @@ def test_tables_are_no_bundles(settings: ReleaseSettings, earlier: Path, tmp_pat
     assert is_bundle(str(earlier))
     assert not is_bundle(settings.data.path)
     assert not is_bundle(str(tmp_path))
+    (tmp_path / "cut.zip").write_bytes(earlier.read_bytes()[:-30])
+    assert not is_bundle(str(tmp_path / "cut.zip"))
+    assert not is_bundle(str(tmp_path / "none.zip"))
     plain = settings.with_changes(reference=None, reference_public=False, centre=13.0, clip=1.0)
     assert with_earlier(plain) == (plain, {})
