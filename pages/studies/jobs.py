@@ -7,6 +7,7 @@ from hexcursion.search.decision.choice import Choice
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
 from studies.attacks.design_audit import audit_choice
+from studies.attacks.reconstruction import reconstruct_choice
 from studies.registry import STUDIES
 from studies.reporting.tables import Report, StudyResult
 
@@ -28,4 +29,5 @@ def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
 
 def audit_quickly(report: Report, project: Project, choice: Choice) -> StudyResult:
     """The audit of a design: picklable, for a process of its own."""
-    return audit_choice(project, choice, report=report)
+    found = reconstruct_choice(project, choice, report=report)
+    return audit_choice(project, choice, report=report) if found is None else found

@@ -28,6 +28,8 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice
 from studies.attacks.design_audit import BOX, LENGTHSCALE
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
@@ -35,8 +37,19 @@ COLUMNS = (
     "design", "epsilon", "guessed", "chance", "success", "success, lower limit", "success, upper limit",
     "best possible", "bound", "bound from mu alone", "alarm",
 )  # fmt: skip
+NOTES = (
+    "The adversary knows the mechanism, all records but one (they lie together in a corner, where "
+    "they hide the last one least) and how likely each candidate is for it: all alike. The guess is "
+    "the one that is right most probably given the release; no better one exists.",
+    "Best possible: the mean of that probability on releases drawn from the exact law. Limits are "
+    "exact (Clopper-Pearson), each with confidence 0.9999.",
+    "The bound follows from the cost of the release alone: for Gaussian mechanisms through the "
+    "centre of the candidates (Jung), for paths from the Renyi curve and the profile. The bound from "
+    "mu alone is the known one, Phi(Phi^-1(chance) + mu); it exists for Gaussian mechanisms.",
+)
 VALUES = 21  # equally spaced candidates for a value in [-1, 1]; a guess may be one step off
 BROKEN_AT = 4.0  # epsilon at which samplers are broken on purpose
+MOST_PLACES = 40  # candidates of a place, spread over the domain
 DRAWS = 2_000  # releases from which the best possible success is computed, and shadow releases to learn from
 
 
@@ -107,19 +120,47 @@ def run(settings: ReconstructionSettings, report: Report | None = None) -> Study
         clock.seconds,
         (StudyTable("reconstruction", "Right guesses of the last record", COLUMNS, tuple(rows)),),
         (
-            "The adversary knows the mechanism, all records but one (they lie together in a corner, where "
-            "they hide the last one least) and how likely each candidate is for it: all alike. The guess is "
-            "the one that is right most probably given the release; no better one exists.",
-            "Best possible: the mean of that probability on releases drawn from the exact law. Limits are "
-            f"exact (Clopper-Pearson), each with confidence {settings.confidence:g}.",
-            "The bound follows from the cost of the release alone: for Gaussian mechanisms through the "
-            "centre of the candidates (Jung), for paths from the Renyi curve and the profile. The bound from "
-            "mu alone is the known one, Phi(Phi^-1(chance) + mu); it exists for Gaussian mechanisms.",
+            *NOTES,
             "The learned attack estimates mean and covariance from shadow releases of both candidates, as "
             "one must where no law is known.",
             f"{facts.lattice.size} hexagons, n = {settings.n}, delta {settings.delta:g}; an alarm would show "
             "that a sampler or the accountant is broken, no alarm proves nothing.",
         ),
+    )  # fmt: skip
+
+
+def reconstruct_choice(
+    project: Project, choice: Choice, *, trials: int = 300, seed: int = 41, report: Report | None = None
+) -> StudyResult | None:
+    """Attack the analyst's own design of sums on its own domain; of the private records only n is used.
+
+    Returns
+    -------
+    StudyResult or None
+        None where what is released is no sum with independent noise: `audit_choice` attacks paths.
+
+    Raises
+    ------
+    ValueError
+        For a design whose guarantee does not exist.
+    """
+    tell, clock, design = report or quiet, Stopwatch(), choice.design
+    facts = choice.facts(project)
+    one = CollapsedRecords.from_records([0], [1.0])
+    if mechanism_of(design).mean_and_noise(design, facts, one, [0]) is None:
+        return None
+    settings = ReconstructionSettings(
+        n=facts.n, delta=project.delta, trials=trials, exact_trials=trials, seed=seed, preset="own design"
+    )
+    case = _Case("your design", project.settings.epsilon, design, design)
+    asked, entropy, rows = list(_asked(facts)), SimulationEntropy(seed), []
+    for step, (said, candidates) in enumerate(asked):
+        tell(step / len(asked), f"Guessing the last record: {said}")
+        rows.append(_row(settings, facts, case, said, candidates, entropy))
+    return StudyResult(
+        "reconstruction", "own design", design.to_mapping(), (seed,),
+        f"{trials:,} simulated releases attacked in each row", clock.seconds,
+        (StudyTable("reconstruction", "Right guesses of the last record", COLUMNS, tuple(rows)),), NOTES,
     )  # fmt: skip
 
 
@@ -152,16 +193,25 @@ def _solved(design: Design, facts: PublicFacts, epsilon: float, delta: float) ->
 
 
 def _asked(facts: PublicFacts) -> Iterator[tuple[str, Candidates]]:
-    """What is guessed: yes or no, a value, a place, or both; a known place is the middle of the domain."""
-    cells, size = np.arange(facts.lattice.size), facts.lattice.size
+    """What is guessed: yes or no, a value, a place, or both; a known place is the middle of the domain.
+
+    Only what the release hides: not the place where places are public, no value where records are counted.
+    """
+    cells = np.unique(np.linspace(0, facts.lattice.size - 1, MOST_PLACES).astype(np.int64))
+    size, valued = cells.size, facts.law in ("amount", "yes-no")
     centres = facts.lattice.domain_centres
     middle = int(np.argmin(np.linalg.norm(centres - centres.mean(axis=0), axis=1)))
     values = np.linspace(-1.0, 1.0, VALUES)
-    yield "yes or no", Candidates.of([middle] * 2, [-1.0, 1.0])
-    step = float(values[1] - values[0])
-    yield "value within .1", Candidates.of(np.full(VALUES, middle), values, tolerance=step)
+    if valued:
+        yield "yes or no", Candidates.of([middle] * 2, [-1.0, 1.0])
+    if facts.law == "amount":
+        step = float(values[1] - values[0])
+        yield "value within .1", Candidates.of(np.full(VALUES, middle), values, tolerance=step)
+    if facts.neighbours == "values-only":
+        return
     yield "place", Candidates.of(cells, np.ones(size))
-    yield "place and yes or no", Candidates.of(np.repeat(cells, 2), np.tile([-1.0, 1.0], size))
+    if valued:
+        yield "place and yes or no", Candidates.of(np.repeat(cells, 2), np.tile([-1.0, 1.0], size))
 
 
 def _row(
