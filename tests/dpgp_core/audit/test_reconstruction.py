@@ -28,7 +28,8 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.spectral_design import fixed_design
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
+from dpgp_core.mechanisms.sums.again import prepared_plan
 from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.releasing.facts import PublicFacts
@@ -70,6 +71,21 @@ def test_laws_with_covariances_of_their_own_agree_with_shared_noise() -> None:
     for path in seen[0]:
         hand += float(np.sum((np.square(path - means[1]) - np.square(path - means[0])) / (2.0 * variances)))
     assert shared[0, 0] - shared[0, 1] == pytest.approx(hand, rel=1e-12)
+
+
+def test_the_law_of_spectral_sums_has_its_own_noise_in_either_half() -> None:
+    """Sums and counts of one record in cell 3: y phi and phi, with the noises of the plan."""
+    made = mechanism_of(fixed_design(400.0)).calibrate(fixed_design(400.0), FACTS, Budget(2.0, 1e-5))
+    assert isinstance(made, SpectralStatisticsDesign)
+    plan = prepared_plan(made, FACTS)
+    laws = laws_of(made, FACTS, None, Candidates.of([3, 3], [-0.5, 1.0]))
+    phi = plan.features.values[plan.nodes.place[3]]
+    np.testing.assert_allclose(laws.means, [[*(-0.5 * phi), *phi], [*phi, *phi]], atol=1e-9)
+    assert plan.noise.counts is not None
+    assert plan.noise.counts > plan.noise.sums
+    sums, counts = np.split(laws.covariances, 2)
+    assert set(sums) == {plan.noise.sums**2}
+    assert set(counts) == {plan.noise.counts**2}
 
 
 def test_what_counts_as_right_decides_chance() -> None:

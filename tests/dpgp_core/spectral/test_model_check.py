@@ -83,6 +83,14 @@ def test_a_wrong_model_is_noticed(change: dict[str, float], said: tuple[str, ...
     assert len(fitting) >= len(noticed) - 1
 
 
+def test_a_chance_counts_the_release_itself() -> None:
+    """Sums beyond all replicates: ten of the statistics' ranks can tie with the least, so 1/500 to 12/500."""
+    plan = prepared_plan(design(), FACTS)
+    known = plan.counts(PublicCounts("known", float(RECORDS), np.full(N, RECORDS / N)), None)
+    reader = plan.reader(known, paths=False)
+    assert 0.002 <= check_model(reader, reader.offset + 1e4).chance <= 0.024
+
+
 def test_regions_are_counted_as_connected_parts() -> None:
     """On a disk of 7 hexagons: nothing, one hexagon, all, and two that do not touch."""
     ring = disk(1)
