@@ -180,13 +180,16 @@ def forget_postcodes(folder: Path) -> None:
         _kept = None
 
 
+NOTHING_MEASURED = (
+    "Nothing says what is measured: name the measured column of a table with `value` (--value), or the "
+    "lookup of a Price Paid file with `postcodes` (--postcodes)."
+)
+
+
 def _table_lacks(wanted: Wanted) -> str:
-    if wanted.value is None:
-        return (
-            "Nothing says what is measured: name the measured column of a table with `value` (--value), or "
-            "the lookup of a Price Paid file with `postcodes` (--postcodes)."
-        )
     unnamed = (wanted.x, wanted.y).count(None)
+    if wanted.value is None and unnamed == 2 and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES:
+        return NOTHING_MEASURED
     if unnamed == 1 or (unnamed and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES):
         return (
             "A sensor table needs its coordinate columns (longitude and latitude, or easting and northing "
@@ -203,7 +206,7 @@ def read_table(
     Parameters
     ----------
     wanted : Wanted
-        What is said of it.
+        What is said of it; without a value each row counts as one.
     unit : str
         Unit of measure of its value, "" for none.
     owner : str, optional
@@ -216,8 +219,6 @@ def read_table(
     DataError
         One sentence, where it cannot be read.
     """
-    if wanted.value is None:
-        raise DataError(_table_lacks(wanted))
     word = None if owner is None else owner_word_of(owner)
     return load_sensors(
         wanted.path if content is None else content,

@@ -82,6 +82,10 @@ class Stated:
             raise DataError("Rows are counted from 1: state the one that names the columns.")
 
 
+ONE_EACH = "\0one each"
+"""Stands for the column of values of a table whose rows are counted: each is 1."""
+
+
 @dataclass(frozen=True)
 class Columns:
     """Which column serves for what; None where none does."""
@@ -164,7 +168,11 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
         For a table that cannot be read, lacks a column, or leaves its decimal mark open.
     """
     shape = shape_of(table, stated.delimiter, stated.header_row)
-    numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(chosen.numeric)}
+    numeric = {
+        column: shape.position(column, table.name)
+        for column in dict.fromkeys(chosen.numeric)
+        if column != ONE_EACH
+    }
     wanted = {f"n:{column}": at for column, at in numeric.items()}
     told = (column for column in (stated.condition, stated.limit_column) if column)
     kept_as_text = (*chosen.conditions, *chosen.named, *told)
@@ -175,8 +183,9 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
     wanted |= {f"h:{column}": position for column, position in sides.items()}
     for column, position in sides.items():
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
-    reading = _Reading(table, chosen, stated, _marks(table, shape, numeric, chosen, stated))
-    found.written |= dict.fromkeys((_written(table, shape, reading.marks), *shape.header.said))
+    marks = _marks(table, shape, numeric, chosen, stated)
+    reading = _Reading(table, chosen, stated, marks)
+    found.written |= dict.fromkeys((_written(table, shape, marks), *shape.header.said))
     if stated.condition is None and (telling := quality_columns(shape.called, wanted.values())):
         found.written[
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "
@@ -194,9 +203,10 @@ class _Reading:
     """How the columns of one table are read, and what their entries say about that on the way."""
 
     def __init__(self, table: Table, chosen: Columns, stated: Stated, marks: dict[str, Decimal]) -> None:
-        self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks
+        ones: dict[str, Decimal] = {ONE_EACH: "."} if chosen.value == ONE_EACH else {}
+        self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks | ones
         self.missing = missing_of(stated.missing)
-        self.evidence = {column: Evidence() for column in marks}
+        self.evidence = {column: Evidence() for column in self.marks}
 
     def numbers(self, column: str, entries: Any) -> Numbers:
         self.evidence[column].add(entries)
@@ -213,7 +223,7 @@ class _Reading:
     def check_marks(self) -> None:
         """Refuse marks that further rows than the sample leave open or contradict."""
         stated = () if self.stated.decimal is None else self.marks
-        places = (self.chosen.x, self.chosen.y)
+        places = (self.chosen.x, self.chosen.y, ONE_EACH)
         wrong = [
             column
             for column, evidence in self.evidence.items()
@@ -277,7 +287,8 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
             found.unmatched.discard(column)
         alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
     rows = pa.array(np.flatnonzero(alive))
-    entries = {column: text(block.columns[f"n:{column}"].take(rows)) for column in chosen.numeric}
+    ones = {ONE_EACH: pa.array(["1"] * len(rows), pa.string())} if chosen.value == ONE_EACH else {}
+    entries = ones | {key: text(block.columns[f"n:{key}"].take(rows)) for key in chosen.numeric[len(ones) :]}
     read = [reading.numbers(column, entries[column]) for column in chosen.numeric]
     condition = None if stated.condition is None else text(block.columns[f"w:{stated.condition}"].take(rows))
     value = parse_censored(

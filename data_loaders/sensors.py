@@ -25,7 +25,7 @@ from data_loaders.files.spool import strides
 from data_loaders.observations import Observations, OwnerWord
 from data_loaders.repeats import find_repeats
 from data_loaders.report import LoadReport, Tally, tables_note
-from data_loaders.sensor_rows import Columns, Found, Stated, read_rows
+from data_loaders.sensor_rows import ONE_EACH, Columns, Found, Stated, read_rows
 
 _RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
@@ -34,7 +34,7 @@ Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 def load_sensors(
     source: Source,
     *,
-    value: str,
+    value: str | None,
     unit: str,
     x: str | None = None,
     y: str | None = None,
@@ -64,8 +64,8 @@ def load_sensors(
     Parameters
     ----------
     source : path, bytes or open binary file
-    value : str
-        Column of the measured value.
+    value : str, optional
+        Column of the measured value; without one the rows are counted, and each is 1.
     unit : str
         Its unit of measure, e.g. "ug/m3".
     x, y : str, optional
@@ -129,6 +129,9 @@ def load_sensors(
         For unusable settings or tables; for degrees offered as metres, metres as degrees, and columns that
         are swapped by name; for rows that differ under one identifier.
     """
+    counted, value = value is None, ONE_EACH if value is None else value
+    if counted:
+        unit, missing, kind_title = unit or "records", ("none",), kind_title or "records"
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     if not unit.strip():
         raise DataError(
@@ -260,12 +263,12 @@ def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataErro
     if found.unmatched:
         column = sorted(found.unmatched)[0]
         return DataError(f"No row of {name} has the value asked for in column {column!r}: check the filter.")
+    number = "" if value == ONE_EACH else f" and a number in {value!r}"
     words = (
         "; write answers as 1 for yes and 0 for no" if tally.main_reason == "value is not a number" else ""
     )
     return DataError(
-        f"No row of {name} has two coordinates and a number in {value!r}; most were dropped as: "
-        f"{tally.main_reason}{words}."
+        f"No row of {name} has two coordinates{number}; most were dropped as: {tally.main_reason}{words}."
     )
 
 

@@ -16,7 +16,7 @@ from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model_check import ModelCheck
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import Covariates
+from hexcursion.project.covariates import Covariates, Exposure
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
@@ -197,6 +197,8 @@ class Release:
         public numbers per hexagon that the design reads beside the records
     answers
         what a yes is, where the values are answers of yes and no
+    exposure
+        the public numbers that records are counted over, where they are
     stated
         what the curator says about collection, access and the like
     scope
@@ -237,6 +239,7 @@ class Release:
     relative: Relative | None = None
     covariates: Covariates | None = None
     answers: Answers | None = None
+    exposure: Exposure | None = None
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None

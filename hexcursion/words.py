@@ -178,6 +178,13 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
         who, when = of or plural(2, record)[2:], f" in {period}" if period else ""
         yes, do = subject["answers"]["yes"], "did" if period else "do"
         return f"Where {do} {_share_of(subject)} of {who} have {yes}{when}?"
+    if "counts" in subject:
+        when, tense = f" in {period}" if period else "", ("was", "were") if period else ("is", "are")
+        what = f"{_share_of(subject)}{f' {plural(2, of or record)[2:]}' if _dense(subject) else ''}"
+        if _dense(subject):
+            return f"Where {tense[1]} there {what} per square kilometre{when}?"
+        among = f" among {of}" if of else ""
+        return f"Where {tense[0]} the risk of {a_word(record)}{among} {what} times the average{when}?"
     limit, when = quantity(subject["threshold"], subject["unit"]), f" in {period}" if period else ""
     if record == "sale" and subject["value"] == "price":
         more = "more than" if subject["direction"] == "above" else "at most"
@@ -193,20 +200,28 @@ def named(subject: Mapping[str, Any]) -> str:
     if "answers" in subject:
         said = f"{_share_of(subject)} with {subject['answers']['yes']}"
         return f"{said[:1].upper()}{said[1:]}{f', {period}' if period else ''}"
+    if _dense(subject):
+        said = f"{_share_of(subject)} {subject['value'].removeprefix('density of ')} per square kilometre"
+        return f"{said[:1].upper()}{said[1:]}{f', {period}' if period else ''}"
     limit = quantity(subject["threshold"], subject["unit"])
     said = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
     return f"{said}, {period}" if period else said
 
 
 def _share_of(subject: Mapping[str, Any]) -> str:
-    """ "more than 20 %", or "at most 20 %", of answers."""
+    """ "more than 20 %", or "at most 20 %", of answers; of counts the number alone."""
     side = "more than" if subject["direction"] == "above" else "at most"
-    return f"{side} {quantity(subject['threshold'], '%')}"
+    return f"{side} {quantity(subject['threshold'], '' if 'counts' in subject else '%')}"
+
+
+def _dense(subject: Mapping[str, Any]) -> bool:
+    """Whether records are counted over the area."""
+    return bool(subject.get("counts", {}).get("per") == "area")
 
 
 def _measured(subject: Mapping[str, Any]) -> str:
     of = subject.get("scope", {}).get("population")
-    if "answers" in subject:
+    if "answers" in subject or "counts" in subject:
         of = ""  # of whom is said by the value itself
     what = f"{subject['value'] or 'value'}{f' of {of}' if of else ''}"
     return f"{what[:1].upper()}{what[1:]}"
@@ -216,7 +231,7 @@ def covered(statement: Mapping[str, Any]) -> str:
     """What was measured, in which unit, of what, when, how many and by whom, in up to three sentences."""
     subject, guarantee = statement["subject"], statement["guarantee"]
     scope = subject.get("scope", {})
-    unit = f" in {subject['unit']}" if subject["unit"] else ""
+    unit = f" in {subject['unit']}" if subject["unit"] and "counts" not in subject else ""
     parts = [f"{_measured(subject)}{unit}"]
     period = scope.get("period", "")
     filters = [each for each in scope.get("filters", ()) if each.partition(" = ")[2] != period]
@@ -236,6 +251,11 @@ def plural(count: int, word: str) -> str:
         return f"1 {word}"
     ending = f"{word[:-1]}ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else f"{word}s"
     return f"{count:,} {ending}"
+
+
+def a_word(word: str) -> str:
+    """ "a case", "an event"."""
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
 def design_words(design: Design) -> str:

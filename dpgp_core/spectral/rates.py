@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import LinearLaw
+from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
 from dpgp_core.spectral.counts import NodeCounts, estimated_number
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import FieldReader
@@ -74,7 +75,9 @@ def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading
     it is conditioned on: features and basis are taken less their means over the records. Where it is not, the
     level of all rates is read as well, and a relative risk leaves it out in the end.
     """
-    expected, total = _expected(made, known, sums)
+    public = _public(made.nodes, known)
+    total = known.n if known.n is not None else estimated_number(made.features, public, sums)
+    expected = public * (total / public.sum())
     prior, a = made.prior.before, made.features.values
     value, deviation = np.full(expected.size, prior.mean), prior.deviation * np.sqrt(made.basis.variance)
     levelled = np.hstack([made.basis.rows, np.full((expected.size, 1), LEVEL)])
@@ -96,33 +99,34 @@ def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading
         if still:
             break
     if known.n is None and prior.law == "density":
-        return RateReading(reader, seen, counts, _beside_public(made, known, total))
+        return RateReading(reader, seen, counts, float(np.log(total / public.sum())))
     reader = replace(reader, basis=_without_level(reader.basis, rate))
     value, deviation = reader.mean(seen), reader.deviation()
-    shift = _shift(made, known, expected * np.exp(value + 0.5 * np.square(deviation)), total)
-    return RateReading(reader, seen, counts, shift)
+    rate = expected * np.exp(value + 0.5 * np.square(deviation))
+    return RateReading(reader, seen, counts, _shift(prior, rate, total, float(public.sum())))
 
 
-def rates_of_records(made: Prepared, known: PublicCounts, counts: Floats) -> tuple[Floats, Floats]:
+def rates_of_records(
+    nodes: Nodes, basis: FieldBasis, prior: PublicPrior, known: PublicCounts, counts: Floats
+) -> tuple[Floats, Floats]:
     """(N,) mean and deviation of the log rate given counts (N,) of every cell: the map without privacy.
 
     Parameters
     ----------
-    made : Prepared
-        Its basis and prior of the field are used, and neither features nor noise.
+    nodes, basis, prior
+        Public: the belief on the field.
     known : PublicCounts
         As in `read_rates`; the counts themselves say how many there are.
     """
-    at = made.nodes.gather(np.asarray(counts, dtype=np.float64))
-    total, prior = float(at.sum()), made.prior.before
-    expected = _public(made, known)
-    expected = expected * (total / expected.sum())
-    spread, rest = prior.deviation, np.square(prior.deviation) * made.basis.rest
-    value, deviation = np.full(at.size, prior.mean), spread * np.sqrt(made.basis.variance)
+    at = nodes.gather(np.asarray(counts, dtype=np.float64))
+    total, public = float(at.sum()), _public(nodes, known)
+    expected = public * (total / public.sum())
+    spread, rest = prior.deviation, np.square(prior.deviation) * basis.rest
+    value, deviation = np.full(at.size, prior.mean), spread * np.sqrt(basis.variance)
     for _ in range(ROUNDS):
         rate = expected * np.exp(value + 0.5 * np.square(deviation))
         rate *= total / rate.sum()
-        rows = spread * _without_level(made.basis, rate).rows
+        rows = spread * _without_level(basis, rate).rows
         weight = rate / (1.0 + rate * rest)
         precision = (rows * weight[:, None]).T @ rows
         precision[np.diag_indices_from(precision)] += 1.0
@@ -136,8 +140,9 @@ def rates_of_records(made: Prepared, known: PublicCounts, counts: Floats) -> tup
         value, deviation, still = _moved(value, deviation, found, narrower)
         if still:
             break
-    value = value + _shift(made, known, expected * np.exp(value + 0.5 * np.square(deviation)), total)
-    return made.nodes.spread(value), made.nodes.spread(deviation)
+    rate = expected * np.exp(value + 0.5 * np.square(deviation))
+    value = value + _shift(prior, rate, total, float(public.sum()))
+    return nodes.spread(value), nodes.spread(deviation)
 
 
 def _moved(value: Floats, deviation: Floats, found: Floats, narrower: Floats) -> tuple[Floats, Floats, bool]:
@@ -147,31 +152,19 @@ def _moved(value: Floats, deviation: Floats, found: Floats, narrower: Floats) ->
     return moved, narrower, float(change.max()) < STILL
 
 
-def _public(made: Prepared, known: PublicCounts) -> Floats:
+def _public(nodes: Nodes, known: PublicCounts) -> Floats:
     """(M,) the public numbers of the nodes."""
     if known.cells is None:
         raise InvalidValue(NO_NUMBERS)
     if not np.all(np.isfinite(known.cells) & (known.cells > 0)):
         raise InvalidValue("the public numbers that records are counted over must be positive.")
-    return made.nodes.gather(known.cells)
+    return nodes.gather(known.cells)
 
 
-def _expected(made: Prepared, known: PublicCounts, sums: Floats) -> tuple[Floats, float]:
-    """(M,) expected records at an even rate, and how many there are, by the release where that is private."""
-    public = _public(made, known)
-    total = known.n if known.n is not None else estimated_number(made.features, public, sums)
-    return public * (total / public.sum()), total
-
-
-def _shift(made: Prepared, known: PublicCounts, rate: Floats, total: float) -> float:
+def _shift(prior: PublicPrior, rate: Floats, total: float, expected: float) -> float:
     """What makes records (M,) sum to their number; of densities, in terms of what was expected beforehand."""
     level = float(np.log(total / rate.sum()))
-    return level + _beside_public(made, known, total) if made.prior.before.law == "density" else level
-
-
-def _beside_public(made: Prepared, known: PublicCounts, total: float) -> float:
-    """The logarithm of how many records there are over how many were expected beforehand."""
-    return float(np.log(total / _public(made, known).sum()))
+    return level + float(np.log(total / expected)) if prior.law == "density" else level
 
 
 def _without_level(basis: FieldBasis, rate: Floats) -> FieldBasis:

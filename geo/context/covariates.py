@@ -11,10 +11,15 @@ import shapely
 from numpy.typing import NDArray
 
 from geo.context.own_layers import OwnLayer
+from geo.context.own_reading import numbered_shapes
 from geo.coordinates.projection import project
 from geo.domains.domain import Domain
 from geo.domains.zones import CELL
 from geo.errors import DomainError
+from geo.regions.region import Source
+
+PLACE = (("lon", "lng", "long", "longitude", "x"), ("lat", "latitude", "y"))
+"""What the columns of longitude and of latitude of a public table are called, in small letters."""
 
 LONGEST_HEADER = 2**16
 """Bytes of a table's first line."""
@@ -87,6 +92,82 @@ def layer_numbers(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:
             "that covers the area."
         )
     return found
+
+
+def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np.float64]:
+    """Spread the numbers of a layer, such as inhabitants, over the hexagons in which they lie.
+
+    A point counts where it lies. The number of an area is shared evenly by the hexagons whose centre lies in
+    it, or given to the one around its middle where none does. An area that reaches beyond the domain keeps
+    the part outside to itself.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+        GeoJSON.
+    domain : Domain
+    name : str
+        What the layer is called.
+    column : str
+        The one with the numbers.
+
+    Returns
+    -------
+    (N,) float64
+
+    Raises
+    ------
+    DomainError
+        With one sentence: for a feature without a number, or with a negative one, and a layer of lines.
+    """
+    found, centres = np.zeros(domain.size), shapely.points(domain.centres_lonlat)
+    for shape, label in numbered_shapes(source, name, column):
+        number = _number(label, name)
+        if number < 0:
+            raise DomainError(f"the layer {name!r} has a negative number in {column!r}: correct it.")
+        if shape.geom_type.endswith("LineString"):
+            raise DomainError(f"the layer {name!r} has lines, which hold no numbers: give areas or points.")
+        middle = shape if shape.geom_type.endswith("Point") else shape.point_on_surface()
+        points = shapely.get_coordinates(middle)
+        inside = np.flatnonzero(shapely.intersects(shape, centres))
+        if inside.size:
+            flat = shapely.transform(shape, lambda lonlat: project(lonlat, domain.crs))
+            held = domain.areas[inside] * 1e6 / flat.area if flat.area > 0 else np.inf
+            found[inside] += number * np.minimum(held, 1.0 / inside.size)
+            continue
+        at = domain.locate(*points.T)
+        np.add.at(found, at[at >= 0], number / len(points))
+    return found
+
+
+def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.float64]:
+    """(N,) sums of a column of a table of places, with their longitude and latitude in degrees, per hexagon.
+
+    Raises
+    ------
+    DomainError
+        With one sentence, as `totals`, and for a table without these columns.
+    """
+    place = Path(path)
+    try:
+        with place.open(newline="", encoding="utf-8-sig") as stream:
+            rows = list(csv.DictReader(stream))
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
+    names = {each.strip().lower(): each for each in (rows[0] if rows else {}) if each}
+    sides = [next((names[word] for word in words if word in names), None) for words in PLACE]
+    if None in sides or column not in names.values():
+        raise DomainError(
+            f"{place.name} must have the columns lon, lat and {column!r}, or {CELL} and {column!r}: rename "
+            "its columns."
+        )
+    lon, lat, number = (
+        np.array([_number(str(row[name]), place.name) for row in rows]) for name in (*sides, column)
+    )
+    if np.any(number < 0):
+        raise DomainError(f"{place.name} has a negative number in {column!r}: correct it.")
+    at = domain.locate(lon, lat)
+    return np.bincount(at[at >= 0], weights=number[at >= 0], minlength=domain.size).astype(np.float64)
 
 
 def distances(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:

@@ -106,6 +106,31 @@ def own_layer(source: Source, domain: Domain, name: str, column: str | None = No
     return OwnLayer(clean(name) or "layer", tuple(kept))
 
 
+def numbered_shapes(source: Source, name: str, column: str) -> Iterator[tuple[BaseGeometry, str]]:
+    """The whole shape of each feature of a layer, in degrees, with its entry in a column.
+
+    Parameters
+    ----------
+    source, name
+        As `own_layer`.
+    column : str
+        Property of its features.
+
+    Raises
+    ------
+    DomainError
+        As `own_layer`.
+    """
+    document = read_document(source, "layer file")
+    features, crs = _features(document), stated_crs(document)
+    named = _column(features, name, column)
+    for feature in features:
+        shape = _parsed(feature.get("geometry"), name)
+        if crs is not None:
+            shape = shapely.transform(shape, lambda xy: np.column_stack(to_lonlat(xy[:, 0], xy[:, 1], crs)))
+        yield shape, _text(_properties(feature).get(named, ""))
+
+
 def fitted(layers: Iterable[OwnLayer], domain: Domain) -> tuple[OwnLayer, ...]:
     """Simplify layers until all together can be drawn and published.
 

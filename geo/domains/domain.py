@@ -96,6 +96,11 @@ class Domain:
         return _frozen(project(self.centres_lonlat, self.crs))
 
     @cached_property
+    def areas(self) -> NDArray[np.float64]:
+        """(N,) square kilometres of each cell."""
+        return _frozen(hexagons.areas(self.cells))
+
+    @cached_property
     def adjacency(self) -> sparse.csr_matrix:
         """(N, N) symmetric 0/1 matrix: which cells of the domain share an edge."""
         return hexagons.adjacency(self.cells)

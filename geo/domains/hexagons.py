@@ -169,6 +169,11 @@ def centres(cells: Sequence[str]) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=KEPT_OUTLINES)
+def areas(cells: Sequence[str]) -> NDArray[np.float64]:
+    """(N,) square kilometres of each cell."""
+    return np.array([h3.cell_area(cell, "km^2") for cell in cells])
+
+
 def boundary(cell: str) -> NDArray[np.float64]:
     """Find the outline of a cell.
 

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import exceedance_probability, iou
 from dpgp_core.excursion.sets import excursion
+from dpgp_core.mechanisms.sums.again import map_of_counts
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records
 
@@ -88,6 +90,14 @@ def free_map(project: Project, model: FieldModel) -> Bools:
 
 def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Baseline:
     settings = project.settings
+    if project.exposure is not None:
+        counts = np.bincount(placed.index, minlength=project.lattice.size).astype(np.float64)
+        facts = PublicFacts(
+            project.lattice, placed.index.size, counts=project.exposure.values, law=project.exposure.law
+        )
+        mean, sd = map_of_counts(facts, counts, model.lengthscale)
+        probability = exceedance_probability(mean, sd, project.level, settings.direction)
+        return Baseline(mean, probability, excursion(mean, project.level, settings.direction))
     records = bin_records(placed, project.response, settings.unit).records
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
     sd, level = model.scale * np.sqrt(posterior.variance), project.response.seen(project.level)

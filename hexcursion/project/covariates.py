@@ -1,10 +1,11 @@
-"""Public numbers per hexagon that may explain the values: read from files, refused where they are private."""
+"""Public numbers per hexagon: what may explain the values, and what records are counted over."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +14,23 @@ from data_loaders import Observations
 from dpgp_core.errors import InvalidValue
 from dpgp_core.spectral.columns import standardised
 from geo import Domain
-from geo.context.covariates import distances, layer_numbers, table_columns
+from geo.context.covariates import distances, layer_numbers, table_columns, table_totals, totals
 from geo.context.own_reading import own_layer
 from geo.domains.zones import public_values
+from geo.errors import DomainError
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import document_of, layer_name, refuse_private_layers
 from hexcursion.project.records import PlacedObservations, cell_medians
+from hexcursion.project.response import ResponseScale
 
 Floats = NDArray[np.float64]
+Per = Literal["population", "area"]
+UNITS: dict[Per, str] = {"population": "times the average", "area": "per km2"}
+"""Units of a rate."""
+
+LEAST = 0.002
+"""Least number of people of a hexagon, as a share of the mean: cases may lie where a census counts nobody."""
+
 ALIKE = 0.95
 """Correlation with the number of records from which a column shows where they are."""
 
@@ -92,6 +102,109 @@ class Covariates:
                     f"The covariate {name!r} repeats the private values, and covariates are published: "
                     "leave it out."
                 )
+
+
+@dataclass(frozen=True, eq=False)
+class Exposure:
+    """The public numbers that records are counted over.
+
+    Parameters
+    ----------
+    per
+        "population", or "area"
+    origin
+        the end of a sentence: where they come from
+    values
+        (N,) > 0: people of each hexagon, or the records that an even density would put there
+    average
+        of the rate: 1 of a relative risk, else public records per square kilometre
+    """
+
+    per: Per
+    origin: str
+    values: Floats
+    average: float = 1.0
+
+    @property
+    def law(self) -> Literal["rate", "density"]:
+        """Of the design that counts over them."""
+        return "rate" if self.per == "population" else "density"
+
+    @property
+    def unit(self) -> str:
+        """In which a threshold is given."""
+        return UNITS[self.per]
+
+    @property
+    def scale(self) -> ResponseScale:
+        """The scale of the logarithm of the rate."""
+        what = f"the average over {self.origin}" if self.per == "population" else "public records per area"
+        return ResponseScale("log", float(np.log(self.average)), 1.0, what)
+
+    def block(self) -> dict[str, Any]:
+        """The member `counts` of a statement's subject."""
+        return {"per": self.per, "origin": self.origin}
+
+    def ones(self, placed: PlacedObservations) -> PlacedObservations:
+        """Records as they are counted: the value of each is the one whose response is 1."""
+        return replace(placed, value=np.full(placed.index.size, float(self.scale.value(1.0))))
+
+    def refuse_private(self, placed: PlacedObservations) -> None:
+        """Raise `WorkflowError` where the numbers are those of the private records themselves."""
+        counts = np.bincount(placed.index, minlength=self.values.size).astype(np.float64)
+        there = np.flatnonzero(counts)
+        if there.size >= FEWEST and _repeats(self.values[there], counts[there]):
+            raise WorkflowError(
+                "The population repeats the number of private records in each hexagon, and it is published: "
+                "name a public one."
+            )
+
+
+def even_exposure(domain: Domain, n: int) -> Exposure:
+    """What records are counted over where there is no population: n of them, spread evenly over the area."""
+    area = domain.areas
+    return Exposure("area", "the area of each hexagon", n * area / area.sum(), n / float(area.sum()))
+
+
+def load_population(path: str, column: str, domain: Domain) -> Exposure:
+    """Read the public numbers that records are counted over.
+
+    Parameters
+    ----------
+    path, column
+        As the settings `population_file` and `population_column`.
+    domain : Domain
+
+    Raises
+    ------
+    WorkflowError, GeoError, DataError
+        One sentence, for a file without such numbers, or with none above 0.
+    """
+    column, shown = column or "population", Path(path).name
+    if Path(path).suffix.lower() != ".csv":
+        found = totals(document_of(path), domain, layer_name(path), column)
+    elif _of_hexagons(path):
+        found = public_values(path, domain, column)
+    else:
+        found = table_totals(path, domain, column)
+    if np.any(found < 0) or not np.any(found > 0):
+        raise WorkflowError(
+            f"The population of {shown} must not be negative, and some hexagon needs people: choose another "
+            "file or column."
+        )
+    if len(column) > LONGEST or len(shown) > LONGEST:
+        raise WorkflowError(f"The names of a population and of its file have at most {LONGEST} characters.")
+    return Exposure(
+        "population", f"{column}, a column of {shown}", np.maximum(found, LEAST * float(found.mean()))
+    )
+
+
+def _of_hexagons(path: str) -> bool:
+    """Whether a table names its hexagons, and no places."""
+    try:
+        return bool(table_columns(path))
+    except DomainError:
+        return False
 
 
 def _repeats(column: Floats, own: Floats) -> bool:

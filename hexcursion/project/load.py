@@ -17,9 +17,16 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
+from geo.context.own_reading import own_layer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.area import build_domain, load_layers, refuse_private_layers
-from hexcursion.project.covariates import load_covariates
+from hexcursion.project.area import (
+    build_domain,
+    document_of,
+    layer_name,
+    load_layers,
+    refuse_private_layers,
+)
+from hexcursion.project.covariates import Exposure, even_exposure, load_covariates, load_population
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
 from hexcursion.project.overlap import refuse_overlap
 from hexcursion.project.read_before import read_or_remembered
@@ -229,7 +236,7 @@ def load_project(
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(
             settings.data,
-            settings.value_unit or ("%" if settings.values == "yes-no" else ""),
+            settings.value_unit or {"yes-no": "%", "count": "records"}.get(settings.values, ""),
             settings.owner,
             held.get(settings.data.path),
         )
@@ -246,6 +253,9 @@ def load_project(
         private = replace(private, digest=held[settings.data.path].digest)
     if covariates is not None:
         covariates.refuse_private(private.placed, places_public=settings.places_public)
+    exposure = _exposure(settings, domain, private.placed, observations)
+    if exposure is not None:
+        private = replace(private, placed=exposure.ones(private.placed))
     answers = answers_of(settings)
     if answers is not None:
         if len(answers.yes) + len(settings.unit_word) > LONGEST_YES:
@@ -284,8 +294,8 @@ def load_project(
         relative = relative_field(settings, domain, lattice, None)
         if relative is not None:
             private = replace(private, placed=relative.of(private.placed))
-        response = choose_response(settings, None)
-        reference = _stand_in(settings, lattice, response, private)
+        response = choose_response(settings, None) if exposure is None else exposure.scale
+        reference = _stand_in(settings, lattice, response, private, exposure)
         kind = "simulated"
         attribution, generated = observations.attribution, observations.generated
     report(1.0, "Loaded")
@@ -297,8 +307,25 @@ def load_project(
     return Project(
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
-        covariates=covariates, reference_origin=origin,
+        covariates=covariates, reference_origin=origin, exposure=exposure,
     )  # fmt: skip
+
+
+def _exposure(
+    settings: ReleaseSettings, domain: Domain, placed: PlacedObservations, observations: Observations
+) -> Exposure | None:
+    """What records are counted over; None where they have values."""
+    if settings.values != "count":
+        return None
+    path = settings.population_file
+    if path is None:
+        return even_exposure(domain, settings.records_about or public_n(placed, settings.unit))
+    found = load_population(path, settings.population_column, domain)
+    if Path(path).suffix.lower() != ".csv":
+        layer = own_layer(document_of(path), domain, layer_name(path), "")
+        refuse_private_layers((layer,), observations, places_public=False)
+    found.refuse_private(placed)
+    return found
 
 
 def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], None]:
@@ -314,9 +341,10 @@ def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], Non
 
 
 def _stand_in(
-    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, private: Loaded
-) -> PlacedObservations:
+    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, private: Loaded,
+    exposure: Exposure | None = None,
+) -> PlacedObservations:  # fmt: skip
     """Simulate observations, as many as the public number of private records."""
     n = settings.records_about or public_n(private.placed, settings.unit)
     known = private.placed.index if settings.places_public else None
-    return simulate_reference(settings, lattice, response, n, known)
+    return simulate_reference(settings, lattice, response, n, known, exposure=exposure)

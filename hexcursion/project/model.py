@@ -13,7 +13,7 @@ from dpgp_core.priors.registry import can_make
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import Covariates
+from hexcursion.project.covariates import Covariates, Exposure
 from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import Answers, ResponseScale
@@ -21,7 +21,7 @@ from hexcursion.project.trip import TripProtection
 from hexcursion.settings.defaults import default_priors, usual_delta
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
-from hexcursion.words import plural, quantity
+from hexcursion.words import a_word, plural, quantity
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +49,7 @@ UNNAMED = {"value", "values", "answer", "answers", "yes", "y"}
 
 def answers_of(settings: ReleaseSettings) -> Answers | None:
     """What a yes is by settings, None for amounts."""
-    if settings.values == "amount":
+    if settings.values != "yes-no":
         return None
     value, limit = settings.value_name or settings.data.read_by.value_name, settings.yes_above
     if limit is None:
@@ -160,6 +160,8 @@ class Project:
         public layers of the curator's own, which are published with the map
     covariates
         public numbers per hexagon that may explain the values, where any are named
+    exposure
+        the public numbers that records are counted over, where they are
     same_as
         fingerprints of datasets in the ledger that hold the same records, by the curator's word
     reference_origin
@@ -181,12 +183,15 @@ class Project:
     relative: Relative | None = None
     layers: tuple[OwnLayer, ...] = ()
     covariates: Covariates | None = None
+    exposure: Exposure | None = None
     same_as: tuple[str, ...] = ()
     reference_origin: str = ""
 
     @property
     def unit(self) -> str:
         """Unit of measure of the values that are asked about, relative ones in words."""
+        if self.exposure is not None:
+            return self.exposure.unit
         if self.answers is not None:
             return "%"
         own = self.settings.value_unit or self.private.observations.unit
@@ -195,6 +200,10 @@ class Project:
     @property
     def value_name(self) -> str:
         """What the map shows: the value, or the share of records that say yes."""
+        if self.exposure is not None:
+            record = self.settings.unit_word
+            risk = self.exposure.per == "population"
+            return f"risk of {a_word(record)}" if risk else f"density of {plural(2, record)[2:]}"
         if self.answers is not None:
             return f"share of {plural(2, self.settings.unit_word)[2:]} with {self.answers.yes}"
         return self.settings.value_name or self.settings.data.read_by.value_name

@@ -16,6 +16,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.spectral.columns import SHARE, standardised
 from dpgp_core.spectral.counts import UNEVEN
+from hexcursion.project.covariates import Exposure
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.model import ReleaseSettings
@@ -30,6 +31,7 @@ QUICK_WORLDS = 3
 SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
 
 
+SPREADS_OF_COUNTS = {"population": (0.35, 0.65), "area": (0.8, 1.4)}  # of the logarithm of a rate
 SPREADS_OF_ANSWERS = (0.8, 1.4)  # standard deviation of the probit of the share of yes
 IDLE = 3  # of so many simulated fields one does not depend on public columns
 
@@ -89,6 +91,7 @@ def simulate_reference(
     model: FieldModel | None = None,
     prior_of: Callable[[str, float], Prior] | None = None,
     columns: NDArray[np.float64] | None = None,
+    exposure: Exposure | None = None,
 ) -> PlacedObservations:
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
@@ -112,6 +115,8 @@ def simulate_reference(
         share a few
     columns
         (N, k) public columns, which explain a part of two fields of three: nobody knows whether they matter
+    exposure
+        what records are counted over: their places then come from the field itself
     """
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     entropy = SimulationEntropy(SIMULATION_SEED + number)
@@ -119,6 +124,8 @@ def simulate_reference(
     law = world_model(lattice.spacing, number, model)
     if settings.values == "yes-no":
         law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
+    if exposure is not None:
+        return _counted(exposure, n, law, number, entropy, prior_of("car", law.lengthscale), columns)
     prior = prior_of("car", law.lengthscale)
     field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
@@ -139,3 +146,19 @@ def simulate_reference(
     drawn = mean + field[index] + law.scatter * entropy.normal(index.size)
     value = np.where(drawn > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(drawn)
     return PlacedObservations(index, value, index.size, 0)
+
+
+def _counted(
+    exposure: Exposure, n: int, law: WorldModel, number: int, entropy: SimulationEntropy, prior: Prior,
+    columns: NDArray[np.float64] | None,
+) -> PlacedObservations:  # fmt: skip
+    """Draw n records over public numbers, where the logarithm of their rate is a field."""
+    spreads = SPREADS_OF_COUNTS[exposure.per]
+    spread = spreads[number % len(spreads)]
+    field: NDArray[np.float64] = spread * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
+    if columns is not None and number % IDLE:
+        each = spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
+        field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
+    rate = np.cumsum(exposure.values * np.exp(field))
+    index = np.minimum(np.searchsorted(rate, entropy.uniform(n) * rate[-1]), rate.size - 1).astype(np.int64)
+    return exposure.ones(PlacedObservations(index, np.ones(n), n, 0))

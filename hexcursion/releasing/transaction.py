@@ -263,7 +263,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         draws=None if read is None else read.draws,
         shown_map=shifted.shown_map,
         cut_by_map=shifted.map_mean is not None,
-        records=None if field.mean is None else shifted.records,
+        records=None if field.mean is None or project.exposure is not None else shifted.records,
         sums=released.sums,
         model_check=released.model_check,
         relation=settings.relation,
@@ -278,6 +278,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         relative=project.relative,
         covariates=_read_covariates(project, choice),
         answers=project.answers,
+        exposure=project.exposure,
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
@@ -366,9 +367,10 @@ def _title(project: Project) -> str:
         return settings.title
     scope = {"population": settings.scope.population, "period": settings.scope.period}
     answers = {} if project.answers is None else {"answers": project.answers.block()}
+    counts = {} if project.exposure is None else {"counts": project.exposure.block()}
     return named({
         "value": project.value_name, "unit": _unit(project),
-        "threshold": settings.threshold, "direction": settings.direction, "scope": scope, **answers,
+        "threshold": settings.threshold, "direction": settings.direction, "scope": scope, **answers, **counts,
     })  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from typing import get_args
 
+from data_loaders.registry import NOTHING_MEASURED
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.choices import Choices
@@ -15,6 +16,9 @@ from hexcursion.settings.words import Relation, Unit, mechanism_names
 _WORD = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
 LEAST_SHARE = 1.0
 """Least share of yes, and of no, that is asked about, per cent."""
+
+RISKS = (0.05, 20.0)
+"""Least and largest relative risk that is asked about."""
 
 MOST_LOG = 300.0
 """Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
@@ -88,7 +92,7 @@ def agree_on_covariates(settings: Choices) -> None:
 
 def agree_on_answers(settings: Choices) -> None:
     """Raise `WorkflowError` where answers of yes and no are asked for what is done with amounts alone."""
-    if settings.values == "amount":
+    if settings.values != "yes-no":
         if settings.yes_above is not None:
             raise WorkflowError(
                 "A limit of yes needs answers: set `values` to 'yes-no', or leave `yes_above` out."
@@ -99,17 +103,53 @@ def agree_on_answers(settings: Choices) -> None:
             f"The threshold of yes and no is a share of the records in per cent, between {LEAST_SHARE:g} and "
             f"{100.0 - LEAST_SHARE:g}: 20 asks where more than 20 % of them say yes."
         )
+    _refuse_tuning(settings, "Answers of yes and no are")
+    if settings.unit != "point":
+        raise WorkflowError("The median of answers of yes and no says little: choose the unit 'point'.")
+
+
+def _refuse_tuning(settings: Choices, what: str) -> None:
+    """Raise `WorkflowError` for whatever would tune or scale a release of records without amounts."""
     for given, name in (
         (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.range_choice, "range_choice"),
         (settings.limits, "limits"), (settings.lengthscale, "lengthscale"), (settings.transform, "transform"),
         (settings.centre, "centre"), (settings.clip, "clip"),
     ):  # fmt: skip
         if given is not None:
+            raise WorkflowError(f"{what} released by one fixed design, without `{name}`: leave that out.")
+
+
+def agree_on_counts(settings: Choices) -> None:
+    """Raise `WorkflowError` where records are counted and something is asked of values, or the reverse."""
+    if settings.values != "count":
+        if settings.population_file is not None or settings.population_column:
             raise WorkflowError(
-                f"Answers of yes and no are released by one fixed design, without `{name}`: leave that out."
+                "A population is for records that are counted: set `values` to 'count', or leave "
+                "`population_file` and `population_column` out."
             )
+        for source in (settings.data, settings.reference):
+            if source is not None and not source.is_sales and source.value is None and source.loader is None:
+                raise WorkflowError(NOTHING_MEASURED)
+        return
+    if settings.population_column and settings.population_file is None:
+        raise WorkflowError("Name the population's file with `population_file`, or leave its column out.")
+    if settings.population_file == settings.data.path:
+        raise WorkflowError(
+            "The population is published, so it cannot be the file of the records: choose another file."
+        )
+    low, high = RISKS
+    if settings.population_file is not None and not low <= settings.threshold <= high:
+        raise WorkflowError(
+            f"The threshold of a relative risk is a number of times the average, between {low:g} and "
+            f"{high:g}: 1.5 asks where it is more than 1.5 times the average."
+        )
+    if settings.places_public:
+        raise WorkflowError(
+            "Where records are counted their places are what is protected: leave `places_public` out."
+        )
+    _refuse_tuning(settings, "Counts are")
     if settings.unit != "point":
-        raise WorkflowError("The median of answers of yes and no says little: choose the unit 'point'.")
+        raise WorkflowError("Records that are counted are protected one by one: choose the unit 'point'.")
 
 
 def agree_on_tuning(settings: Choices) -> None:

@@ -212,6 +212,8 @@ class Choices(PromiseSettings, MaterialSettings):
     @property
     def uses_log(self) -> bool:
         """Prices are modelled on the log scale unless the settings say otherwise."""
+        if self.values == "count":
+            return True
         return (self.transform or ("log" if self.data.read_by.log_scale else "identity")) == "log"
 
     @property
@@ -241,7 +243,8 @@ class Choices(PromiseSettings, MaterialSettings):
             return "cell"
         if self.owner is not None and self.records_per_owner == 1:
             return owner_word_of(self.owner)
-        return self.record_word or self.data.read_by.kind
+        counted = self.values == "count" and not self.data.is_sales
+        return self.record_word or ("record" if counted else self.data.read_by.kind)
 
     @property
     def scope(self) -> Scope:

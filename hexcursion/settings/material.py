@@ -48,7 +48,8 @@ class MaterialSettings(Checked):
     values: Annotated[
         Values,
         Setting(
-            "What a value is: an amount, or an answer of yes and no; the map then shows the share of yes.",
+            "What a value is: an amount, or an answer of yes and no, whose share is shown; `count` where "
+            "records have none.",
             "data",
         ),
     ] = "amount"
@@ -60,6 +61,27 @@ class MaterialSettings(Checked):
             otherwise="values of yes and no are 1 and 0",
         ),
     ] = None
+    population_file: Annotated[
+        str | None,
+        Setting(
+            "Public numbers over which records are counted, such as inhabitants: a layer, or a table by "
+            "`h3`, or by lon and lat.",
+            "data",
+            shortest=1,
+            metavar="FILE",
+            otherwise="counts are per square kilometre",
+        ),
+    ] = None
+    population_column: Annotated[
+        str,
+        Setting(
+            "Column of that file with the numbers.",
+            "data",
+            longest=80,
+            metavar="COLUMN",
+            otherwise="population",
+        ),
+    ] = ""
     record_word: Annotated[
         str,
         Setting(

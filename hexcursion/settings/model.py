@@ -8,6 +8,7 @@ from typing import Any
 from dpgp_core.accounting.gaussian import period_epsilons
 from hexcursion.settings.agreement import (
     agree_on_answers,
+    agree_on_counts,
     agree_on_covariates,
     agree_on_executor,
     agree_on_layers,
@@ -41,6 +42,7 @@ class ReleaseSettings(Choices):
         agree_on_layers(self)
         agree_on_covariates(self)
         agree_on_answers(self)
+        agree_on_counts(self)
         agree_on_tuning(self)
         agree_on_reference(self)
         agree_on_owner(self)

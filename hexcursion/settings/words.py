@@ -23,8 +23,8 @@ __all__ = [
 
 
 Transform = Literal["log", "identity"]
-Values = Literal["amount", "yes-no"]
-"""What a record says: an amount, or the answer to a question."""
+Values = Literal["amount", "yes-no", "count"]
+"""What a record says: an amount, the answer to a question, or nothing but that it is there."""
 PeriodShares = Literal["equal", "front-loaded"]
 """How a budget is divided among the periods of a series."""
 Objective = Literal["iou", "bce"]

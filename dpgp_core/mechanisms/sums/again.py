@@ -11,15 +11,17 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.drift_reading import DriftReader
-from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.mechanisms.sums.beliefs import read_sums, unseen_by
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.model_check import ModelCheck
+from dpgp_core.spectral.rates import rates_of_records
 from dpgp_core.spectral.sums import GridRecords
 
 
@@ -82,6 +84,22 @@ def known_counts(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
     if facts.counts is not None:
         return PublicCounts("reference", n, facts.counts, single)
     return PublicCounts("unknown", n, None, single)
+
+
+def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tuple[Floats, Floats]:
+    """(N,) mean and deviation of the log rate given counts (N,) themselves: the map without privacy.
+
+    Parameters
+    ----------
+    facts
+        Their law is "rate" or "density", their counts the public numbers that records are counted over.
+    lengthscale
+        Range of the field, metres.
+    """
+    design, model = fixed_design(facts.lattice.spacing).for_law(facts.law), spectral_model(facts)
+    basis = FieldBasis.of(model.smooth_pairs(design.prior, lengthscale))
+    prior = PublicPrior(design.middle, design.spread, design.ridge, design.law)
+    return rates_of_records(model.nodes, basis, prior, PublicCounts("reference", None, facts.counts), counts)
 
 
 def read_again(

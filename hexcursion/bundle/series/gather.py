@@ -314,7 +314,7 @@ def refuse_unreadable(bundle: Bundle) -> None:
         One sentence.
     """
     if sums_design(bundle.statement).law != "amount":
-        raise BundleError("Answers of yes and no are not read together yet: release amounts.")
+        raise BundleError("Answers of yes and no, and counts, are not read together yet: release amounts.")
     if "relative" in bundle.statement["subject"]:
         raise BundleError("Releases relative to a public field are not read together: release plain values.")
 

@@ -15,6 +15,7 @@ from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
 from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
+from hexcursion.project.covariates import Exposure
 from hexcursion.project.response import Answers
 from hexcursion.record import Release
 from hexcursion.settings.stated import Scope
@@ -75,6 +76,7 @@ def build_statement(release: Release) -> dict[str, Any]:
         }
         | relative_block(release)
         | ({} if release.answers is None else {"answers": _plain_answers(release.answers)})
+        | ({} if release.exposure is None else {"counts": _plain_counts(release.exposure)})
         | _scope_block(release.scope),
         "guarantee": guarantee_block(release),
         "design": plain_design(release.design),
@@ -126,6 +128,11 @@ def build_statement(release: Release) -> dict[str, Any]:
 def _plain_answers(answers: Answers) -> dict[str, Any]:
     """What a yes is, cleaned."""
     return answers.block() | {"yes": clean(answers.yes, 200, "What a yes is")}
+
+
+def _plain_counts(exposure: Exposure) -> dict[str, Any]:
+    """What records are counted over, cleaned."""
+    return exposure.block() | {"origin": clean(exposure.origin, 200, "The origin of the population")}
 
 
 def _scope_block(scope: Scope) -> dict[str, Any]:

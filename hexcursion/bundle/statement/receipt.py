@@ -12,6 +12,7 @@ from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from dpgp_core.mechanisms.terms import Protects
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing.facts import Relation
@@ -88,7 +89,7 @@ def build_receipt(
         ReceiptLine("Domain", _domain(cells, resolution, domain_origin), not domain_origin),
         ReceiptLine("Centre", f"{_centre(response, value_unit)}; {_origin(response)}.", not response.origin),
         ReceiptLine(
-            "Clip bound", f"{_clip(response, value_unit)}; {_origin(response)}.", not response.origin
+            "Clip bound", f"{_clip(response, value_unit, design)}; {_origin(response)}.", not response.origin
         ),
     ]
     if prior_mean_origin is not None:
@@ -167,7 +168,9 @@ def _centre(response: ResponseScale, unit: str) -> str:
     return words.quantity(response.centre, unit)
 
 
-def _clip(response: ResponseScale, unit: str) -> str:
+def _clip(response: ResponseScale, unit: str, design: Design) -> str:
+    if getattr(design, "law", "amount") in SPREADS_OF_COUNTS:
+        return "none: records that are counted have no values"
     if response.transform == "log":
         factor = significant(math.exp(response.clip), 3)
         return f"a factor of {factor} either way (log {significant(response.clip, 4)})"

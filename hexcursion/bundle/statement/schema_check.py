@@ -8,6 +8,7 @@ from typing import Any
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.statement.build import FORMULA
 from hexcursion.bundle.statement.designs import design_from, proved_bounds
@@ -18,6 +19,7 @@ from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.statement.recomputed import SLACK, check_guarantee, check_noise
 from hexcursion.bundle.statement.schemas import check_schema
+from hexcursion.project.covariates import UNITS
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.version import VERSION
@@ -129,8 +131,31 @@ def _check_texts(statement: dict[str, Any]) -> None:
     }
     if len(answers) > 1 or (True in answers and statement["subject"]["unit"] != "%"):
         raise BundleError("The privacy statement contradicts itself about answers of yes and no.")
+    _check_counts(statement, getattr(design, "law", "amount"))
     if any(statement["evaluation"][name] != text for name, text in evaluated(statement).items()):
         raise BundleError("The privacy statement's evaluation does not follow from its other fields.")
+
+
+def _check_counts(statement: dict[str, Any], law: str) -> None:
+    """Records that are counted have a law, a unit, a scale and one kind of sums of their own."""
+    per = statement["subject"].get("counts", {}).get("per")
+    laws = {None: "", "population": "rate", "area": "density"}
+    if laws[per] != (law if law in SPREADS_OF_COUNTS else ""):
+        raise BundleError("The privacy statement contradicts itself about what its records are counted over.")
+    if per is None:
+        return
+    response, guarantee, sums = statement["response"], statement["guarantee"], statement.get("sums", {})
+    scaled = response["transform"] == "log" and response["clip"] == 1.0
+    if (
+        not scaled
+        or statement["subject"]["unit"] != UNITS[per]
+        or (per == "population" and response["centre"] != 0.0)
+        or guarantee["protects"] == "values"
+        or guarantee["unit"] != "point"
+        or "public_counts" not in sums.get("columns", ("public_counts",))
+        or "counts" in sums.get("columns", ())
+    ):
+        raise BundleError("The privacy statement contradicts itself about the records that it counts.")
 
 
 def _check_trip(statement: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
+from dpgp_core.mechanisms.sums.again import map_of_counts, per_cell
 from dpgp_core.simulation.world import World
 from hexcursion.progress import Report
 from hexcursion.search.executors import Executor
@@ -79,6 +81,9 @@ def held_out_moments(world: World, prior: str, lengthscale: float, ridge: float)
 
 def baseline_set(world: World, design: PosteriorSamplingDesign) -> Bools:
     """(N,) non-private excursion set on the reference data: posterior probability above one half."""
+    if world.facts.law in SPREADS_OF_COUNTS:
+        counts = per_cell(world.records, world.facts)[0]
+        return world.inside(map_of_counts(world.facts, counts, design.lengthscale)[0])
     return world.inside(world.family(design.prior, design.lengthscale).at(design.ridge).mean)
 
 

@@ -133,6 +133,7 @@ def simulated_scenes(
             chosen,
             facts.prior,
             facts.covariates,
+            project.exposure,
         )
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
         for scale, mine in zip(scales, worlds, strict=True):

@@ -10,6 +10,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Ask, Protects
 from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.spectral.clipped import Law
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n
@@ -36,12 +37,19 @@ def public_facts(project: Project) -> PublicFacts:
         private_n(project),
         relation=settings.relation,
         places_public=settings.places_public,
-        counts=_public_counts(project),
+        counts=_public_counts(project) if project.exposure is None else project.exposure.values,
         single=settings.unit == "cell",
-        law=settings.values,
+        law=_law(project),
         covariates=None if project.covariates is None else project.covariates.values,
         store=home() / PUBLIC_WORK,
     )
+
+
+def _law(project: Project) -> Law:
+    """Of a record's response."""
+    if project.exposure is not None:
+        return project.exposure.law
+    return "amount" if project.answers is None else "yes-no"
 
 
 def _public_counts(project: Project) -> Floats | None:

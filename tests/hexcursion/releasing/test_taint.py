@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import h3
 import pytest
@@ -16,6 +17,7 @@ import hexcursion.cli.run as run
 import hexcursion.releasing.transaction as transaction
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.spectral.clipped import Law
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n
 from tests.dpgp_core.mechanisms.beside import rows, table
@@ -36,10 +38,12 @@ class Case:
     relation: str = "replace-one"
     places_public: bool = False
     reference: bool = True
+    values: str = "amount"
 
     def __str__(self) -> str:
         places = ["public-places"] if self.places_public else []
-        return "-".join([self.mechanism, self.unit, self.relation, *places])
+        law = [] if self.values == "amount" else [self.values]
+        return "-".join([self.mechanism, self.unit, self.relation, *places, *law])
 
     def options(self, folder: Path, *more: str) -> list[str]:
         """Options of a quick release on 16 hexagons."""
@@ -49,7 +53,18 @@ class Case:
             "value-name": "NO2", "value-unit": "ug/m3", "mechanisms": self.mechanism, "unit": self.unit,
             "relation": self.relation, "priors": "car", "centre": 28, "clip": 15,
         }  # fmt: skip
-        if self.reference:
+        if self.values != "amount":
+            del options["centre"], options["clip"], options["priors"]
+            options["values"] = "yes-no" if self.values == "yes-no" else "count"
+            options |= {"yes-above": 30} if self.values == "yes-no" else {"record-word": "case"}
+            options["threshold"] = {"yes-no": 40, "rate": 1.2, "density": 0.02}[self.values]
+        if self.values in ("rate", "density"):
+            del options["value"], options["value-name"], options["value-unit"]
+        if self.values == "rate":
+            people = folder / "people.csv"
+            people.write_text("lon,lat,population\n10.02,50.02,900\n10.08,50.05,400\n", encoding="utf-8")
+            options["population-file"] = people
+        if self.reference and self.values == "amount":
             options["reference"] = written(folder / "reference.csv", rows_of(450, seed=6))
         if self.relation == "add-or-remove":
             options["records-about"] = 10 if self.unit == "cell" else 500
@@ -89,6 +104,17 @@ EVERY_DAY = [
     *(Case(name, places_public=public) for name, public in rows("TAINTED")),
 ]
 HIDDEN = Case("spectral-statistics", relation="add-or-remove")
+OTHER_LAWS = [
+    Case("spectral-statistics", relation=relation, values=law)
+    for law in get_args(Law)
+    for relation in ("replace-one", "add-or-remove")
+    if law != "amount"
+]
+"""Every law of a response but that of amounts."""
+OFTEN = [
+    Case("spectral-statistics", relation=relation, values=law)
+    for law, relation in (("rate", "replace-one"), ("density", "add-or-remove"))
+]
 
 
 ROWS = rows_of(400)
@@ -127,6 +153,17 @@ def test_neighbours_differ_in_released_numbers_alone(
     given = type(MECHANISMS[case.mechanism]).given is not Mechanism.given
     by_hand = ("--lengthscale", "3000", "--ridge", "20") if given else ()
     assert differing(tmp_path, case, capsys, *by_hand) == {}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=[] if case in OFTEN else pytest.mark.slow) for case in OTHER_LAWS],
+    ids=str,
+)
+def test_so_do_those_of_records_without_amounts(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert differing(tmp_path, case, capsys) == {}
 
 
 @pytest.mark.slow
@@ -201,10 +238,10 @@ def in_the_number_of_records(patch: pytest.MonkeyPatch) -> None:
 
 
 def in_the_reading(patch: pytest.MonkeyPatch) -> None:
-    known = spectral_statistics._known
+    known = spectral_statistics.known_counts
     patch.setattr(
         spectral_statistics,
-        "_known",
+        "known_counts",
         lambda facts, records: replace(known(facts, records), n=float(records.n)),
     )
 

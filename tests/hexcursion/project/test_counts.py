@@ -1,0 +1,263 @@
+"""Counted records: settings, population, scale of rates, simulated worlds, words, statement and reader."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.registry import MECHANISMS
+from geo import Domain, domain_from_bbox
+from geo.domains.polygons import cell_polygons
+from geo.errors import DomainError
+from hexcursion import words
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.files.layout import SUMS, sums_text
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.covariates import Exposure, even_exposure, load_population
+from hexcursion.project.load import load_project
+from hexcursion.project.records import PlacedObservations
+from hexcursion.project.simulated import simulate_reference
+from hexcursion.record import Release
+from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.problem.worlds import project_scene
+from hexcursion.settings import ReleaseSettings, SourceSettings
+from tests.hexcursion.bundle.bundle_samples import retold
+from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
+
+BOX = (-0.12, 51.49, -0.05, 51.53)
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return domain_from_bbox(*BOX, 8)
+
+
+def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
+    base: dict[str, object] = {
+        "data": SourceSettings(path, x="lon", y="lat"), "threshold": 1.5, "bbox": BOX, "values": "count",
+        "record_word": "case", "population_file": "people.csv", "mechanisms": ("spectral-statistics",),
+    }  # fmt: skip
+    return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"threshold": 50.0}, "a number of times the average, between 0.05 and 20"),
+        ({"threshold": -1.0, "population_file": None}, "needs a positive threshold"),
+        ({"clip": 4.0}, "Counts are released by one fixed design, without `clip`"),
+        ({"places_public": True}, "their places are what is protected"),
+        ({"unit": "cell"}, "one by one: choose the unit 'point'"),
+        ({"population_file": "s.csv"}, "cannot be the file of the records"),
+        ({"population_file": None, "population_column": "people"}, "Name the population's file"),
+        ({"values": "yes-no", "threshold": 20.0}, "A population is for records that are counted"),
+        ({"values": "amount", "population_file": None, "centre": 1.0, "clip": 1.0}, "Nothing says what is"),
+        ({"yes_above": 3.0}, "A limit of yes needs answers"),
+        *(
+            ({"mechanisms": (name,)}, "Nothing is done with `values`")
+            for name in MECHANISMS
+            if name != "spectral-statistics" and MECHANISMS[name].protection.what != "values"
+        ),
+    ],
+)  # fmt: skip
+def test_what_counts_do_not_need_is_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(WorkflowError, match=said):
+        settings(**changes)
+
+
+def people(domain: Domain) -> np.ndarray:
+    return 500.0 + 300.0 * (np.arange(domain.size) % 5)
+
+
+def survey(folder: Path, domain: Domain, per_hexagon: tuple[int, int] = (8, 2)) -> str:
+    """Cases without a value, more of them in the west, and a table of people."""
+    middle = float(np.median(domain.centres_lonlat[:, 0]))
+    rows = ["lon,lat,when"]
+    for lon, lat in domain.centres_lonlat:
+        many = per_hexagon[int(lon > middle)]
+        rows += [f"{lon},{lat},2020-01-{k + 1:02d}" for k in range(many)]
+    (folder / "s.csv").write_text("\n".join(rows), encoding="utf-8")
+    table = ["h3,population", *(f"{h},{n:g}" for h, n in zip(domain.cells, people(domain), strict=True))]
+    (folder / "people.csv").write_text("\n".join(table), encoding="utf-8")
+    return str(folder / "s.csv")
+
+
+def asked_of(folder: Path, domain: Domain, **changes: object) -> ReleaseSettings:
+    source = SourceSettings(survey(folder, domain), x="lon", y="lat", time="when")
+    given: dict[str, object] = {"data": source, "population_file": str(folder / "people.csv")}
+    return settings(**{**given, **changes})
+
+
+class Model:
+    prior, lengthscale, ridge, scale = "exponential", 3_000.0, 1.0, 1.0
+
+
+def test_a_project_of_cases_asks_for_their_relative_risk(domain: Domain, tmp_path: Path) -> None:
+    project = load_project(asked_of(tmp_path, domain))
+    assert np.allclose(project.exposure.values, people(domain))  # type: ignore[union-attr]
+    assert (project.unit, project.value_name) == ("times the average", "risk of a case")
+    assert project.level == pytest.approx(np.log(1.5))
+    facts = public_facts(project)
+    assert (facts.law, facts.counts.tolist()) == ("rate", people(domain).tolist())  # type: ignore[union-attr]
+    world = project_scene(project, facts, project.reference, project.response).world
+    assert np.array_equal(world.records.units, 1024 * world.records.count)  # each response is 1
+    west = domain.centres_lonlat[:, 0] <= float(np.median(domain.centres_lonlat[:, 0]))
+    shown = fit_baseline(project, Model()).mean
+    assert shown[west].mean() > np.log(1.3)
+    assert shown[~west].mean() < np.log(0.7)
+
+
+def test_without_people_the_question_is_one_of_density(domain: Domain, tmp_path: Path) -> None:
+    project = load_project(asked_of(tmp_path, domain, population_file=None, threshold=20.0))
+    assert (project.unit, project.value_name) == ("per km2", "density of cases")
+    n, area = project.public_n, domain.areas.sum()
+    assert project.response.centre == pytest.approx(np.log(n / area))
+    assert project.exposure is not None
+    assert project.exposure.values.sum() == pytest.approx(n)
+    shown = np.exp(fit_baseline(project, Model()).mean) * n / area
+    assert 0.9 * n < np.sum(shown * domain.areas) < n  # medians of each hexagon
+    hidden = asked_of(
+        tmp_path, domain, population_file=None, threshold=20.0, relation="add-or-remove", records_about=300
+    )
+    assert load_project(hidden).exposure.values.sum() == pytest.approx(300.0)  # type: ignore[union-attr]
+
+
+def test_people_are_read_from_areas_points_and_tables(domain: Domain, tmp_path: Path) -> None:
+    west, south, _, north = BOX
+    square = [[west, south], [0.0, south], [0.0, north], [west, north], [west, south]]
+    tiny = [[[lon + a, lat + b] for a, b in ((0, 0), (1e-4, 0), (1e-4, 1e-4), (0, 0))]
+            for lon, lat in domain.centres_lonlat[:1] + 1e-3]  # fmt: skip
+    rings = ([square], tiny)
+    zones = {
+        "type": "FeatureCollection",
+        "features": [
+            {"type": "Feature", "properties": {"n": n}, "geometry": {"type": "Polygon", "coordinates": ring}}
+            for n, ring in zip((12_000, 70), rings, strict=True)
+        ],
+    }
+    path = tmp_path / "zones.geojson"
+    path.write_text(json.dumps(zones), encoding="utf-8")
+    found = load_population(str(path), "n", domain).values
+    share = 12_000 * (BOX[2] - BOX[0]) / -BOX[0] / domain.size  # the rest of the square lies elsewhere
+    assert np.median(found) == pytest.approx(share, rel=0.15)
+    assert found[0] - np.median(found) == pytest.approx(70.0, rel=0.05)
+    (lon, lat), (other, north) = domain.centres_lonlat[0], domain.centres_lonlat[5]
+    table = tmp_path / "points.csv"
+    table.write_text(f"Longitude,lat,n\n{lon},{lat},30\n{lon},{lat},12\n{other},{north},8\n3,3,99\n")
+    found = load_population(str(table), "n", domain).values
+    assert found[[0, 5]].tolist() == [42.0, 8.0]
+    assert found[1] == pytest.approx(0.002 * 50.0 / domain.size)
+    for text, said in (
+        ("lon,lat,n\n1,1,-3\n", "negative number"), ("a,b,n\n1,1,3\n", "must have the columns lon, lat"),
+        ("lon,lat,n\n1,1,x\n", "a feature without a number"),
+    ):  # fmt: skip
+        table.write_text(text)
+        with pytest.raises(DomainError, match=said):
+            load_population(str(table), "n", domain)
+    table.write_text("lon,lat,n\n1,1,3\n")
+    with pytest.raises(WorkflowError, match="some hexagon needs people"):
+        load_population(str(table), "n", domain)
+
+
+def test_a_population_that_is_the_records_themselves_is_refused(domain: Domain) -> None:
+    counts = 1 + (np.arange(domain.size) * 7) % 11
+    placed = PlacedObservations(np.repeat(np.arange(domain.size), counts), np.ones(counts.sum()), 9, 0)
+    with pytest.raises(WorkflowError, match="repeats the number of private records"):
+        Exposure("population", "x", 2.0 * counts).refuse_private(placed)
+    Exposure("population", "x", people(domain)).refuse_private(placed)
+
+
+def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Path) -> None:
+    lattice = load_project(asked_of(tmp_path, domain)).lattice
+    over = Exposure("population", "x", people(domain))
+    drawn = [
+        simulate_reference(settings(), lattice, over.scale, 9_000, None, number, exposure=over)
+        for number in range(4)
+    ]
+    risks = [
+        np.bincount(each.index, minlength=domain.size) / people(domain) * people(domain).sum() / 9_000
+        for each in drawn
+    ]
+    assert all(risk.sum() / domain.size == pytest.approx(1.0, abs=0.3) for risk in risks)
+    assert 0.25 < np.mean([np.log(risk).std() for risk in risks]) < 0.75
+    assert {float(np.log(each.value).max()) for each in drawn} == {1.0}
+
+
+RISK = {
+    "value": "risk of a case", "unit": "times the average", "threshold": 1.5, "direction": "above",
+    "counts": {"per": "population", "origin": "people"},
+}  # fmt: skip
+DENSITY = {
+    "value": "density of sales", "unit": "per km2", "threshold": 20.0, "direction": "above",
+    "counts": {"per": "area", "origin": "the area of each hexagon"},
+}  # fmt: skip
+
+
+def test_the_question_is_asked_in_words() -> None:
+    assert words.asked(RISK, "case") == "Where is the risk of a case more than 1.5 times the average?"
+    scoped = RISK | {"direction": "below", "scope": {"population": "children", "period": "2018"}}
+    assert words.asked(scoped, "event") == (
+        "Where was the risk of an event among children at most 1.5 times the average in 2018?"
+    )
+    assert words.asked(DENSITY, "sale") == "Where are there more than 20 sales per square kilometre?"
+    assert words.asked(DENSITY | {"scope": {"population": "", "period": "2018"}}, "sale") == (
+        "Where were there more than 20 sales per square kilometre in 2018?"
+    )
+    assert words.named(RISK) == "Risk of a case above 1.5 times the average"
+    assert words.named(DENSITY) == "More than 20 sales per square kilometre"
+
+
+def counts_release(domain: Domain, over: Exposure) -> Release:
+    return retold(
+        spectral_release(domain), response=over.scale, threshold=1.5, value_unit=over.unit,
+        value_name="risk of a case", exposure=over, records=None, design=SPECTRAL.for_law(over.law),
+    )  # fmt: skip
+
+
+def test_a_bundle_of_counts_is_written_and_read(domain: Domain) -> None:
+    contents = bundle_contents(counts_release(domain, Exposure("population", "people", people(domain))))
+    bundle = bundle_from_contents(contents)
+    assert bundle.statement["subject"]["counts"] == {"per": "population", "origin": "people"}
+    assert bundle.statement["design"]["law"] == "rate"
+    said = {line["topic"]: line["text"] for line in bundle.statement["receipt"]}
+    assert said["Centre"] == "1 times the average (log 0); the average over people."
+    assert said["Clip bound"].startswith("none: records that are counted have no values")
+    assert "Where is the risk of a sale more than 1.5 times the average?" in bundle.label_html
+
+
+@pytest.mark.parametrize("change", ["counts", "per", "law", "unit", "centre"])
+def test_a_statement_that_contradicts_itself_about_counts_is_refused(domain: Domain, change: str) -> None:
+    contents = bundle_contents(counts_release(domain, Exposure("population", "people", people(domain))))
+    statement = json.loads(contents["statement.json"])
+    if change == "counts":
+        del statement["subject"]["counts"]
+    elif change == "per":
+        statement["subject"]["counts"]["per"] = "area"
+    elif change == "law":
+        statement["design"]["law"] = "density"
+    elif change == "unit":
+        statement["subject"]["unit"] = "per km2"
+    else:
+        statement["response"]["centre"] = 0.1
+        statement["subject"]["threshold_response"] -= 0.1
+    other = {name: content for name, content in contents.items() if name != SUMS}
+    other["statement.json"] = json.dumps(statement).encode()
+    other[SUMS] = sums_text(other).encode()
+    with pytest.raises(BundleError, match=r"contradicts itself about .* records"):
+        bundle_from_contents(other)
+
+
+def test_an_even_exposure_is_the_area_of_each_hexagon(domain: Domain) -> None:
+    over = even_exposure(domain, 640)
+    assert over.average == pytest.approx(640 / domain.areas.sum())
+    assert 0.6 < domain.areas.min() < domain.areas.max() < 0.9
+    assert np.allclose(over.values / domain.areas, over.average)
+    assert len(cell_polygons(domain.cells)) == domain.areas.size
+    assert replace(over, per="population").law == "rate"
