@@ -117,11 +117,14 @@ class NodeCounts:
         (p, p) covariance of the error of `sum phi` over the records, given what was released
     growth
         squared relative deviation of a node's own count from `mean`, beyond chance
+    sd
+        (M,) standard deviation of each node's count, where it was asked for
     """
 
     mean: Floats
     error: Floats
     growth: float = 0.0
+    sd: Floats | None = None
 
     @classmethod
     def known(cls, counts: Floats, size: int) -> NodeCounts:
@@ -204,6 +207,7 @@ def read_counts(
     nodes: Nodes,
     *,
     rough: bool = False,
+    with_sd: bool = False,
 ) -> NodeCounts:
     """Posterior of the counts given `sum phi + N(0, noise^2)`: post-processing, free.
 
@@ -221,6 +225,8 @@ def read_counts(
         For the smoothing between rounds.
     rough : bool
         For simulations only: sums over nodes in single precision, twice as fast.
+    with_sd : bool
+        Whether each node's own deviation is wanted as well.
 
     Notes
     -----
@@ -256,4 +262,12 @@ def read_counts(
     found = np.maximum(found, FLOOR * np.minimum(mean, mean.mean()))
     known = solve_lower(factor, inner)
     error = np.asarray(inner - known.T @ known)
-    return NodeCounts(found * (total / found.sum()), error, prior.growths[0])
+    sd = None
+    if with_sd:
+        seen, variance = white[:, None] * a, white.copy()
+        if shared is not None and relative is not None:
+            seen += mean[:, None] * (relative @ shared)
+            variance += np.square(mean) * np.square(relative).sum(axis=1)
+        left = variance - np.square(solve_lower(factor, np.ascontiguousarray(seen.T))).sum(axis=0)
+        sd = np.sqrt(np.maximum(left, 0.0)) * (total / found.sum())
+    return NodeCounts(found * (total / found.sum()), error, prior.growths[0], sd)

@@ -249,6 +249,11 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     view.add_argument(
         "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
     )
+    view.add_argument(
+        "--density", type=float, metavar="K",
+        help="say where more than K records lie per square kilometre, by its released counts (free)",
+    )  # fmt: skip
+    view.add_argument("--out", metavar="FILE", help="new file for these densities, .csv or .geojson")
     add_signers_option(view)
     view.set_defaults(run=run_view)
     add_areas_command(commands)

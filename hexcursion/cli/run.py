@@ -11,6 +11,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hexcursion.bundle import Bundle, BundleError, read_bundle
+from hexcursion.bundle.published.density import density_of
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signing.signature import fingerprint
@@ -205,14 +206,21 @@ def run_view(options: argparse.Namespace) -> int:
     Raises
     ------
     BundleError
-        If it is no valid bundle; `WorkflowError` for an impossible threshold.
+        If it is no valid bundle, or has no counts for a density; `WorkflowError` for an impossible threshold.
     """
+    if options.out is not None and options.density is None:
+        raise BundleError("Say with --density above how many records per square kilometre the file is about.")
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
     print(viewer.bundle.statement["release"]["title"])
     print(f"  {signers_of(options).says(viewer.bundle.signature)}")
     for line in viewer.sentences(viewer.at(threshold)):
         print(f"  {line}")
+    if options.density is not None:
+        found = density_of(viewer.bundle, options.density)
+        print(f"  {found.sentence}")
+        if options.out is not None:
+            print(f"  Written: {found.save(options.out)}.")
     return 0
 
 

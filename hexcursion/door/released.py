@@ -15,6 +15,7 @@ from geo.domains.polygons import cell_polygons
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
 from hexcursion.bundle.products.classes import class_column
+from hexcursion.bundle.published.density import density_of
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
@@ -82,6 +83,32 @@ class Released:
         made = geopandas.GeoDataFrame(columns, geometry=outlines, crs="EPSG:4326")
         made.attrs = {"unit": str(self.statement["subject"]["unit"]), "threshold": bundle.threshold}
         return made
+
+    def density(self, above: float) -> geopandas.GeoDataFrame:
+        """Where more than so many records lie per square kilometre, from the released counts: free.
+
+        Parameters
+        ----------
+        above : float
+            Records per square kilometre.
+
+        Returns
+        -------
+        GeoDataFrame
+            One row a hexagon, in degrees: `h3`, `denser` (likelier than not), its `probability`, the expected
+            density `per_km2`, and `low` and `high`, between which it lies with a chance of 90 %.
+
+        Raises
+        ------
+        BundleError
+            For no density, and a bundle without released counts of single records.
+        """
+        import geopandas
+
+        found = density_of(self.bundle, above)
+        shapes = cell_polygons(self.bundle.domain.cells)
+        outlines = [each.geoms[0] if len(each.geoms) == 1 else each for each in shapes]
+        return geopandas.GeoDataFrame(found.columns(), geometry=outlines, crs="EPSG:4326")
 
     @property
     def deck(self) -> Any:

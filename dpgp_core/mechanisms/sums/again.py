@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -18,6 +19,7 @@ from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import PublicPrior
+from dpgp_core.spectral.counts import CHANCE, read_counts
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.model_check import ModelCheck
@@ -100,6 +102,45 @@ def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tup
     basis = FieldBasis.of(model.smooth_pairs(design.prior, lengthscale))
     prior = PublicPrior(design.middle, design.spread, design.ridge, design.law)
     return rates_of_records(model.nodes, basis, prior, PublicCounts("reference", None, facts.counts), counts)
+
+
+def records_again(
+    design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums
+) -> tuple[Floats, Floats]:
+    """Mean and deviation of the number of records of each cell, from released counts: free.
+
+    Parameters
+    ----------
+    design, facts, kept
+        As of `read_again`.
+
+    Returns
+    -------
+    tuple of ndarray
+        (N,) each; deviations are 0 where the places of the records are public.
+
+    Raises
+    ------
+    InvalidValue
+        As `read_again`.
+    """
+    made = prepared_plan(design, facts)
+    released, known = kept.again(made.features), public_counts_of(facts, kept)
+    if released.noise != made.noise:
+        raise InvalidValue("the noise of these sums is not that of their design.")
+    if known.kind == "known" and known.cells is not None:
+        return known.cells, np.zeros(known.cells.size)
+    counted = made.plan.field.counted
+    counts, noise = (released.sums, made.noise.sums) if counted else (released.counts, made.noise.counts)
+    if counts is None or noise is None:
+        raise InvalidValue("no counts were released.")
+    if design.law == "density":  # it has counted over an even area
+        known = replace(known, kind="unknown", cells=None)
+    prior = made.count_prior(known, counts)
+    found = read_counts(prior, made.features, counts, noise, made.nodes, with_sd=True)
+    each = made.nodes.cells_per_node[made.nodes.place]
+    mean, sd = found.at_cells(made.nodes), np.asarray(found.sd)[made.nodes.place] / each
+    return mean, np.sqrt(np.square(sd) + (1.0 - 1.0 / each) * CHANCE * mean)  # and chance within a node
 
 
 def read_again(

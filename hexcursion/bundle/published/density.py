@@ -1,0 +1,169 @@
+"""Where more than so many records lie per square kilometre, from the counts that a bundle holds: free."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.sums.again import records_again
+from geo import Domain, geometry_dict
+from geo.domains.polygons import cell_polygons
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.products.area_shares import CONFIDENCE
+from hexcursion.bundle.reading.again import stored_sums, sums_design, sums_facts
+from hexcursion.bundle.reading.read import Bundle
+from hexcursion.new_place import made_whole, new_place
+from hexcursion.words import plural
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """The records of N hexagons per square kilometre, given a release.
+
+    Parameters
+    ----------
+    domain
+        the hexagons
+    above
+        the density that is asked about, records per square kilometre
+    mean, sd
+        (N,) expected number of records of each hexagon, and its standard deviation
+    record
+        what one of them is
+    """
+
+    domain: Domain
+    above: float
+    mean: Floats
+    sd: Floats
+    record: str
+
+    @cached_property
+    def probability(self) -> Floats:
+        """(N,) chance that more records lie in the hexagon than make the density: whole ones."""
+        most = np.floor(self.above * self.domain.areas) + 0.5
+        return np.asarray(ndtr((self.mean - most) / np.maximum(self.sd, 1e-9)))
+
+    @property
+    def denser(self) -> NDArray[np.bool_]:
+        """(N,) hexagons that are likelier denser than not."""
+        return self.probability > 0.5
+
+    def columns(self) -> dict[str, list[Any]]:
+        """A table of them: densities to three digits, an interval that holds with a chance of 90 %."""
+        wide = float(ndtri(0.5 + CONFIDENCE / 2.0)) * self.sd
+        areas = self.domain.areas
+        return {
+            "h3": list(self.domain.cells),
+            "denser": self.denser.tolist(),
+            "probability": np.round(self.probability, 4).tolist(),
+            "per_km2": _short(self.mean / areas),
+            "low": _short(np.maximum(self.mean - wide, 0.0) / areas),
+            "high": _short((self.mean + wide) / areas),
+        }
+
+    @property
+    def sentence(self) -> str:
+        """What the map says, in one line."""
+        count, many = self.domain.size, plural(2, self.record)[2:]
+        likely, sure = (int((self.probability > chance).sum()) for chance in (0.5, CONFIDENCE))
+        return (
+            f"{likely:,} of {count:,} hexagons likely hold more than {self.above:g} {many} per square "
+            f"kilometre; {sure:,} with a probability above {CONFIDENCE * 100:.0f} %."
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`.
+
+        Raises
+        ------
+        BundleError, WorkflowError
+            For another ending, a file that is there already, and one that cannot be written.
+        """
+        place = new_place(path, "file")
+        kind = place.suffix.lower()
+        if kind not in (".csv", ".geojson"):
+            raise BundleError(f"{place.name} is neither .csv nor .geojson: name the file for one of them.")
+        try:
+            with made_whole(place) as file:
+                file.write_text(
+                    self._csv() if kind == ".csv" else self._geojson(), encoding="utf-8", newline=""
+                )
+        except OSError as error:
+            raise BundleError(f"{place} cannot be written ({error.strerror}): name another file.") from error
+        return place
+
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = self.columns()
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _csv(self) -> str:
+        made = io.StringIO(newline="")
+        rows = self._rows()
+        writer = csv.DictWriter(made, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return made.getvalue()
+
+    def _geojson(self) -> str:
+        shapes = cell_polygons(self.domain.cells)
+        features = [
+            {"type": "Feature", "properties": row, "geometry": geometry_dict(shape)}
+            for row, shape in zip(self._rows(), shapes, strict=True)
+        ]
+        return json.dumps({"type": "FeatureCollection", "features": features}) + "\n"
+
+
+def density_of(bundle: Bundle, above: float) -> Density:
+    """Where more than `above` records lie per square kilometre, from the released counts of a bundle.
+
+    Parameters
+    ----------
+    bundle
+        Checked.
+    above
+        Records per square kilometre, > 0.
+
+    Raises
+    ------
+    BundleError
+        One sentence: for no density, and for a bundle without released counts of single records.
+    """
+    if isinstance(above, bool) or not (math.isfinite(above) and above > 0):
+        raise BundleError(
+            "A density is a number of records per square kilometre, above 0: ask about another."
+        )
+    stored, design, guarantee = (
+        stored_sums(bundle),
+        sums_design(bundle.statement),
+        bundle.statement["guarantee"],
+    )
+    if guarantee["unit"] == "cell":
+        raise BundleError(
+            "The records of this release are hexagons, so they have no density: ask about places."
+        )
+    try:
+        mean, sd = records_again(design, sums_facts(bundle), stored.kept)
+    except (CoreError, ArithmeticError) as error:
+        raise BundleError(
+            f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."
+        ) from error
+    return Density(bundle.domain, float(above), mean, sd, guarantee["unit_word"])
+
+
+def _short(values: Floats) -> list[float]:
+    return [float(f"{value:.3g}") for value in values]

@@ -1,0 +1,200 @@
+"""Counted records: the relative risk of generated cases, and the density of real sales from counts alone.
+
+Command: `python -m studies counts [FOLDER]`.
+
+FOLDER is ../shared/data beside the checkout unless named; one sentence says where a file is absent. 400 cases
+over the postcodes of London as public population, whose log risk is a field of deviation .5: how well stated
+chances of a risk above 1.5 rank hexagons (AUC), and how far they lie from what holds (ECE, ten bins). In the
+control all places of cases are drawn anew over the same people: the field then says nothing of them. Then
+flats sold in 2018: hexagons with more than 5, 20 and 60 sales per square kilometre, likelier than not by the
+released counts alone, against the true counts, over all hexagons.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dpgp_core.excursion.scores import exceedance_probability, iou
+from dpgp_core.excursion.sets import Bools
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREADS_OF_COUNTS, fixed_design
+from dpgp_core.mechanisms.sums.again import map_of_counts, records_again
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.releasing.facts import PublicFacts, Relation
+from dpgp_core.releasing.released import Released, draw_release
+from hexcursion.bundle.published.density import Density
+from hexcursion.errors import WorkflowError
+from hexcursion.project.covariates import LEAST, even_exposure
+from hexcursion.project.model import Project
+from studies.agreement.answers import calibration_error
+from studies.agreement.covariates import BESIDE
+from studies.london.task import load_task, real_settings
+
+SEED, DELTA, CASES, RISK, WORLDS = 400, 1e-5, 400, 1.5, 30
+RELATIONS: tuple[Relation, ...] = ("replace-one", "add-or-remove")
+EPSILONS, DENSITIES, DENSITY_EPSILONS, DRAWS = (None, 0.5, 1.0, 3.0), (5.0, 20.0, 60.0), (0.25, 1.0, 3.0), 6
+Worlds = list[tuple[Floats, np.ndarray]]
+"""Relative risks (N,) of the hexagons, and cases (N,) in them."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
+    asked = parser.parse_args()
+    start = time.process_time()
+    try:
+        project = load_task(real_settings(asked.folder), "region")
+    except WorkflowError as error:
+        print(error)
+        return
+    people = postcodes(asked.folder, project)
+    print(f"{CASES} cases over {project.domain.size:,} hexagons; risk above {RISK:g}; {WORLDS} worlds each")
+    print("neighbours     epsilon  true   AUC    ECE    90 %   control: AUC, ECE")
+    for relation in RELATIONS:
+        for epsilon in EPSILONS:
+            worlds = made_worlds(project.lattice, people)
+            drawn = made_worlds(project.lattice, people, shuffled=True)
+            row = scores(project.lattice, people, worlds, relation, epsilon)
+            control = scores(project.lattice, people, drawn, relation, epsilon)
+            shown = "none" if epsilon is None else f"{epsilon:g}"
+            print(
+                f"{relation:13}  {shown:>7}  {row[0]:.3f}  {row[1]:.3f}  {row[2]:.3f}  {row[3]:.3f}  "
+                f"{control[1]:.3f}, {control[2]:.3f}",
+                flush=True,
+            )
+    print(f"{project.public_n:,} flats; density per square kilometre, from counts alone and beside amounts")
+    print("epsilon  above  true   alone: IoU (s.e.), ECE   beside: IoU, ECE")
+    for epsilon in DENSITY_EPSILONS:
+        alone, beside = (densities(project, epsilon, law) for law in ("density", "amount"))
+        for above in DENSITIES:
+            one, other = alone[above], beside[above]
+            print(
+                f"{epsilon:7g}  {above:5g}  {one[0]:.3f}  {one[1]:.3f} ({one[2]:.3f}), {one[3]:.3f}        "
+                f"{other[1]:.3f}, {other[3]:.3f}",
+                flush=True,
+            )
+    print(f"Seed {SEED}; delta {DELTA:g}; {DRAWS} releases of the flats.")
+    print(f"The whole benchmark took {time.process_time() - start:,.0f} s of CPU time.")
+
+
+def postcodes(folder: Path, project: Project) -> Floats:
+    """(N,) postcodes of each hexagon, which stand for its people."""
+    places = pd.read_csv(folder / "postcodes" / "london_postcodes_nspl_style.csv.gz", usecols=["lat", "long"])
+    at = project.domain.locate(places["long"], places["lat"])
+    found = np.bincount(at[at >= 0], minlength=project.domain.size).astype(np.float64)
+    return np.maximum(found, LEAST * found.mean())
+
+
+def made_worlds(lattice: Lattice, people: Floats, *, shuffled: bool = False) -> Worlds:
+    """Worlds whose cases follow people and a risk; shuffled, people alone."""
+    prior = make_prior("exponential", lattice, FIXED_RANGE * lattice.spacing)
+    field, places = SimulationEntropy(SEED), np.random.default_rng(SEED)
+    share, found = people / people.sum(), []
+    for _ in range(WORLDS):
+        risk = np.exp(SPREADS_OF_COUNTS["rate"] * prior.colour(field.normal((prior.white_size, 1)))[:, 0])
+        risk /= share @ risk
+        found.append((risk, places.multinomial(CASES, share if shuffled else share * risk)))
+    return found
+
+
+def scores(
+    lattice: Lattice, people: Floats, worlds: Worlds, relation: Relation, epsilon: float | None
+) -> tuple[float, float, float, float]:
+    """Share truly above, mean AUC, ECE and coverage of 90 % intervals, over all worlds."""
+    facts = PublicFacts(lattice, CASES, relation=relation, counts=people, law="rate")
+    chances, truths, areas, covered = [], [], [], []
+    for number, (risk, cases) in enumerate(worlds):
+        if epsilon is None:
+            mean, sd = map_of_counts(facts, cases.astype(np.float64), FIXED_RANGE * lattice.spacing)
+        else:
+            mean, sd = stated(released(facts, cases, epsilon, number))
+        chance, true = exceedance_probability(mean, sd, float(np.log(RISK)), "above"), risk > RISK
+        chances.append(chance)
+        truths.append(true)
+        areas.append(area_under(chance, true))
+        covered.append(float((np.abs(np.log(risk) - mean) < 1.645 * sd).mean()))
+    chance, true = np.concatenate(chances), np.concatenate(truths)
+    known = [each for each in areas if np.isfinite(each)]
+    return float(true.mean()), float(np.mean(known)), calibration_error(chance, true), float(np.mean(covered))
+
+
+def released(facts: PublicFacts, counts: np.ndarray, epsilon: float, seed: int) -> Released:
+    """One simulated release of the fixed design; every response is 1."""
+    mechanism = mechanism_named("spectral-statistics")
+    design = mechanism.calibrate(fixed_design(facts.lattice.spacing), facts, Budget(epsilon, DELTA))
+    there = np.flatnonzero(counts)
+    records = CollapsedRecords(there, counts[there], np.ones(there.size))
+    prepared = mechanism.prepare(replace(design, paths=1), facts, records)
+    return draw_release(prepared, SimulationEntropy(SEED + seed), simulation=True)
+
+
+def stated(found: Released) -> tuple[Floats, Floats]:
+    """Mean and deviation of a release.
+
+    Raises
+    ------
+    WorkflowError
+        Where it states none.
+    """
+    if found.mean is None or found.sd is None:
+        raise WorkflowError("The release states no field.")
+    return found.mean, found.sd
+
+
+def area_under(chance: Floats, true: Bools) -> float:
+    """Chance that a hexagon which is truly above is ranked above one that is not; NaN without both."""
+    order = np.empty(chance.size)
+    order[np.argsort(chance, kind="stable")] = np.arange(1, chance.size + 1)
+    inside = int(true.sum())
+    if inside in (0, chance.size):
+        return float("nan")
+    return float((order[true].sum() - inside * (inside + 1) / 2) / (inside * (chance.size - inside)))
+
+
+def densities(project: Project, epsilon: float, law: str) -> dict[float, tuple[float, float, float, float]]:
+    """For each density: share truly above, mean IoU, its standard error, and ECE."""
+    counts = np.bincount(project.private.placed.index, minlength=project.domain.size)
+    over, n = even_exposure(project.domain, int(counts.sum())), int(counts.sum())
+    facts = PublicFacts(project.lattice, n)
+    if law == "density":
+        facts = replace(facts, counts=over.values, law="density")
+    mechanism = mechanism_named("spectral-statistics")
+    design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
+    found: dict[float, list[tuple[Bools, Floats]]] = {above: [] for above in DENSITIES}
+    for seed in range(DRAWS):
+        kept = released(facts, counts, epsilon, seed).sums
+        if kept is None:
+            raise WorkflowError("The release keeps no sums.")
+        mean, sd = records_again(design, facts, kept)
+        for above, each in found.items():
+            told = Density(project.domain, above, mean, sd, "flat")
+            each.append((told.denser, told.probability))
+    rows = {}
+    for above, each in found.items():
+        true = counts / project.domain.areas > above
+        ious = np.array([iou(denser, true) for denser, _ in each])
+        chance = np.concatenate([probability for _, probability in each])
+        rows[above] = (
+            float(true.mean()), float(ious.mean()), float(ious.std(ddof=1) / np.sqrt(ious.size)),
+            calibration_error(chance, np.tile(true, len(each))),
+        )  # fmt: skip
+    return rows
+
+
+if __name__ == "__main__":
+    main()

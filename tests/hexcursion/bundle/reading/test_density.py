@@ -1,0 +1,153 @@
+"""Densities from released counts, of releases of amounts and of counted records; forged sums of these."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.mechanisms.sums.again import records_again
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
+from dpgp_core.spectral.counts import CHANCE, UNEVEN
+from geo import Domain
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.published.density import Density, density_of
+from hexcursion.bundle.reading.again import check_again, sums_facts
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import bundle_contents, write_bundle
+from hexcursion.cli.main import main
+from hexcursion.door.released import open_bundle
+from hexcursion.errors import WorkflowError
+from hexcursion.project.covariates import Exposure
+from hexcursion.project.load import build_lattice
+from hexcursion.record import Release
+from tests.hexcursion.bundle.bundle_samples import retold
+from tests.hexcursion.bundle.reading.test_released_sums import table, with_table
+from tests.hexcursion.bundle.spectral_samples import DESIGN, spectral_release
+
+
+def counted_release(domain: Domain) -> Release:
+    """2,000 cases, three of four in the east, over people who live evenly."""
+    over = Exposure("population", "people", np.full(domain.size, 70.0))
+    east = domain.centres[:, 0] > 0
+    share = np.where(east, 3.0, 1.0)
+    counts = np.random.default_rng(4).multinomial(2000, share / share.sum())
+    facts = PublicFacts(build_lattice(domain), 2000, counts=over.values, law="rate")
+    records = CollapsedRecords(np.flatnonzero(counts), counts[counts > 0], np.ones(int((counts > 0).sum())))
+    design = replace(DESIGN.for_law("rate"), cutoff=0.4)
+    drawn = draw_release(
+        SpectralStatistics().prepare(design, facts, records), SimulationEntropy(5), simulation=True
+    )
+    return retold(
+        spectral_release(domain, public_mean=False), design=design, response=over.scale, exposure=over,
+        threshold=1.5, value_unit=over.unit, value_name="risk of a case", mean=drawn.mean, sd=drawn.sd,
+        sums=drawn.sums, paths=drawn.paths, records=None,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def counted(domain: Domain) -> dict[str, bytes]:
+    return bundle_contents(counted_release(domain))
+
+
+def test_a_released_map_of_cases_follows_from_its_counts(counted: dict[str, bytes], domain: Domain) -> None:
+    bundle = bundle_from_contents(counted)
+    check_again(bundle)
+    assert bundle.statement["sums"]["columns"] == ["sums", "public_counts"]
+    assert bundle.field is not None
+    east = domain.centres[:, 0] > 0
+    assert np.exp(bundle.field[0])[east].mean() > 1.2 > 0.8 > np.exp(bundle.field[0])[~east].mean()
+
+
+@pytest.mark.parametrize("column", ["sums", "public_counts"])
+def test_counts_or_people_that_were_changed_are_refused(counted: dict[str, bytes], column: str) -> None:
+    columns = table(counted)
+    columns[column][0] += (40 << 30) if column == "sums" else 500.0
+    forged = bundle_from_contents(with_table(counted, columns))
+    with pytest.raises(BundleError, match="does not follow"):
+        check_again(forged)
+
+
+def test_a_release_of_counts_has_no_second_counts(counted: dict[str, bytes]) -> None:
+    columns = table(counted)
+    del columns["public_counts"]
+    with pytest.raises(BundleError, match="does not have the columns"):
+        bundle_from_contents(with_table(counted, columns))
+
+
+def test_records_lie_as_far_from_what_is_told_as_its_deviations_say(domain: Domain) -> None:
+    release = spectral_release(domain)
+    bundle = bundle_from_contents(bundle_contents(release))
+    kept = release.sums
+    assert kept is not None
+    facts = sums_facts(bundle)
+    mean, sd = records_again(DESIGN, facts, kept)
+    assert mean.sum() == pytest.approx(2000.0)
+    found = density_of(bundle, 20.0)
+    assert np.allclose(found.mean, mean)
+    generator = np.random.default_rng(3)  # the records of the sample
+    true = np.bincount(generator.integers(0, domain.size, 2000), minlength=domain.size)
+    apart = (true - mean) / sd
+    assert 0.7 < apart.std() < 1.3
+    even = 2000.0 / domain.size
+    assert np.all(sd**2 < CHANCE * even * 3.0 + UNEVEN * even**2)
+    assert np.all(sd > 1.0)
+
+
+def test_hexagons_are_denser_where_more_whole_records_are_likelier_than_not(domain: Domain) -> None:
+    mean = np.linspace(0.0, 40.0, domain.size)
+    found = Density(domain, 20.0, mean, np.full(domain.size, 3.0), "case")
+    limit = np.floor(20.0 * domain.areas) + 0.5
+    assert np.array_equal(found.denser, mean > limit)
+    columns = found.columns()
+    high = int(np.argmax(mean))
+    assert columns["per_km2"][high] == pytest.approx(40.0 / domain.areas[high], rel=0.01)
+    assert columns["low"][high] == pytest.approx((40.0 - 1.645 * 3.0) / domain.areas[high], rel=0.01)
+    assert columns["low"][0] == 0.0
+    assert found.sentence.startswith(
+        f"{int(found.denser.sum())} of {domain.size} hexagons likely hold more than 20 cases per square "
+    )
+
+
+def test_a_density_map_is_written_by_a_command(
+    domain: Domain, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = write_bundle(spectral_release(domain), tmp_path / "b").directory
+    words = ["view", str(place), "--density", "20", "--out"]
+    assert main([*words, str(tmp_path / "d.csv")]) == 0
+    assert "more than 20 sales per square kilometre" in capsys.readouterr().out
+    with (tmp_path / "d.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["h3"] for row in rows] == list(domain.cells)
+    assert {row["denser"] for row in rows} <= {"True", "False"}
+    told = open_bundle(place).density(20.0)
+    assert told["h3"].tolist() == list(domain.cells)
+    assert told["probability"].tolist() == [float(row["probability"]) for row in rows]
+    assert main([*words, str(tmp_path / "d.geojson")]) == 0
+    features = json.loads((tmp_path / "d.geojson").read_text())["features"]
+    assert features[3]["properties"]["per_km2"] == float(rows[3]["per_km2"])
+    assert main([*words, str(tmp_path / "d.txt")]) == 2
+    assert main(["view", str(place), "--out", "x.csv"]) == 2
+    assert "Say with --density" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("above", [0.0, -3.0, float("inf"), float("nan")])
+def test_what_is_no_density_is_refused(counted: dict[str, bytes], above: float) -> None:
+    with pytest.raises(BundleError, match="per square kilometre, above 0"):
+        density_of(bundle_from_contents(counted), above)
+
+
+def test_a_file_that_is_there_is_kept(domain: Domain, tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("mine")
+    found = Density(domain, 20.0, np.ones(domain.size), np.ones(domain.size), "case")
+    with pytest.raises(WorkflowError, match="exists"):
+        found.save(tmp_path / "d.csv")
+    assert (tmp_path / "d.csv").read_text() == "mine"
