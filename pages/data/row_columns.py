@@ -14,6 +14,36 @@ ORDERS = {"have the day first": True, "have the month first": False}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
 
 
+NO_VALUE = "\0none"
+
+
+def measured(columns: list[str], guess: str | None, path: str) -> str | None:
+    """The column of values; NO_VALUE where each row is a record without one, such as a case."""
+    found: str | None = st.selectbox(
+        "Measured value",
+        [*columns, NO_VALUE],
+        index=at(columns, guess),
+        format_func=lambda name: "none: count the rows" if name == NO_VALUE else name,
+        help="Cases, crimes or sightings have none: the map then shows where their risk or density is high.",
+        key=f"sensors_value_{path}",
+        **KEEP,
+    )
+    return found
+
+
+def counted_word(path: str) -> str:
+    """What one row of a table without values is."""
+    return str(
+        st.text_input(
+            "One row is a",
+            value="case",
+            help="The released map asks its question in this word: burglary, sighting.",
+            key=f"sensors_word_{path}",
+            **KEEP,
+        )
+    ).strip()
+
+
 def at(columns: list[str], name: str | None) -> int | None:
     """The position of a column, None where there is none of this name."""
     return columns.index(name) if name in columns else None

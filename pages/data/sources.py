@@ -121,24 +121,28 @@ def ask_sensors(work: Workspace) -> Sources | None:
         y = second.selectbox(
             "Latitude or northing", columns, index=at(columns, guess.y), key=f"sensors_y_{path}", **KEEP
         )
-        value = first.selectbox(
-            "Measured value", columns, index=at(columns, guess.value), key=f"sensors_value_{path}", **KEEP
-        )
-        named = second.text_input(
-            "What it is, in words",
-            value=value or "",
-            placeholder="for example nitrogen dioxide",
-            help="The released map asks its question in these words.",
-            key=f"sensors_name_{path}_{value}",
-            **KEEP,
-        )
-        unit = second.text_input(
-            "Its unit",
-            value=guess.unit or "",
-            placeholder="for example ug/m3",
-            key=f"sensors_unit_{path}",
-            **KEEP,
-        )
+        with first:
+            value = row_columns.measured(columns, guess.value, path)
+        counted, named, unit = value == row_columns.NO_VALUE, "", "records"
+        if counted:
+            with second:
+                word, value = row_columns.counted_word(path), None
+        else:
+            named = second.text_input(
+                "What it is, in words",
+                value=value or "",
+                placeholder="for example nitrogen dioxide",
+                help="The released map asks its question in these words.",
+                key=f"sensors_name_{path}_{value}",
+                **KEEP,
+            )
+            unit = second.text_input(
+                "Its unit",
+                value=guess.unit or "",
+                placeholder="for example ug/m3",
+                key=f"sensors_unit_{path}",
+                **KEEP,
+            )
         crs = first.text_input(
             "Coordinate system",
             value=guess.crs or "",
@@ -202,7 +206,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
         for word, there in (
             ("the column of longitude or easting", x),
             ("the column of latitude or northing", y),
-            ("the measured value", value),
+            ("the measured value", value or counted),
+            ("what one row is", not counted or word),
             ("its unit", unit.strip()),
             ("the coordinate system", crs.strip()),
             ("the rows to keep", where_private is not None and where_reference is not None),
@@ -233,9 +238,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
 
     choices: dict[str, Any] = {
         "data": source(path, where_private),
-        "value_name": named.strip() or value,
-        "value_unit": unit.strip(),
+        "value_name": named.strip() or value or "",
+        "value_unit": "" if counted else unit.strip(),
     }
+    if counted:
+        choices |= {"values": "count", "record_word": word}
     if owner is not None:
         choices |= {"owner": owner, "records_per_owner": most}
     if reference is not None or where_reference:
@@ -275,7 +282,7 @@ def refill(work: Workspace) -> None:
         state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
     else:
         known = (
-            ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs),
+            ("x", data.x), ("y", data.y), ("value", data.value or row_columns.NO_VALUE), ("crs", data.crs),
             ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
             ("day_first", row_columns.order_words(data.day_first)),
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
@@ -284,6 +291,7 @@ def refill(work: Workspace) -> None:
         state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
+        state[f"sensors_word_{data.path}"] = work.choices.get("record_word") or "case"
         state |= filters.refilled(f"sensors_where_{data.path}", data)
         if reference is not None:
             state |= filters.refilled(f"sensors_reference_where_{data.path}", reference)

@@ -17,6 +17,7 @@ from hexcursion.settings.serving import not_read, origin_of
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
 from pages.privacy.question import public_scale, question
+from pages.privacy.question.relative import relative_unit
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.aside import planning
@@ -46,7 +47,8 @@ def ask_privacy(work: Workspace) -> None:
     _more(work)
     idle = _idle(work)
     also = ("covariate_columns",) if "covariates" in idle else ()
-    work.choose(**{name: field(name).default for name in (*idle, *also)})
+    kept = ("values",) if work.choices.get("values") == "count" else ()  # there is nothing else to ask
+    work.choose(**{name: field(name).default for name in (*idle, *also) if name not in kept})
 
 
 def _idle(work: Workspace) -> tuple[str, ...]:
@@ -323,6 +325,8 @@ def threshold_words(work: Workspace) -> str:
     if work.choices.get("change") or work.choices.get("limits"):
         what = "the public map" if work.choices.get("change") else "the limits by zone"
         return f"{side} {work.choices['threshold']:g}, relative to {what}"
-    unit = "%" if work.choices.get("values") == "yes-no" else str(work.choices.get("value_unit", ""))
+    unit = {"yes-no": "%", "count": relative_unit(work)}.get(
+        work.choices.get("values", ""), str(work.choices.get("value_unit", ""))
+    )
     value = words.quantity(float(work.choices["threshold"]), unit)
     return f"{side} {value}"

@@ -14,12 +14,14 @@ from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Workspace
 
 KEEP: Any = {"persist_state": "session"}
+ONE_SCALE = ("yes-no", "count")
+"""Values with one scale, whatever they are about."""
 
 
 def ask(work: Workspace) -> None:
     """Ask for the public centre and clip bound in the data's unit, where no reference data give them."""
-    if work.private is None or work.reference is not None or work.choices.get("values") == "yes-no":
-        return  # answers of yes and no have one scale, whatever they are about
+    if work.private is None or work.reference is not None or work.choices.get("values") in ONE_SCALE:
+        return
     factors = uses_factors(work.choices)
     unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"
     usual, spread = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
@@ -59,7 +61,7 @@ def missing(work: Workspace) -> str | None:
     """What is still to be said before a search, in one sentence; None where nothing is."""
     if work.private is None or work.choices.get("reference") is not None:
         return None
-    if work.choices.get("values") == "yes-no":
+    if work.choices.get("values") in ONE_SCALE:
         return None
     if work.choices.get("centre") is None or work.choices.get("clip") is None:
         return "Say under What is usual: a usual value, and how far most values lie from it."

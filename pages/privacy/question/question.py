@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 import altair as alt
 import streamlit as st
 
-from geo import GeoError
+from data_loaders import DataError
+from geo import Domain, GeoError
 from geo.colours import colour
 from geo.domains.zones import public_values
 from hexcursion.errors import WorkflowError
+from hexcursion.project.covariates import load_population
 from hexcursion.settings.words import Direction
 from hexcursion.words import side_words
 from pages.privacy.question.reference_values import bars, sentences
@@ -30,12 +33,16 @@ WORDS: dict[Against, str] = {
     "limits": "Limits that differ by zone, from a file",
     "change": "The public map: what has changed since",
     "answers": "A share: each record says yes or no",
+    "risk": "The average risk, over a public population",
+    "density": "A number per square kilometre",
 }
+COUNTED: tuple[Against, ...] = ("density", "risk")
 
 
 def ask(work: Workspace) -> None:
     """Threshold, side and what they are relative to, written into the workspace."""
-    name = work.choices.get("value_name") or "the value"
+    counted = {"risk": "the risk", "density": "the density"}
+    name = work.choices.get("value_name") or counted.get(against_of(work), "the value")
     st.header("The question", anchor=False)
     wanted = _wanted(work)
     against = against_of(work)
@@ -74,10 +81,14 @@ def ask(work: Workspace) -> None:
 
 def _wanted(work: Workspace) -> Against:
     """What the threshold is to be compared with, as chosen on the screen."""
+    if work.choices.get("values") == "count":
+        return _counted(work)
     public = work.choices.get("reference") is not None and bool(work.choices.get("reference_public"))
     named = work.choices.get("reference") is not None
     idle = {"change": not public, "answers": named and against_of(work) != "answers"}
-    offered: list[Against] = [each for each in get_args(Against) if not idle.get(each)]
+    offered: list[Against] = [
+        each for each in get_args(Against) if each not in COUNTED and not idle.get(each)
+    ]
     if work.choices.get("change") and not public:
         work.choose(change=False)
     wanted: Against = st.selectbox(
@@ -96,6 +107,55 @@ def _wanted(work: Workspace) -> Against:
     if wanted == "change":
         work.choose(prior_mean=None)  # change starts from the public map by itself
     return wanted
+
+
+def _counted(work: Workspace) -> Against:
+    """Whether records without values are compared with a public population, which is then asked for."""
+    wanted: Against = st.selectbox(
+        "The threshold is compared with",
+        COUNTED,
+        index=COUNTED.index(against_of(work)),
+        format_func=WORDS.__getitem__,
+        help="A population is public, and the bundle holds it: inhabitants, households, postcodes.",
+        on_change=lambda: work.choices.pop("threshold", None),
+        key=f"counted_{work.mark}",
+        **KEEP,
+    )
+    path, column = None, ""
+    if wanted == "risk":
+        column = st.text_input(
+            "Column of the population with its numbers",
+            value=work.choices.get("population_column") or "population",
+            key=f"population_column_{work.mark}",
+            **KEEP,
+        ).strip()
+        path = _population(work, column)
+    work.choose(
+        population_file=path, population_column="" if path is None else column,
+        centre=None, clip=None, transform=None, change=False, limits=None, yes_above=None,
+    )  # fmt: skip
+    return wanted
+
+
+def _population(work: Workspace, column: str) -> str | None:
+    """The file of the population in use, checked against the hexagons; None until there is one."""
+    path = remembered(
+        "Public population: areas or points with numbers, or a table by `h3`, or by `lon` and `lat`",
+        ["geojson", "json", "gpkg", "csv"],
+        "population",
+        work,
+    )
+    path = path or work.choices.get("population_file")
+    if path is None:
+        st.caption(":material/info: Upload the population first; the threshold is then a relative risk.")
+        return None
+    error = _checked(
+        work, str(path), "population", lambda domain: load_population(str(path), column, domain), column
+    )
+    if error is not None:
+        st.error(plain(f"The population cannot be used: {error}"), icon=":material/error:")
+        return None
+    return str(path)
 
 
 def _answers(work: Workspace, wanted: Against) -> None:
@@ -131,26 +191,28 @@ def _limits(work: Workspace) -> str | None:
         return None
     if not work.folder.holds(path):
         st.caption(plain(f"In use: {Path(path).name}, from the settings."))
-    error = _checked(work, path)
+    error = _checked(work, path, "limits", lambda domain: public_values(path, domain))
     if error is not None:
         st.error(plain(f"The limits cannot be used: {error}"), icon=":material/error:")
         return None
     return str(path)
 
 
-def _checked(work: Workspace, path: str) -> str | None:
-    """What is wrong with a file of limits for these hexagons, looked at once; None where nothing is."""
-    key = f"limits_checked_{work.mark}"
+def _checked(
+    work: Workspace, path: str, what: str, read: Callable[[Domain], object], column: str = ""
+) -> str | None:
+    """What is wrong with a public file for these hexagons, looked at once; None where nothing is."""
+    key = f"{what}_checked_{work.mark}"
     known = st.session_state.get(key)
-    if known is None or known[0] != path or known[1] is not work.domain:
+    if known is None or known[0] != (path, column) or known[1] is not work.domain:
         error = None
         if work.domain is not None:
             try:
                 access.reach_of(work.folder).check(path)
-                public_values(path, work.domain)
-            except (GeoError, WorkflowError) as found:
+                read(work.domain)
+            except (DataError, GeoError, WorkflowError) as found:
                 error = str(found)
-        known = st.session_state[key] = (path, work.domain, error)
+        known = st.session_state[key] = ((path, column), work.domain, error)
     said: str | None = known[2]
     return said
 
@@ -158,7 +220,7 @@ def _checked(work: Workspace, path: str) -> str | None:
 def _standing(work: Workspace, against: Against) -> float | None:
     """The threshold so far; a relative one begins at no difference."""
     given: float | None = work.choices.get("threshold")
-    if given is None and against not in ("value", "answers"):
+    if given is None and against in ("limits", "change"):
         return 1.0 if uses_factors(work.choices) else 0.0
     return given
 

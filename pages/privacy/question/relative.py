@@ -8,11 +8,18 @@ from hexcursion.words import side_words
 from pages.privacy.question.scales import uses_factors
 from pages.shared.session.workspace import Workspace
 
-Against = Literal["value", "limits", "change", "answers"]
+Against = Literal["value", "limits", "change", "answers", "risk", "density"]
+
+
+UNITS_OF: dict[Against, str] = {
+    "answers": "% of the records", "risk": "times the average", "density": "per square kilometre"
+}  # fmt: skip
 
 
 def against_of(work: Workspace) -> Against:
     """What the threshold is compared with, by the choices made so far."""
+    if work.choices.get("values") == "count":
+        return "density" if work.choices.get("population_file") is None else "risk"
     if work.choices.get("values") == "yes-no":
         return "answers"
     if work.choices.get("change"):
@@ -23,8 +30,8 @@ def against_of(work: Workspace) -> Against:
 def relative_unit(work: Workspace) -> str:
     """The unit of a threshold that is relative to a public field; "" for one value for the whole map."""
     against = against_of(work)
-    if against == "answers":
-        return "% of the records"
+    if against in UNITS_OF:
+        return UNITS_OF[against]
     if against == "value":
         return ""
     what = "the limit there" if against == "limits" else "the public map"
@@ -35,6 +42,12 @@ def relative_unit(work: Workspace) -> str:
 def relative_words(work: Workspace, threshold: float | None) -> str:
     """What a relative threshold asks, in one sentence with its number."""
     against = against_of(work)
+    if against in ("risk", "density"):
+        side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
+        many = "so many" if threshold is None else f"{threshold:g}"
+        if against == "density":
+            return f"A hexagon is inside where {side} {many} {work.record_word}s lie per square kilometre."
+        return f"A hexagon is inside where the risk is {side} {many} times the average over the population."
     if against == "answers":
         side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
         share = "so many" if threshold is None else f"{threshold:g}"

@@ -14,6 +14,8 @@ from hexcursion.errors import WorkflowError
 
 def uses_factors(choices: Mapping[str, Any]) -> bool:
     """Whether distances are factors under these choices: prices, or an asked log transform."""
+    if choices.get("values") == "count":
+        return True
     transform = choices.get("transform")
     if transform is not None:
         return bool(transform == "log")

@@ -26,7 +26,8 @@ def text_of(work: Workspace) -> str:
         return ""
     about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
     # A threshold relative to a file, or to reference data, means another thing without them.
-    relative = work.choices.get("limits") is not None or work.choices.get("change")
+    counted = work.choices.get("values") == "count"
+    relative = counted or work.choices.get("limits") is not None or work.choices.get("change")
     names = [name for name in NAMES if not (relative and name in OF_THE_VALUES)]
     chosen = {name: work.choices[name] for name in names if work.choices.get(name) is not None}
     return json.dumps({"about": about, "choices": chosen})

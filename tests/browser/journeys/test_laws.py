@@ -1,0 +1,83 @@
+"""Records without amounts in a real browser: cases over a population, from upload to release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from playwright.sync_api import Page
+
+from tests.browser.harness import (
+    RunningApp,
+    appear,
+    download,
+    give,
+    go_to,
+    press,
+    release_all_the_same,
+    settle,
+)
+from tests.browser.journeys.test_data_page import choose_kind, fill, main_text
+from tests.browser.journeys.test_journey import heading
+
+WEST, SOUTH, EAST, NORTH = 10.0, 50.0, 10.4, 50.2
+
+
+def cases_and_people(folder: Path) -> tuple[Path, Path]:
+    """400 cases in degrees, most of them in the west, and people who live evenly."""
+    rng = np.random.default_rng(3)
+    lon = WEST + (EAST - WEST) * rng.beta(1.0, 2.5, 400)
+    lat = rng.uniform(SOUTH, NORTH, 400)
+    cases = folder / "cases.csv"
+    cases.write_text(
+        "lon,lat,number\n"
+        + "".join(f"{x:.5f},{y:.5f},c{k}\n" for k, (x, y) in enumerate(zip(lon, lat, strict=True)))
+    )
+    people = folder / "people.csv"
+    grid = [(x, y) for x in np.linspace(WEST, EAST, 60) for y in np.linspace(SOUTH, NORTH, 60)]
+    people.write_text("lon,lat,population\n" + "".join(f"{x:.5f},{y:.5f},25\n" for x, y in grid))
+    return cases, people
+
+
+def choose(page: Page, box: str, entry: str) -> None:
+    """Choose an entry of a select box."""
+    page.get_by_role("combobox", name=box).click()
+    page.get_by_role("option", name=entry).click()
+    settle(page)
+
+
+def test_cases_over_a_population_are_asked_about_and_released(
+    app: RunningApp, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = new_page()
+    cases, people = cases_and_people(tmp_path)
+    choose_kind(page, app, "Your own table")
+    give(page, "Table of places and values (.csv", cases)
+    choose(page, "Measured value", "none: count the rows")
+    press(page, "Read the data")
+    appear(page.get_by_text("400 rows read, 400 kept").first)
+    go_to(page, "Hexagons")
+    page.get_by_text("Bounding box", exact=True).click()
+    settle(page)
+    for side, value in (("West", WEST), ("South", SOUTH), ("East", EAST), ("North", NORTH)):
+        fill(page, side, str(value))
+    appear(page.get_by_text("Rows inside"))
+    go_to(page, "Privacy and utility")
+    choose(page, "The threshold is compared with", "The average risk, over a public population")
+    give(page, "Public population", people)
+    fill(page, "the threshold", "1.5")
+    heading(page, "A hexagon is inside where the risk is more than 1.5 times the average")
+    assert "What is usual" not in main_text(page)
+    press(page, "See what the fixed design may reach")
+    heading(page, "What the budget can buy")
+    go_to(page, "Release")
+    heading(page, "What will be published")
+    release_all_the_same(page)
+    heading(page, "Released as")
+    go_to(page, "Publish")
+    cells = json.loads(download(page, "Hexagons as GeoJSON", tmp_path).read_text())
+    assert cells["release"]["title"] == "Risk of a case above 1.5 times the average"
+    inside = [each["properties"]["in_set"] for each in cells["features"]]
+    assert 0 < sum(inside) < len(inside) / 2
