@@ -167,7 +167,13 @@ def area_under(chance: Floats, true: Bools) -> float:
 
 
 def densities(project: Project, epsilon: float, law: str) -> dict[float, tuple[float, float, float, float]]:
-    """For each density: share truly above, mean IoU, its standard error, and ECE."""
+    """For each density: share truly above, mean IoU, its standard error, and ECE.
+
+    Raises
+    ------
+    WorkflowError
+        Where a release keeps no sums.
+    """
     counts = np.bincount(project.private.placed.index, minlength=project.domain.size)
     over, n = even_exposure(project.domain, int(counts.sum())), int(counts.sum())
     facts = PublicFacts(project.lattice, n)
