@@ -11,7 +11,7 @@ from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.features.kappa import InnerProducts
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
-from dpgp_core.mechanisms.sums.again import prepared_plan, read_again
+from dpgp_core.mechanisms.sums.again import map_of_counts, prepared_plan, read_again
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -79,7 +79,8 @@ def test_the_map_without_privacy_is_the_variational_law_of_counts() -> None:
     """Its mean and variance solve the equations of the best Gaussian law for Poisson counts."""
     made = SpectralModel(LATTICE).prepare(plan_for(field=RISK))
     c = np.random.default_rng(3).poisson(3.0, LATTICE.size)
-    mean, sd = rates_of_records(made, PublicCounts("reference", None, PEOPLE), c)
+    known = PublicCounts("reference", None, PEOPLE)
+    mean, sd = rates_of_records(made.nodes, made.basis, made.prior.before, known, c)
     rate = PEOPLE * np.exp(mean + 0.5 * sd**2)
     assert rate.sum() == pytest.approx(c.sum() * PEOPLE.sum() / c.sum())  # the average risk is 1
     rate *= c.sum() / rate.sum()
@@ -134,9 +135,7 @@ def test_many_cases_at_little_noise_tell_their_risk_and_so_does_the_map_without_
     assert np.abs(np.exp(released.mean) / risk - 1.0)[far].max() < 0.15
     assert released.records.sum() == pytest.approx(counts.sum())
     design = fixed_design(LATTICE.spacing).for_law("rate")
-    shown, sd = rates_of_records(
-        prepared_plan(design, facts), PublicCounts("reference", None, PEOPLE), counts
-    )
+    shown, sd = map_of_counts(facts, counts.astype(np.float64), design.lengthscale)
     assert np.abs(np.exp(shown) / risk - 1.0).max() < 0.07
     assert 0.015 < sd.mean() < 0.04  # about 1 / sqrt(1600)
 
