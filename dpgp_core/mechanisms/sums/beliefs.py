@@ -30,6 +30,10 @@ UNSEEN = 0.35
 """Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
 
 
+FEWEST_CHECKED = 8
+"""Released sums below which there are no three groups of frequencies to compare."""
+
+
 RATE_REACH = 6.0
 """A rate is said within a factor of `exp` of this around the average."""
 
@@ -115,8 +119,8 @@ def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) ->
 
 
 def _check(plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats) -> ModelCheck | None:
-    """How sums compare with the likeliest belief, not made linear around them; None of counted records."""
-    if plan.plan.field.counted:
+    """How sums compare with the likeliest belief, not made linear; None of counted records and few sums."""
+    if plan.plan.field.counted or sums.size < FEWEST_CHECKED:
         return None
     reader = under[best].reader
     return check_model(reader if reader.linear is None else plan.readers(under[best].counts)[best], sums)

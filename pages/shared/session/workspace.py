@@ -261,11 +261,8 @@ class Workspace:
             *named,
         }
         drop |= set() if same else {"threshold", "direction", "centre", "clip"}
-        drop |= (
-            {"values", "population_file", "population_column"}
-            if other.choices.get("values") == "count"
-            else set()
-        )
+        if other.choices.get("values") == "count":
+            drop |= {"values", "population_file", "population_column"}
         kept = {name: value for name, value in other.choices.items() if name not in drop}
         if not self.choices.get("reference_public"):
             kept.pop("prior_mean", None)
