@@ -15,7 +15,7 @@ from pages.privacy.search import search_panel, solve_panel
 from pages.shared.computing.jobs import Job
 from pages.shared.session import aside
 from pages.shared.steps import HEXAGONS, PRIVACY, RELEASE
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import insist, press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, searched
 from tests.pages.test_path import release_now
@@ -60,8 +60,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     app.segmented_control(key=key_of(app, "goal")).set_value("budget").run()
     assert app.select_slider(key=key_of(app, "epsilon")).value == solved.epsilon
     assert work_of(app).fits()
-    app.switch_page(RELEASE.path).run()
-    assert "What will be published" in texts(app)
+    assert "What will be published" in texts(insist(app.switch_page(RELEASE.path).run()))
 
 
 def test_an_agreement_out_of_reach_names_the_remedy(open_app: OpenApp) -> None:
@@ -116,7 +115,7 @@ def test_a_typed_design_within_the_budget_is_released_as_typed(open_app: OpenApp
     assert found.choice.design.ridge == ridge
     assert found.choice.design.paths == found.project.settings.paths == 2
     assert work_of(app).fits()
-    said = texts(app.switch_page(RELEASE.path).run())
+    said = texts(insist(app.switch_page(RELEASE.path).run()))
     assert "typed in by the curator and judged there" in said
     assert "2 paths" in said
     assert {entry.kind for entry in open_ledger().entries()} == {"genesis"}  # nothing was charged
