@@ -12,7 +12,7 @@ from geo import dissolve
 from hexcursion.bundle.products.at_threshold import CLASSES, Bools, ProductName, Products
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
-MAX_PATH_REGIONS = 10
+MAX_PATH_REGIONS = 8
 
 Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 

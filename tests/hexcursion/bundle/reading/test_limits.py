@@ -24,7 +24,7 @@ LIMITS = {
     },
     "page.largest": {"MOST": 8},
     "products.area_shares": {"FEWEST": 10},
-    "products.regions": {"MAX_PATH_REGIONS": 10},
+    "products.regions": {"MAX_PATH_REGIONS": 8},
     "published.shelf": {"LONGEST": 4_000_000},
     "published.view": {"MAX_ROUNDS": 20},
     "untrusted": {"MAX_UNPACKED": 700_000_000},

@@ -14,10 +14,10 @@ TOO_MANY = "Dissolved regions of single paths are written for the first {} paths
 @pytest.mark.parametrize(
     ("paths", "draws", "left_out", "confidence"),
     [
-        (9, None, [TOO_FEW.format(9)], None),
-        (10, None, [], 0.9),
+        (8, None, [TOO_FEW.format(8)], None),
+        (9, None, [TOO_FEW.format(9), TOO_MANY.format(8)], None),
+        (10, None, [TOO_MANY.format(8)], 0.9),
         (1, 10, [], 0.9),
-        (11, None, [TOO_MANY.format(10)], 0.9),
     ],
 )
 def test_joint_sets_need_ten_draws(
