@@ -1,4 +1,4 @@
-"""Records without amounts in a real browser: cases over a population, from upload to release."""
+"""Records without amounts in a real browser: cases over a population, and a survey of yes and no."""
 
 from __future__ import annotations
 
@@ -81,3 +81,57 @@ def test_cases_over_a_population_are_asked_about_and_released(
     assert cells["release"]["title"] == "Risk of a case above 1.5 times the average"
     inside = [each["properties"]["in_set"] for each in cells["features"]]
     assert 0 < sum(inside) < len(inside) / 2
+
+
+def wells_and_a_river(folder: Path) -> tuple[Path, Path]:
+    """600 wells, most of those in the south beyond 50, and a river that runs along the south."""
+    rng = np.random.default_rng(5)
+    lon, lat = rng.uniform(WEST, EAST, 600), rng.uniform(SOUTH, NORTH, 600)
+    high = rng.uniform(size=600) < np.where(lat < (SOUTH + NORTH) / 2.0, 0.7, 0.05)
+    wells = folder / "wells.csv"
+    rows = (f"{x:.5f},{y:.5f},{80 if up else 10}\n" for x, y, up in zip(lon, lat, high, strict=True))
+    wells.write_text("lon,lat,arsenic (ug/l)\n" + "".join(rows))
+    river = folder / "river.geojson"
+    line = {"type": "LineString", "coordinates": [[WEST, SOUTH + 0.01], [EAST, SOUTH + 0.02]]}
+    river.write_text(json.dumps({"type": "Feature", "properties": {}, "geometry": line}))
+    return wells, river
+
+
+def test_a_survey_of_yes_and_no_with_a_public_river_is_released(
+    app: RunningApp, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    page = new_page()
+    wells, river = wells_and_a_river(tmp_path)
+    choose_kind(page, app, "Your own table")
+    give(page, "Table of places and values (.csv", wells)
+    press(page, "Read the data")
+    appear(page.get_by_text("600 rows read, 600 kept").first)
+    go_to(page, "Hexagons")
+    page.get_by_text("Bounding box", exact=True).click()
+    settle(page)
+    for side, value in (("West", WEST), ("South", SOUTH), ("East", EAST), ("North", NORTH)):
+        fill(page, side, str(value))
+    appear(page.get_by_text("Rows inside"))
+    page.get_by_text("Numbers that may explain the values").click()
+    give(page, "Public numbers (CSV", river)
+    appear(page.get_by_text("The square root of the distance to river in metres"))
+    go_to(page, "Privacy and utility")
+    choose(page, "The threshold is compared with", "A share: each record says yes or no")
+    fill(page, "A value above this is a yes", "50")
+    fill(page, "the threshold", "30")
+    heading(page, "A hexagon is inside where more than 30 % of its records say yes")
+    press(page, "See what the fixed design may reach")
+    heading(page, "What the budget can buy")
+    go_to(page, "Release")
+    heading(page, "What will be published")
+    release_all_the_same(page)
+    heading(page, "Released as")
+    go_to(page, "Publish")
+    cells = json.loads(download(page, "Hexagons as GeoJSON", tmp_path).read_text())
+    title = cells["release"]["title"]
+    assert title.startswith("More than 30 % with arsenic"), title
+    assert "above 50" in title
+    south = [each["geometry"]["coordinates"][0][0][1] < (SOUTH + NORTH) / 2 for each in cells["features"]]
+    inside = [each["properties"]["in_set"] for each in cells["features"]]
+    right = np.mean(np.array(south) == np.array(inside))
+    assert right > 0.8, right
