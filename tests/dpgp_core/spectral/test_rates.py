@@ -18,7 +18,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts, Relation
 from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.simulation.world import World
-from dpgp_core.spectral import PublicPrior
+from dpgp_core.spectral import FieldBasis, PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise, exchange_mu, noise_for, release_mu
 from dpgp_core.spectral.model import PublicCounts, SpectralModel
 from dpgp_core.spectral.rates import rates_of_records, read_rates
@@ -77,15 +77,17 @@ def test_the_price_of_counts_is_the_widest_distance_or_the_largest_length() -> N
 
 def test_the_map_without_privacy_is_the_variational_law_of_counts() -> None:
     """Its mean and variance solve the equations of the best Gaussian law for Poisson counts."""
-    made = SpectralModel(LATTICE).prepare(plan_for(field=RISK))
+    model = SpectralModel(LATTICE)
+    made = model.prepare(plan_for(field=RISK))
+    basis = FieldBasis.of(model.smooth_pairs("exponential", 1_500.0), 30)  # the rest is read as well
     c = np.random.default_rng(3).poisson(3.0, LATTICE.size)
     known = PublicCounts("reference", None, PEOPLE)
-    mean, sd = rates_of_records(made.nodes, made.basis, made.prior.before, known, c)
+    mean, sd = rates_of_records(made.nodes, basis, made.prior.before, known, c)
     rate = PEOPLE * np.exp(mean + 0.5 * sd**2)
     assert rate.sum() == pytest.approx(c.sum() * PEOPLE.sum() / c.sum())  # the average risk is 1
     rate *= c.sum() / rate.sum()
-    rows = 0.5 * (made.basis.rows - rate @ made.basis.rows / rate.sum())
-    prior = rows @ rows.T + 0.25 * np.diag(made.basis.rest)
+    rows = 0.5 * (basis.rows - rate @ basis.rows / rate.sum())
+    prior = rows @ rows.T + 0.25 * np.diag(basis.rest)
     pull = prior @ (c - rate)  # how far the mean lies from its prior
     assert np.allclose(pull - pull.mean(), mean - mean.mean(), atol=0.02)
     left = np.linalg.inv(np.linalg.inv(prior + 1e-9 * np.eye(c.size)) + np.diag(rate))
@@ -95,7 +97,7 @@ def test_the_map_without_privacy_is_the_variational_law_of_counts() -> None:
 @pytest.mark.parametrize("public", [True, False])
 def test_the_reading_is_the_textbook_posterior_of_the_field(public: bool) -> None:
     relation: Relation = "replace-one" if public else "add-or-remove"
-    made = SpectralModel(LATTICE).prepare(plan_for(relation=relation, field=RISK, mu=3.0))
+    made = SpectralModel(LATTICE).prepare(plan_for(relation=relation, field=RISK, mu=3.0 if public else 0.2))
     m = np.random.default_rng(5).poisson(3.0, LATTICE.size)
     known = PublicCounts("reference", float(m.sum()) if public else None, PEOPLE)
     sums = made.features.values.T @ m
@@ -150,6 +152,16 @@ def test_a_density_is_told_beside_what_was_expected() -> None:
     mean = released_of(counts, facts, 10.0).mean
     assert mean is not None
     assert np.abs(np.exp(mean) - 3.0).max() < 0.5
+
+
+def test_of_a_density_the_level_is_unsure_too_where_the_number_of_records_is_private() -> None:
+    known, apart = PublicCounts("reference", None, PEOPLE), []
+    for law in ("rate", "density"):
+        field = replace(RISK, law=law)  # type: ignore[arg-type]
+        made = SpectralModel(LATTICE).prepare(plan_for(mu=0.2, relation="add-or-remove", field=field))
+        counts = np.full(LATTICE.size, 3.0)
+        apart.append(read_rates(made, known, made.features.values.T @ counts).reader.deviation())
+    assert np.all(apart[1] > apart[0] + 0.002)
 
 
 def test_intervals_of_risks_cover_as_often_as_they_say() -> None:
