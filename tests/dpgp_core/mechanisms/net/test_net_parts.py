@@ -89,7 +89,7 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
     facts: PublicFacts, kind: str, n: float | None
 ) -> None:
     """Their number where it is public, and their places only where these are public and stay."""
-    found = spectral_statistics._known(facts, FEW)
+    found = spectral_statistics.known_counts(facts, FEW)
     assert (found.kind, found.n, found.single) == (kind, n, False)
     if kind == "reference":
         assert found.cells is not None
@@ -97,7 +97,7 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
     if kind == "known":
         assert found.cells is not None
         assert {k: v for k, v in enumerate(found.cells.tolist()) if v} == {1: 2.0, 3: 1.0}
-    assert spectral_statistics._known(replace(facts, single=True), FEW).single
+    assert spectral_statistics.known_counts(replace(facts, single=True), FEW).single
 
 
 def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> None:
@@ -108,7 +108,7 @@ def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> No
 
 
 def test_records_and_sums_of_a_cell() -> None:
-    counts, totals = spectral_statistics._per_cell(FEW, HIDDEN)
+    counts, totals = spectral_statistics.per_cell(FEW, HIDDEN)
     assert {k: v for k, v in enumerate(counts.tolist()) if v} == {1: 2.0, 3: 1.0}
     assert {k: v for k, v in enumerate(totals.tolist()) if v} == {1: 0.75, 3: -1.0}
 
