@@ -132,7 +132,7 @@ def test_a_rise_of_one_half_is_seen_there_and_a_shift_everywhere() -> None:
     np.testing.assert_allclose(found.risen(0.4), 1.0 - replace(found, change=-found.change).risen(-0.4))
     assert found.no_change[0] < -5.0
     still = read_series(MODEL, [period(0.0, raised, 3), period(1.0, raised, 4)], PRIOR, choose=False)
-    assert still.no_change[0] == pytest.approx(-0.78, abs=0.03)
+    assert still.no_change[0] == pytest.approx(-0.94, abs=0.03)
     assert (found.explained.tolist(), still.explained.tolist()) == ([False], [True])
 
 
@@ -155,7 +155,7 @@ def test_other_clips_public_means_and_strategies_are_read_together() -> None:
 
 
 def test_the_releases_choose_a_long_memory_where_nothing_changes() -> None:
-    same = [period(float(time), 10.0 + EAST, time) for time in range(3)]
+    same = [period(float(time), 10.0 + EAST, 10 + time) for time in range(3)]
     fresh = [period(float(time), 10.0 + (-1.0) ** time * 1.5 * EAST, time) for time in range(3)]
     assert read_series(MODEL, same, PRIOR).prior.memory >= 0.98
     assert read_series(MODEL, fresh, PRIOR).prior.memory <= 0.75

@@ -93,7 +93,7 @@ def test_an_impossible_design_does_not_exist(wrong: dict[str, float]) -> None:
 
 def test_a_release_may_choose_its_own_cutoff_and_then_keeps_it() -> None:
     facts, own = PublicFacts(LATTICE, 400), replace(DESIGN, mu=0.2, cutoff_from="release")
-    released = draw_release(MECHANISM.prepare(own, facts, records()), SimulationEntropy(3), simulation=True)
+    released = draw_release(MECHANISM.prepare(own, facts, records()), SimulationEntropy(6), simulation=True)
     assert released.mean is not None
     assert released.sd is not None
     assert released.map_sd is not None
