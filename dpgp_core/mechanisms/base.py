@@ -106,7 +106,9 @@ class Mechanism(ABC):
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
         """Designs for the search, noise still open, those that share work next to each other."""
 
-    def fixed(self, spacing: float, model: tuple[float, float] | None = None) -> Design | None:
+    def fixed(
+        self, spacing: float, model: tuple[float, float] | None = None, looks: int = 1
+    ) -> Design | None:
         """The design, noise still open, that is released unsearched where no reference data say anything.
 
         None where the mechanism has none: it is then searched for on simulated fields.
@@ -117,6 +119,8 @@ class Mechanism(ABC):
             Of the cells, metres.
         model
             Range (metres) and ridge, where a private choice has found them.
+        looks
+            1, or 2 for a second look that is made from what a first one has released.
         """
         return None
 

@@ -27,6 +27,9 @@ FIXED_SPREAD = 0.5
 """Deviation of the field in that design, and the signal that its sums are chosen for, in clip bounds."""
 
 
+FIRST, TIGHT = 0.3, 0.9
+"""Of a design with two looks: share of mu^2 for the first, and the second clip bound in deviations."""
+
 SPREAD_OF_ANSWERS = 1.2
 """Deviation of the probit of the share of yes over the area: four fifths of shares lie between 6 and 94 %."""
 
@@ -72,6 +75,11 @@ class SpectralStatisticsDesign(Design):
     covariates
         Share of the variance that the public columns of the area explain together, if they explain anything,
         in [0, 1); 0 where there are none. They add it to the field's own.
+    first
+        Share of mu^2 that a first look may cost, in [0, 1); 0 where there is one look. The second look is
+        centred, clipped and shaped by what the first has released.
+    tight
+        Clip bound of the second look, in deviations of a record about the map of the first, > 0.
     law
         Of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their
         share, around which an answer scatters with deviation 1. Or "rate" and "density" for records that are
@@ -94,6 +102,8 @@ class SpectralStatisticsDesign(Design):
     drift: bool = False
     covariates: float = 0.0
     law: Law = "amount"
+    first: float = 0.0
+    tight: float = TIGHT
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,6 +116,13 @@ class SpectralStatisticsDesign(Design):
             raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
         if not 0.0 <= self.covariates < 1.0:
             raise DesignError(f"covariates must be at least 0 and below 1, got {self.covariates!r}.")
+        if not 0.0 <= self.first < 1.0:
+            raise DesignError(f"first must be at least 0 and below 1, got {self.first!r}.")
+        self.refuse_unless_positive("tight")
+        if self.first and (self.drift or self.law != "amount"):
+            raise DesignError(
+                "two looks are for amounts that start from no published reference: set first to 0."
+            )
         if self.smoothing:
             raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
         if self.law not in get_args(Law):
@@ -134,6 +151,12 @@ class SpectralStatisticsDesign(Design):
         if law not in SPREADS_OF_COUNTS:
             return fitted
         return replace(fitted, middle=-0.5 * spread**2, common=0.0)  # the mean rate is 1
+
+    @property
+    def looks(self) -> tuple[float, float]:
+        """Gaussian-DP parameters of the first look and of the second, which may be 0: together at most mu."""
+        second = self.mu * np.sqrt(1.0 - self.first) * (1.0 - 2.0**-40) if self.first else 0.0
+        return (self.mu * np.sqrt(self.first) * (1.0 - 2.0**-40) if self.first else self.mu), float(second)
 
     def with_cutoff(self, cutoff: float) -> SpectralStatisticsDesign:
         return replace(self, cutoff=cutoff, cutoff_from="design")

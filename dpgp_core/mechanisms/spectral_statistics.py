@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import Cost, merged_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
@@ -17,12 +17,14 @@ from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import (
+    FIRST,
     SPREADS_OF_COUNTS,
     SpectralStatisticsDesign,
     fixed_design,
 )
 from dpgp_core.mechanisms.sums.again import grid_records, known_counts, per_cell, prepared_plan
-from dpgp_core.mechanisms.sums.beliefs import read_sums, simulated, under_beliefs, unseen_by
+from dpgp_core.mechanisms.sums.beliefs import simulated, under_beliefs, unseen_by
+from dpgp_core.mechanisms.sums.prepared import PreparedLooks, PreparedSums
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
@@ -30,16 +32,19 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.posterior.shelf import FEW
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.columns import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
-from dpgp_core.spectral.kept import KeptSums
+from dpgp_core.spectral.looks import FUNCTIONS
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
-from dpgp_core.spectral.sums import ExactNoise, GridRecords, mean_and_noise, release_sums
+from dpgp_core.spectral.sums import (
+    ExactNoise,
+    mean_and_noise,
+)
 
 STRATEGY = "water-filled"
 PRIOR = "exponential"
@@ -54,41 +59,13 @@ STEP, LENGTHSCALES = 1.6, 3  # of the local stage, up and down from there; the s
 RELEASES, COUNT_DRAWS = 12, 2
 GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
-LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 Stated = tuple[Floats, Floats, Floats | None]
 """Exceedance probabilities of R simulated releases, chances by which sets are cut (R, N), own cutoffs."""
 DRIFTED, DRIFT_RELEASES = 2**22, 1  # cells of all simulated releases kept then, and releases in each world
 READERS = 2**14  # nodes of all readers of such releases that are kept
-COUNTED = 3  # simulated releases of counted records in each world: each is read by itself
+ALONE = 3  # simulated releases in each world where each is read by itself
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _PreparedSums:
-    """The exact integer sums' makers, ready for the noise."""
-
-    design: SpectralStatisticsDesign
-    plan: PreparedPlan
-    records: GridRecords
-    known: PublicCounts
-    field: PublicField | None
-
-    def draw(self, entropy: Entropy) -> Released:
-        released = release_sums(
-            self.plan.features, self.plan.nodes, self.records, self.plan.noise, ExactNoise(entropy)
-        )
-        kept = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
-        if self.field is not None:
-            raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
-            reader = DriftReader.of(self.plan, self.known, released.counts, self.field)
-            read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
-            found, records = read.field, reader.counts.at_cells(self.plan.nodes)
-            drawn = found.draws[: self.design.paths]
-            return Released(drawn, found.mean, found.sd, raw, read.map_sd, read.map_mean, records, kept)
-        read_by = partial(unseen_by, self.design)
-        found_by = read_sums(self.plan, released, self.known, read_by, self.design.paths, entropy)
-        return replace(found_by, sums=kept)
 
 
 class SpectralStatistics(Mechanism):
@@ -125,12 +102,14 @@ class SpectralStatistics(Mechanism):
     def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
         """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
         plan = self._plan(design, facts)
-        counted = plan.plan.field.counted
-        mu = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
-        count = plan.features.size * (1 if plan.noise.counts is None else 2)
-        cost = Cost.gaussian(mu, distance_of(count)).among(
-            facts.neighbours, exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
-        )
+        counted, second = plan.plan.field.counted, design.looks[1]
+        first = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
+        exchange = exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
+        if exchange is not None:  # of the second look all that is known beforehand is twice its own price
+            exchange = merged_mu((exchange, 2.0 * second))
+        both = plan.features.size + (FUNCTIONS if design.first else 0)
+        distance = distance_of(both * (1 if plan.noise.counts is None else 2))
+        cost = Cost.gaussian(merged_mu((first, second)), distance).among(facts.neighbours, exchange)
         return Guarantee.gaussian(cost, self.source)
 
     def calibrate(
@@ -161,8 +140,10 @@ class SpectralStatistics(Mechanism):
             for ridge in tried(RIDGES, ask.thorough)
         )
 
-    def fixed(self, spacing: float, model: tuple[float, float] | None = None) -> SpectralStatisticsDesign:
-        return fixed_design(spacing, model)
+    def fixed(
+        self, spacing: float, model: tuple[float, float] | None = None, looks: int = 1
+    ) -> SpectralStatisticsDesign:
+        return replace(fixed_design(spacing, model), first=FIRST if looks > 1 else 0.0)
 
     def refinement(
         self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: Ask
@@ -205,15 +186,17 @@ class SpectralStatistics(Mechanism):
 
     def prepare(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
-    ) -> _PreparedSums:
+    ) -> PreparedSums | PreparedLooks:
         records.refuse_outside(facts.lattice.size)
         plan = self._plan(design, facts)
+        if design.first:
+            return PreparedLooks(design, plan, known_counts(facts, records), records)
         if design.drift and facts.field is None:
             raise InvalidValue(NO_FIELD)
         if plan.plan.field.counted and np.any(records.units * UNIT != records.count):
             raise InvalidValue("records that are counted have no values: each response must be 1.")
         field = facts.field if design.drift else None
-        return _PreparedSums(design, plan, grid_records(records), known_counts(facts, records), field)
+        return PreparedSums(design, plan, grid_records(records), known_counts(facts, records), field)
 
     def sets(
         self,
@@ -224,8 +207,8 @@ class SpectralStatistics(Mechanism):
         entropy: Entropy,
     ) -> Bools:
         """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
-        if design.law in SPREADS_OF_COUNTS:
-            return _cut(design, *self._counted(design, world, records, releases, entropy))
+        if design.first or design.law in SPREADS_OF_COUNTS:
+            return _cut(design, *self._alone(design, world, records, releases, entropy))
         made = self._plan(design, world.facts, rough=True)
         counts, totals = per_cell(records, world.facts)
         known = known_counts(world.facts, records)
@@ -251,10 +234,18 @@ class SpectralStatistics(Mechanism):
         return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
+        looks = (
+            f"; two looks, the first for {significant(100.0 * design.first, 3)} % of mu squared, the second "
+            f"about its map, clipped at {significant(design.tight, 3)} deviations"
+        )
         return (
             f"{design.strategy} features, mu {significant(design.mu, 4)}; prior {design.prior}, range "
-            f"{significant(design.lengthscale, 4)} m"
+            f"{significant(design.lengthscale, 4)} m{looks if design.first else ''}"
         )
+
+    def least_cost(self, design: SpectralStatisticsDesign) -> Cost:
+        """Both looks by their own noise, which `read_again` compares with what was released."""
+        return Cost.gaussian(merged_mu(design.looks) if design.first else design.mu)
 
     def seen(
         self,
@@ -266,11 +257,10 @@ class SpectralStatistics(Mechanism):
         entropy: Entropy,
     ) -> Floats:
         """The released sums and counts themselves, which are the same wherever an attack looks."""
-        plan, exact, noise = self._plan(design, facts), grid_records(records), ExactNoise(entropy)
-        rows = []
+        prepared, rows = self.prepare(design, facts, records), []
         for _ in range(releases):
-            found = release_sums(plan.features, plan.nodes, exact, plan.noise, noise)
-            rows.append(np.concatenate([found.sums] + ([] if found.counts is None else [found.counts])))
+            found = prepared.released(ExactNoise(entropy))
+            rows.append(np.concatenate([part for each in found for part in each.parts]))
         return np.array(rows)[:, None]
 
     def mean_and_noise(
@@ -279,7 +269,9 @@ class SpectralStatistics(Mechanism):
         facts: PublicFacts,
         records: CollapsedRecords,
         cells: Sequence[int],
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Floats, Floats] | None:
+        if design.first:  # the second look's mean depends on the first
+            return None
         plan = self._plan(design, facts)
         return mean_and_noise(plan.features, plan.nodes, grid_records(records), plan.noise)
 
@@ -311,8 +303,8 @@ class SpectralStatistics(Mechanism):
         draws: int = COUNT_DRAWS,
     ) -> Stated:
         """What simulated releases of a design, without its cutoff and paths, state; readings share draws."""
-        if design.law in SPREADS_OF_COUNTS:
-            return self._counted(design, world, records, COUNTED, SimulationEntropy(SEED + 5))
+        if design.first or design.law in SPREADS_OF_COUNTS:
+            return self._alone(design, world, records, ALONE, SimulationEntropy(SEED + 5))
         made = self._plan(design, world.facts, rough=True)
         counts, totals = per_cell(records, world.facts)
         known = known_counts(world.facts, records)
@@ -338,11 +330,11 @@ class SpectralStatistics(Mechanism):
         readings = world.shelf.keep("spectral readings", hash(same), make, SHARED)
         return _read(readings, design, totals, made, world)
 
-    def _counted(
+    def _alone(
         self, design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int,
         entropy: Entropy,
     ) -> Stated:  # fmt: skip
-        """The same of counted records: each simulated release is read by itself."""
+        """The same of counted records and of two looks: each simulated release is read by itself."""
         prepared = self.prepare(replace(design, paths=1), world.facts, records)
         level, side = world.level - world.offset, world.direction
         drawn = [draw_release(prepared, entropy, simulation=True) for _ in range(releases)]

@@ -93,6 +93,8 @@ class Ask:
         Whether this is for the budget that is asked for; the frontier beside it tries a part of its designs.
     cutoff, model
         The one cutoff, and the range (metres) and ridge, to try; None leaves them to the mechanism.
+    looks
+        Of the fixed design: 1 or 2.
     """
 
     priors: tuple[str, ...]
@@ -101,3 +103,4 @@ class Ask:
     thorough: bool = True
     cutoff: float | None = None
     model: tuple[float, float] | None = None
+    looks: int = 1

@@ -32,12 +32,16 @@ class CollapsedRecords:
     grid_total
         (k,) sum of the responses, each rounded to a multiple of 2^-10, in these units: whole numbers, so the
         same for every order of the records; None where only means are known
+    singles
+        (n,) the rounded response of every record in these units, cell by cell, for a second look; None where
+        only means are known
     """
 
     index: NDArray[np.int64]
     count: NDArray[np.int64]
     mean: NDArray[np.float64]
     grid_total: NDArray[np.int64] | None = None
+    singles: NDArray[np.int16] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "index", np.asarray(self.index, dtype=np.int64))
@@ -88,8 +92,17 @@ class CollapsedRecords:
         """Collapse one row per record, `index` (n,) cells and `response` (n,) clipped values, to cells."""
         index = np.asarray(index, dtype=np.int64)
         response = np.asarray(response, dtype=np.float64)
-        cells, inverse, count = np.unique(index, return_inverse=True, return_counts=True)
+        order = np.argsort(index, kind="stable")
+        cells, first, count = np.unique(index[order], return_index=True, return_counts=True)
+        inverse = np.empty(index.size, dtype=np.int64)
+        inverse[order] = np.repeat(np.arange(cells.size), count)
         total = np.bincount(inverse, weights=response, minlength=cells.size)
-        whole = np.zeros(cells.size, dtype=np.int64)
-        np.add.at(whole, inverse, np.rint(np.clip(response, -1.0, 1.0) / UNIT).astype(np.int64))
-        return cls(cells, count, np.clip(total / np.maximum(count, 1), -1.0, 1.0), whole)
+        units = np.rint(np.clip(response, -1.0, 1.0) / UNIT).astype(np.int16)[order]
+        whole = np.add.reduceat(units, first, dtype=np.int64) if first.size else np.zeros(0, dtype=np.int64)
+        return cls(cells, count, np.clip(total / np.maximum(count, 1), -1.0, 1.0), whole, units)
+
+    def part(self, kept: NDArray[np.bool_]) -> CollapsedRecords:
+        """The records of some of the k cells, for a mask (k,)."""
+        totals = None if self.grid_total is None else self.grid_total[kept]
+        singles = None if self.singles is None else self.singles[np.repeat(kept, self.count)]
+        return CollapsedRecords(self.index[kept], self.count[kept], self.mean[kept], totals, singles)

@@ -57,6 +57,20 @@ class FieldBasis:
         added = np.sqrt(share / columns.shape[1]) * columns
         return FieldBasis(np.hstack([np.sqrt(1.0 - share) * self.rows, added]), (1.0 - share) * self.rest)
 
+    def following(self, weight: Floats, count: int) -> FieldBasis:
+        """The same in the `count` functions along which it varies most where the nodes have weight (M,) >= 0.
+
+        What they leave out counts as independent from node to node.
+        """
+        if self.rows.shape[1] <= count:
+            return self
+        values, turned = np.linalg.eigh((self.rows * weight[:, None]).T @ self.rows)
+        kept = turned[:, np.argsort(-values)[:count]]
+        signs = np.sign(kept[np.abs(kept).argmax(axis=0), np.arange(count)])  # the same on every machine
+        rows = self.rows @ (kept * signs)
+        left = self.variance - np.einsum("ij,ij->i", rows, rows)
+        return FieldBasis(rows, np.maximum(left, 0.0))
+
     @cached_property
     def variance(self) -> Floats:
         """(M,) variance of the field at each node."""

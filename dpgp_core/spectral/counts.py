@@ -201,7 +201,7 @@ def estimated_number(features: Features, shape: Floats, released: Floats) -> flo
 
 def read_counts(
     prior: CountPrior,
-    features: Features,
+    rows: Floats,
     released: Floats,
     noise: float,
     nodes: Nodes,
@@ -215,8 +215,8 @@ def read_counts(
     ----------
     prior : CountPrior
         From public knowledge; its mean sums to the number of records.
-    features : Features
-        As released.
+    rows : ndarray, shape (M, p)
+        Features, as released.
     released : ndarray, shape (p,)
         Noisy `sum phi`.
     noise : float
@@ -235,11 +235,11 @@ def read_counts(
     rounds, prior mean and covariance follow the smoothed estimate, so that empty regions, where nothing was
     seen, lose their variance and keep less of the noise.
     """
-    total, a = float(prior.mean.sum()), features.values
+    total, a = float(prior.mean.sum()), rows
     prior = prior.likeliest(a, released, noise)
     mean, white, relative = prior.mean, prior.white, prior.relative
     kind: np.dtype[Any] = np.dtype(np.float32 if rough else np.float64)
-    rows = a.astype(kind, copy=False)
+    rows = a.astype(kind, copy=False)  # from here on to sum with
     common = None if relative is None else relative.astype(kind, copy=False)
     for step in range(prior.rounds + 1):
         half = np.sqrt(white).astype(kind)[:, None] * rows

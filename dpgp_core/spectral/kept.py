@@ -78,6 +78,8 @@ class KeptSums:
         (N,) what is public of the counts: of another period, or the true ones where places are public
     field
         what public records the reading starts from, None where it starts from none
+    second
+        the same of a second look, without what is public; None where there was one look
     """
 
     sums: Ints
@@ -86,20 +88,22 @@ class KeptSums:
     noise: SpectralNoise
     public_counts: Floats | None = None
     field: KeptField | None = None
+    second: KeptSums | None = None
 
     @classmethod
     def of(
         cls,
         released: SpectralSums,
         features: Features,
-        public_counts: Floats | None,
-        field: PublicField | None,
+        public_counts: Floats | None = None,
+        field: PublicField | None = None,
+        second: KeptSums | None = None,
     ) -> KeptSums:
         """What is kept of a release; `public_counts` (N,) or None."""
         counts = None if released.counts is None else _whole(released.counts, COUNT_UNIT)
         return cls(
             _whole(released.sums, SUM_UNIT), counts, features_digest(features), released.noise, public_counts,
-            None if field is None else KeptField.of(field),
+            None if field is None else KeptField.of(field), second,
         )  # fmt: skip
 
     def again(self, features: Features) -> SpectralSums:

@@ -51,8 +51,7 @@ RECORD_NOISE = 0.5
 ROUNDS = 4
 """Rounds in which answers of yes and no are made linear around what was read before."""
 
-ROUGH = 16
-"""A rough plan prices its counts by every so many nodes against all."""
+ROUGH = 16  # a rough plan prices its counts by every so many nodes against all
 
 Ints = NDArray[np.int64]
 
@@ -76,17 +75,16 @@ class SpectralPlan:
     relation
         which datasets are neighbours
     signal
-        standard deviation of the clipped field for which the features are chosen; None: that of `field`.
-        Plans that differ in `field` alone then share their features
+        standard deviation of the clipped field for which the features are chosen, which plans that differ in
+        `field` alone then share; None: that of `field`
     common
-        share of the field's variance that the whole domain has in common: its mean is then read from the
-        release as well
+        share of the field's variance that the whole domain has in common: its mean is then read, too
     rough
-        for simulations only: the noise of the counts, which depends on all pairs of nodes, is taken from some
-        of them
+        for simulations only: the noise of the counts, of all pairs of nodes, is taken from some of them
     covariates
-        share of the variance that the public columns of the domain explain together: they add it to the
-        field's own
+        share of the variance that the domain's public columns explain together, beside the field's own
+    whole
+        whether all patterns of the domain are kept for the reading, for a second look
     """
 
     strategy: str
@@ -100,6 +98,7 @@ class SpectralPlan:
     common: float = 0.0
     rough: bool = False
     covariates: float = 0.0
+    whole: bool = False
 
     def __post_init__(self) -> None:
         for name in ("lengthscale", "mu", "density"):
@@ -208,7 +207,7 @@ class Prepared:
             raise InvalidValue("counts were not released: say what is known of them.")
         prior = self.count_prior(known, released)
         return read_counts(
-            prior, self.features, released, self.noise.counts, self.nodes, rough=self.plan.rough
+            prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
         )
 
     def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
@@ -339,7 +338,7 @@ class SpectralModel:
         scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
-            plan.covariates, deviation, scatter, plan.field.counted,
+            plan.covariates, plan.whole, deviation, scatter, plan.field.counted,
         )  # fmt: skip
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
@@ -380,7 +379,8 @@ class SpectralModel:
         features = make_features(plan.strategy, facts)
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
         noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted)
-        return _Core(features, products, noise, FieldBasis.of(smooth, 2 * features.size + 64))
+        kept = None if plan.whole else 2 * features.size + 64
+        return _Core(features, products, noise, FieldBasis.of(smooth, kept))
 
 
 @dataclass(frozen=True, eq=False)

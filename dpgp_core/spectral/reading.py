@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -131,9 +131,13 @@ class FieldReader:
         else:
             error[np.diag_indices_from(error)] += noise**2
         root = cholesky(error + link @ link.T, "the covariance of the released sums", "use more noise")
-        error_root = cholesky(error, "the covariance of the errors", "use more noise") if paths else None
         half = solve_lower(root, link)
-        return cls(nodes, basis, prior, a.T @ (m * mean), root, half, error_root, linear)
+        made = cls(nodes, basis, prior, a.T @ (m * mean), root, half, None, linear)
+        return made.with_errors(error) if paths else made
+
+    def with_errors(self, error: Floats) -> FieldReader:
+        """The same with the factor that paths need, of the errors' covariance (p, p)."""
+        return replace(self, error_root=cholesky(error, "the covariance of the errors", "use more noise"))
 
     @property
     def _read(self) -> tuple[float, float]:

@@ -138,6 +138,11 @@ class SpectralSums:
     counts: Floats | None
     noise: SpectralNoise
 
+    @property
+    def parts(self) -> tuple[Floats, ...]:
+        """The sums, and the counts where they were released."""
+        return (self.sums,) if self.counts is None else (self.sums, self.counts)
+
     def __post_init__(self) -> None:
         if self.sums.ndim != 1 or self.sums.size == 0 or not np.all(np.isfinite(self.sums)):
             raise InvalidValue("released sums must be a finite vector.")

@@ -90,6 +90,19 @@ def agree_on_covariates(settings: Choices) -> None:
         )
 
 
+def agree_on_looks(settings: Choices) -> None:
+    """Raise `WorkflowError` where two looks are asked for and no fixed design of amounts is released."""
+    if settings.looks == 1:
+        return
+    if "spectral-statistics" not in settings.mechanisms or settings.values != "amount":
+        raise WorkflowError("Two looks are taken by spectral statistics of amounts alone: set `looks` to 1.")
+    for given, name in (
+        (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.lengthscale, "lengthscale"),
+    ):  # fmt: skip
+        if given is not None:
+            raise WorkflowError(f"Two looks belong to the one fixed design, without `{name}`: leave it out.")
+
+
 def agree_on_answers(settings: Choices) -> None:
     """Raise `WorkflowError` where answers of yes and no are asked for what is done with amounts alone."""
     if settings.values != "yes-no":

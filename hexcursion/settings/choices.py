@@ -52,6 +52,17 @@ class Choices(PromiseSettings, MaterialSettings):
             otherwise="what agrees best with the reference data",
         ),
     ] = None
+    looks: Annotated[
+        int,
+        Setting(
+            "Releases of one payment: with 2, the second is centred, clipped and shaped by what the first "
+            "has released. For amounts without reference data.",
+            "design",
+            minimum=1,
+            maximum=2,
+            remedy="1 or 2",
+        ),
+    ] = 1
     accept_low_agreement: Annotated[
         bool,
         Setting("Release although the expected agreement is low; the statement repeats this choice.", "set"),

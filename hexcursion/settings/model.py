@@ -12,6 +12,7 @@ from hexcursion.settings.agreement import (
     agree_on_covariates,
     agree_on_executor,
     agree_on_layers,
+    agree_on_looks,
     agree_on_owner,
     agree_on_periods,
     agree_on_question,
@@ -41,6 +42,7 @@ class ReleaseSettings(Choices):
         agree_on_question(self)
         agree_on_layers(self)
         agree_on_covariates(self)
+        agree_on_looks(self)
         agree_on_answers(self)
         agree_on_counts(self)
         agree_on_tuning(self)

@@ -4,7 +4,7 @@ Command: `python -m studies.agreement.limit [--worlds N]`.
 
 Worlds are drawn from the prior of the fixed design on a disk of hexagons, with records in few of them: there
 the conditions of docs/limit.md hold. Contested is every mechanism whose release is mu-GDP, which knows the
-prior; each draws one release of each world, and of a grid's first three designs the best is shown. The numbers
+prior; each draws one release of each world, and of the first designs of a grid the best is shown. The numbers
 are shares of the field's variance that are left. The last line is a control: it reads the records of another
 field.
 """

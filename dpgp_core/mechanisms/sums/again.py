@@ -21,19 +21,20 @@ from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.counts import CHANCE, read_counts
 from dpgp_core.spectral.kept import KeptSums
-from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.looks import PATTERNS, Look, second_look
+from dpgp_core.spectral.model import PAIRS, Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.model_check import ModelCheck
 from dpgp_core.spectral.rates import rates_of_records
-from dpgp_core.spectral.sums import GridRecords
+from dpgp_core.spectral.sums import GridRecords, SpectralSums
 
 
-def spectral_model(facts: PublicFacts) -> SpectralModel:
-    """The workspace of a domain, kept with its other shared work."""
+def spectral_model(facts: PublicFacts, pairs: int = PAIRS) -> SpectralModel:
+    """The workspace of a domain with so many patterns at most, kept with its other shared work."""
     store = None if facts.store is None else FolderStore(facts.store)
     columns, levels = facts.covariates, len(facts.parents)
     return facts.shelf.keep(
-        "spectral model", levels if columns is None else (levels, columns.tobytes()),
-        lambda: SpectralModel(facts.lattice, store, facts.parents, columns),
+        "spectral model", (pairs, levels) if columns is None else (pairs, levels, columns.tobytes()),
+        lambda: SpectralModel(facts.lattice, store, facts.parents, columns, pairs=pairs),
     )  # fmt: skip
 
 
@@ -45,12 +46,13 @@ def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough
     rough
         As in `SpectralPlan`.
     """
-    return spectral_model(facts).prepare(
+    return spectral_model(facts, PATTERNS if design.first else PAIRS).prepare(
         SpectralPlan(
             design.strategy, design.prior, design.lengthscale,
             PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
-            design.mu, facts.n / facts.lattice.size, facts.neighbours,
+            design.looks[0], facts.n / facts.lattice.size, facts.neighbours,
             design.signal if design.law == "amount" else None, design.common, rough, design.covariates,
+            design.first > 0.0,
         )
     )  # fmt: skip
 
@@ -177,7 +179,30 @@ def read_again(
             raise InvalidValue("the public records that this release starts from are not kept with its sums.")
         reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes))
         return *reader.stated(released.sums), None
-    found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0))
+    second = second_again(design, made, released, known, kept)
+    found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0), second)
     if found.mean is None or found.sd is None:
         raise InvalidValue("these sums state no field.")
     return found.mean, found.sd, found.model_check
+
+
+def second_again(
+    design: SpectralStatisticsDesign, made: Prepared, released: SpectralSums, known: PublicCounts,
+    kept: KeptSums,
+) -> tuple[Look, SpectralSums] | None:  # fmt: skip
+    """The second look of a release, made again from what the first released, and its sums; None without one.
+
+    Raises
+    ------
+    InvalidValue
+        If there is one exactly where the design has none, or it looked elsewhere or with another noise.
+    """
+    if (kept.second is None) != (design.first == 0.0):
+        raise InvalidValue("the design and its sums disagree about a second look.")
+    if kept.second is None:
+        return None
+    look = second_look(made, released, known, design.looks[1], design.tight)
+    again = kept.second.again(look.features)
+    if again.noise != look.noise:
+        raise InvalidValue("the noise of the second look is not that of its design.")
+    return look, again

@@ -13,7 +13,9 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.cutoff import cutoff_for_map
+from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import ModelCheck, check_model
 from dpgp_core.spectral.rates import RateReading, read_rates
@@ -62,8 +64,9 @@ def belief_weights(evidence: Floats) -> Floats:
 
 
 def read_sums(
-    plan: Prepared, released: SpectralSums, known: PublicCounts, unseen: Unseen, paths: int, entropy: Entropy
-) -> Released:
+    plan: Prepared, released: SpectralSums, known: PublicCounts, unseen: Unseen, paths: int, entropy: Entropy,
+    second: tuple[Look, SpectralSums] | None = None,
+) -> Released:  # fmt: skip
     """The field given one release, its beliefs weighed by how likely they make what was released: free.
 
     Parameters
@@ -75,8 +78,10 @@ def read_sums(
     paths : int
         Draws of the field.
     entropy : Entropy
+    second : tuple of Look and SpectralSums, optional
+        What a second look released.
     """
-    under = _each_belief(plan, released, known)
+    under = _each_belief(plan, released, known, second)
     weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]))
     reach = RATE_REACH if plan.plan.field.counted else REACH
     readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
@@ -92,20 +97,34 @@ def read_sums(
             readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], found))
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
     for each, reading, share in zip(under, readings, weight, strict=True):
-        posterior = FieldPosterior(each.reader, each.seen)
-        of_records = posterior.map_deviation(each.counts, unseen(each.reader.prior))
+        posterior, hidden = FieldPosterior(each.reader, each.seen), unseen(each.reader.prior)
+        if second is not None:  # what is read is the field itself, before it is clipped
+            hidden *= each.reader.prior.before.deviation / each.reader.prior.deviation
+        of_records = posterior.map_deviation(each.counts, hidden)
         shown = reading.sd * of_records / posterior.deviation()
         of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
         records += share * each.counts.at_cells(plan.nodes)
-    raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
-    check = _check(plan, under, int(np.argmax(weight)), released.sums)
+    told = (released,) if second is None else (released, second[1])
+    raw = tuple(part for each in told for part in each.parts)
+    counts = None if second is None else plan.counts(known, released.counts)
+    check = _check(plan, under, int(np.argmax(weight)), released.sums, counts)
     return Released(
         field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check
     )
 
 
-def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) -> tuple[RateReading, ...]:
+def _each_belief(
+    plan: Prepared, released: SpectralSums, known: PublicCounts, second: tuple[Look, SpectralSums] | None
+) -> tuple[RateReading, ...]:
     """The readings of a release under each belief, ready for its sums."""
+    if second is not None:
+        looks, sums = (Look.first(plan), second[0]), np.concatenate([released.sums, second[1].sums])
+        counts = counts_of_looks(plan, looks, known, (released.counts, second[1].counts))
+        several = range(len(plan.beliefs))
+        return tuple(
+            RateReading(read_looks(plan, looks, counts, sums, belief), sums, counts, 0.0)
+            for belief in several
+        )
     if plan.plan.field.counted:
         return tuple(
             read_rates(replace(plan, basis=basis, prior=prior), known, released.sums)
@@ -118,12 +137,19 @@ def _each_belief(plan: Prepared, released: SpectralSums, known: PublicCounts) ->
     return tuple(RateReading(reader, released.sums, counts, 0.0) for reader in readers)
 
 
-def _check(plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats) -> ModelCheck | None:
-    """How sums compare with the likeliest belief, not made linear; None of counted records and few sums."""
+def _check(
+    plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats, first: NodeCounts | None
+) -> ModelCheck | None:
+    """How sums compare with the likeliest belief, not made linear around them; None of counted records and few sums.
+
+    Of two looks the sums of the first are compared, with the counts that it alone tells.
+    """
     if plan.plan.field.counted or sums.size < FEWEST_CHECKED:
         return None
     reader = under[best].reader
-    return check_model(reader if reader.linear is None else plan.readers(under[best].counts)[best], sums)
+    return check_model(
+        reader if reader.linear is None else plan.readers(first or under[best].counts)[best], sums
+    )
 
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:

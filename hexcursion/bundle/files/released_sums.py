@@ -22,8 +22,8 @@ from hexcursion.record import Release
 
 Floats = NDArray[np.float64]
 
-COLUMNS = ("sums", "counts", "public_counts", "public_mean", "reference_count", "reference_mean")
-WHOLE = ("sums", "counts")
+WHOLE = ("sums", "counts", "second_sums", "second_counts")
+COLUMNS = (*WHOLE, "public_counts", "public_mean", "reference_count", "reference_mean")
 MOST = 1 << 61  # of a released sum, in its unit
 NOTE = (
     "Whole numbers: sums in units of 2^-30, counts of 2^-20, response units. public_counts and public_mean "
@@ -60,6 +60,13 @@ def sums_block(release: Release) -> dict[str, Any]:
         "columns": list(_columns(kept, release.prior_mean)),
         "note": NOTE,
     }
+    if kept.second is not None:
+        more = kept.second
+        block["second_look"] = {
+            "count": int(more.sums.size),
+            "features": more.features,
+            "noise": {"sums": more.noise.sums, "counts": more.noise.counts},
+        }
     if kept.field is not None:
         field = kept.field
         block["reference"] = {
@@ -69,10 +76,12 @@ def sums_block(release: Release) -> dict[str, Any]:
 
 
 def _columns(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
-    field = kept.field
+    field, more = kept.field, kept.second
     every = {
         "sums": kept.sums,
         "counts": kept.counts,
+        "second_sums": None if more is None else more.sums,
+        "second_counts": None if more is None else more.counts,
         "public_counts": kept.public_counts,
         "public_mean": public_mean,
         "reference_count": None if field is None else field.count,
@@ -121,8 +130,11 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         raise BundleError(f"The privacy statement and the bundle disagree about {name}.")
     if stated is None:
         return None
-    field = stated.get("reference")
-    pairs = (("counts", stated["noise"]["counts"]), ("reference_count", field), ("reference_mean", field))
+    field, more = stated.get("reference"), stated.get("second_look")
+    pairs = (
+        ("counts", stated["noise"]["counts"]), ("reference_count", field), ("reference_mean", field),
+        ("second_sums", more), ("second_counts", more and more["noise"]["counts"]),
+    )  # fmt: skip
     wanted = [column for column in COLUMNS if column in stated["columns"]]
     if "sums" not in wanted or any((column in wanted) != (part is not None) for column, part in pairs):
         raise BundleError(f"The privacy statement contradicts itself about the columns of {name}.")
@@ -132,6 +144,8 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         raise BundleError(
             f"The design and {name} disagree about public records that the reading starts from."
         )
+    if (more is not None) != (statement["design"].get("first", 0.0) > 0.0):
+        raise BundleError(f"The design and {name} disagree about a second look.")
     try:
         file = checked_parquet(contents[name], name, len(COLUMNS))
         types = [str(column.type) for column in file.schema_arrow]
@@ -146,20 +160,26 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         raise BundleError(f"{name} is damaged: it cannot be read as Parquet.") from error
     found = {column: _leading(table.column(column), name) for column in wanted}
     sizes = {"sums": stated["count"], "counts": stated["count"], "public_counts": cells, "public_mean": cells}
+    if more is not None:
+        sizes |= {"second_sums": more["count"], "second_counts": more["count"]}
     if any(values.size != sizes.get(column, values.size) for column, values in found.items()):
         raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
     if field is not None and found["reference_count"].size != found["reference_mean"].size:
         raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
-    if any(np.any(values < 0) for column, values in found.items() if column.endswith(("_counts", "_count"))):
+    if any(np.any(found[each] < 0) for each in ("public_counts", "reference_count") if each in found):
         raise BundleError(f"{name} holds a negative number of public records.")
     model = None if field is None else KeptField(found["reference_count"], found["reference_mean"], **field)
     try:
         noise = SpectralNoise(**stated["noise"])
+        second = None if more is None else KeptSums(
+            found["second_sums"], found.get("second_counts"), more["features"], SpectralNoise(**more["noise"])
+        )  # fmt: skip
     except CoreError as error:
         raise BundleError(f"The noise of {name} is impossible: {error}") from error
     kept = KeptSums(
-        found["sums"], found.get("counts"), stated["features"], noise, found.get("public_counts"), model
-    )
+        found["sums"], found.get("counts"), stated["features"], noise, found.get("public_counts"), model,
+        second,
+    )  # fmt: skip
     return StoredSums(kept, found.get("public_mean"))
 
 

@@ -315,6 +315,8 @@ def refuse_unreadable(bundle: Bundle) -> None:
     """
     if sums_design(bundle.statement).law != "amount":
         raise BundleError("Answers of yes and no, and counts, are not read together yet: release amounts.")
+    if sums_design(bundle.statement).first:
+        raise BundleError("Releases of two looks are not read together yet: release with one look.")
     if "relative" in bundle.statement["subject"]:
         raise BundleError("Releases relative to a public field are not read together: release plain values.")
 

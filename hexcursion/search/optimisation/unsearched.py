@@ -38,7 +38,7 @@ from hexcursion.settings.serving import has_fixed
 
 
 def fixed_of(
-    names: Iterable[str], spacing: float = 1.0, model: tuple[float, float] | None = None
+    names: Iterable[str], spacing: float = 1.0, model: tuple[float, float] | None = None, looks: int = 1
 ) -> Design | None:
     """The fixed design of the first of these mechanisms that has one; None where all have to be searched.
 
@@ -50,8 +50,10 @@ def fixed_of(
         Of the hexagons, metres; any number says whether there is one.
     model
         Range (metres) and ridge, where a private choice has found them.
+    looks
+        1 or 2, which takes a mechanism that can.
     """
-    designs = (mechanism_named(name).fixed(spacing, model) for name in names)
+    designs = (mechanism_named(name).fixed(spacing, model, looks) for name in names)
     return next((design for design in designs if design is not None), None)
 
 

@@ -83,4 +83,11 @@ def ask_of(project: Project) -> Ask:
     settings = project.settings
     chosen = None if project.pilot is None else project.pilot.model
     model = None if chosen is None else (chosen.lengthscale, chosen.ridge)
-    return Ask(project.priors, settings.paths, settings.quick, cutoff=settings.cutoff, model=model)
+    return Ask(
+        project.priors,
+        settings.paths,
+        settings.quick,
+        cutoff=settings.cutoff,
+        model=model,
+        looks=settings.looks,
+    )

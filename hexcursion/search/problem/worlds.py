@@ -12,7 +12,6 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from hexcursion.project.model import Project
@@ -63,7 +62,7 @@ def make_scene(
     else:
         held_out, truth = labelled[test], medians[test]
         keep = ~held[records.index]
-    training = CollapsedRecords(records.index[keep], records.count[keep], records.mean[keep])
+    training = records.part(keep)
     labels = excursion(response.forward(truth), level, direction)
     field = response.forward(cell_medians(reference)[1]) - offset[labelled]
     middle = float(np.median(field))

@@ -25,7 +25,7 @@ def test_one_round_is_the_textbook_posterior() -> None:
     prior = CountPrior(mean, 0.5 * mean, shared)
     true = generator.poisson(mean)
     released = a.T @ true + 1.5 * generator.standard_normal(made.features.size)
-    found = read_counts(prior, made.features, released, 1.5, made.nodes)
+    found = read_counts(prior, made.features.values, released, 1.5, made.nodes)
     covariance = np.diag(0.5 * mean) + np.outer(mean, mean) * (shared @ shared.T)
     expected, left = dense_posterior(mean, covariance, a.T, 2.25 * np.eye(made.features.size), released)
     assert np.allclose(found.mean, expected * (mean.sum() / expected.sum()), atol=1e-9)
@@ -36,7 +36,7 @@ def test_counts_stay_positive_and_keep_their_sum() -> None:
     made = prepared(radius=3)
     prior = prior_of_unknown(made.nodes, 100.0, made.basis.rows)
     released = -50.0 * np.ones(made.features.size)
-    found = read_counts(prior, made.features, released, 0.5, made.nodes)
+    found = read_counts(prior, made.features.values, released, 0.5, made.nodes)
     assert float(found.mean.min()) > 0.0
     assert float(found.mean.sum()) == pytest.approx(100.0)
 
@@ -62,7 +62,8 @@ def test_rounds_find_where_nobody_is() -> None:
     released = released + noise * np.random.default_rng(4).standard_normal(made.features.size)
     again = prior_of_unknown(made.nodes, float(true.sum()), made.basis.rows)
     once = CountPrior(again.mean, again.white, again.relative, 0)
-    found = [read_counts(prior, made.features, released, noise, made.nodes).mean for prior in (once, again)]
+    rows = made.features.values
+    found = [read_counts(prior, rows, released, noise, made.nodes).mean for prior in (once, again)]
     errors = [float(np.abs(mean - true).mean()) for mean in found]
     assert errors[1] < 0.85 * errors[0]
 
@@ -93,9 +94,9 @@ def test_released_counts_choose_how_much_the_records_moved(moved: float, growth:
     chosen = prior.likeliest(made.features.values, released, 0.5)
     assert chosen.growths == (growth,)
     assert np.allclose(chosen.white, growth * prior.mean**2 + 2.0 * prior.mean)
-    found = read_counts(prior, made.features, released, 0.5, made.nodes)
+    found = read_counts(prior, made.features.values, released, 0.5, made.nodes)
     assert found.growth == growth
-    again = read_counts(chosen, made.features, released, 0.5, made.nodes)
+    again = read_counts(chosen, made.features.values, released, 0.5, made.nodes)
     assert np.array_equal(found.mean, again.mean)
 
 

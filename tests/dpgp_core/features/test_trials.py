@@ -153,7 +153,7 @@ def test_counts_in_single_precision_are_those_in_double(kind: str) -> None:
     )
     prior = made.count_prior(known, released)
     exact, rough = (
-        read_counts(prior, made.features, released, made.noise.counts, made.nodes, rough=rough)
+        read_counts(prior, made.features.values, released, made.noise.counts, made.nodes, rough=rough)
         for rough in (False, True)
     )
     assert float(np.abs(rough.mean - exact.mean).max()) < 1e-3 * float(exact.mean.mean())

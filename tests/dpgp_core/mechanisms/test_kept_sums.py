@@ -61,11 +61,16 @@ def released(design: SpectralStatisticsDesign, facts: PublicFacts) -> tuple[Rele
         ({"places_public": True}, True),
         ({"covariates": LATTICE.domain_centres[:, :1]}, False),
         ({"law": "yes-no"}, False),
+        ({"first": 0.3}, False),
+        ({"first": 0.3, "relation": "add-or-remove"}, False),
+        ({"first": 0.3, "places_public": True}, False),
+        ({"first": 0.3, "covariates": LATTICE.domain_centres[:, :1]}, False),
     ],
 )
 def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift: bool) -> None:
-    facts = PublicFacts(LATTICE, 400, **changes)
-    design = replace(DESIGN, drift=True, cutoff_from="release") if drift else DESIGN
+    facts = PublicFacts(LATTICE, 400, **{name: each for name, each in changes.items() if name != "first"})
+    design = replace(DESIGN, first=changes.get("first", 0.0))
+    design = replace(design, drift=True, cutoff_from="release") if drift else design
     design = replace(design.for_law(facts.law), covariates=0.0 if facts.covariates is None else 0.25)
     given = replace(facts, field=public_field()) if drift else facts
     made, kept = released(design, given)
@@ -74,8 +79,25 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     assert made.sd is not None
     np.testing.assert_allclose(mean, made.mean, atol=1e-6)
     np.testing.assert_allclose(sd, made.sd, atol=2e-6)
-    moved = replace(kept, sums=kept.sums + (1 << 27))  # an eighth of a response each
+    step = 1 << 27  # an eighth of a response each
+    if kept.second is not None:
+        moved = replace(kept, second=replace(kept.second, sums=kept.second.sums + step))
+    else:
+        moved = replace(kept, sums=kept.sums + step)
     assert np.abs(read_again(design, replace(facts, **NOTHING), moved)[0] - mean).max() > 1e-4
+
+
+def test_a_second_look_that_is_not_that_of_the_first_is_refused() -> None:
+    facts, design = PublicFacts(LATTICE, 400), replace(DESIGN, first=0.3)
+    _, kept = released(design, facts)
+    assert kept.second is not None
+    quieter = replace(kept.second, noise=SpectralNoise(1.0, 1.5))
+    with pytest.raises(InvalidValue, match="the noise of the second look is not that of its design"):
+        read_again(design, facts, replace(kept, second=quieter))
+    with pytest.raises(InvalidValue, match="the features of these sums are not those"):
+        read_again(design, facts, replace(kept, sums=kept.sums + (1 << 30)))
+    with pytest.raises(InvalidValue, match="the design and its sums disagree about a second look"):
+        read_again(design, facts, replace(kept, second=None))
 
 
 def test_kept_sums_are_the_released_numbers_in_whole_units() -> None:

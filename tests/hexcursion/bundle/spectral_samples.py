@@ -28,7 +28,12 @@ MU = 2.0
 
 
 def spectral_release(
-    domain: Domain, seed: int = 3, rise: float = 0.0, public_mean: bool = True, **changes: Any
+    domain: Domain,
+    seed: int = 3,
+    rise: float = 0.0,
+    public_mean: bool = True,
+    first: float = 0.0,
+    **changes: Any,
 ) -> Release:
     """2,000 records whose values rise to the east, and by `rise` response units where the west is.
 
@@ -42,9 +47,12 @@ def spectral_release(
         Added to all records of the western half.
     public_mean
         Whether a public mean, .1 everywhere, was taken off.
+    first
+        Of the design.
     changes
         Fields of the release.
     """
+    design = replace(DESIGN, first=first)
     facts = PublicFacts(build_lattice(domain), 2000)
     generator = np.random.default_rng(seed)
     cells = generator.integers(0, domain.size, 2000)
@@ -54,7 +62,7 @@ def spectral_release(
     shift = 0.1 if public_mean else 0.0
     records = CollapsedRecords.from_records(cells, np.clip(values - shift, -1.0, 1.0))
     drawn = draw_release(
-        SpectralStatistics().prepare(DESIGN, facts, records), SimulationEntropy(seed), simulation=True
+        SpectralStatistics().prepare(design, facts, records), SimulationEntropy(seed), simulation=True
     ).shifted(mean)
     cost = Cost.gaussian(MU)
     privacy = replace(
@@ -63,7 +71,7 @@ def spectral_release(
         gaussian_mu=MU, cost=cost, group=(),
     )  # fmt: skip
     return make_release(
-        domain, paths=4, design=DESIGN, privacy=privacy,
+        domain, paths=4, design=design, privacy=privacy,
         mean=drawn.mean, sd=drawn.sd, sums=drawn.sums, model_check=drawn.model_check, prior_mean=mean,
         expected=Expected(0.734, 0.051, 0.862, "public reference data"), **changes,
     )  # fmt: skip

@@ -93,7 +93,7 @@ def test_what_remains_of_paths_whatever_their_scale_is_their_covariance() -> Non
     [
         ("posterior-sampling", None, None),
         ("noisy-cell-statistics", 1.0, None),  # sensitivity 2 over the noise 2
-        ("spectral-statistics", None, None),
+        ("spectral-statistics", 2.0, None),  # its own mu
         ("bin-means", None, 2.0),
         *rows("LEAST_COSTS"),
     ],

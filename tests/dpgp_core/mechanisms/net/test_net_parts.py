@@ -14,7 +14,7 @@ from dpgp_core.mechanisms import noisy_cell_statistics, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
-from dpgp_core.mechanisms.sums import beliefs
+from dpgp_core.mechanisms.sums import again, beliefs
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise.entropy import SimulationEntropy
@@ -22,6 +22,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.sums import ExactNoise, release_sums
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import rows
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records
@@ -89,7 +90,7 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
     facts: PublicFacts, kind: str, n: float | None
 ) -> None:
     """Their number where it is public, and their places only where these are public and stay."""
-    found = spectral_statistics.known_counts(facts, FEW)
+    found = again.known_counts(facts, FEW)
     assert (found.kind, found.n, found.single) == (kind, n, False)
     if kind == "reference":
         assert found.cells is not None
@@ -97,7 +98,7 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
     if kind == "known":
         assert found.cells is not None
         assert {k: v for k, v in enumerate(found.cells.tolist()) if v} == {1: 2.0, 3: 1.0}
-    assert spectral_statistics.known_counts(replace(facts, single=True), FEW).single
+    assert again.known_counts(replace(facts, single=True), FEW).single
 
 
 def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> None:
@@ -108,7 +109,7 @@ def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> No
 
 
 def test_records_and_sums_of_a_cell() -> None:
-    counts, totals = spectral_statistics.per_cell(FEW, HIDDEN)
+    counts, totals = again.per_cell(FEW, HIDDEN)
     assert {k: v for k, v in enumerate(counts.tolist()) if v} == {1: 2.0, 3: 1.0}
     assert {k: v for k, v in enumerate(totals.tolist()) if v} == {1: 0.75, 3: -1.0}
 
@@ -142,9 +143,9 @@ def test_a_spectral_map_without_noise_is_as_sure_as_its_share_of_the_deviation()
     mechanism, facts = MECHANISMS["spectral-statistics"], PublicFacts(LATTICE, 150)
     prepared: Any = mechanism.prepare(SPECTRAL, facts, records(1))
     released = prepared.draw(SimulationEntropy(1))
-    sums = spectral_statistics.release_sums(
+    sums = release_sums(
         prepared.plan.features, prepared.plan.nodes, prepared.records, prepared.plan.noise,
-        spectral_statistics.ExactNoise(SimulationEntropy(1)),
+        ExactNoise(SimulationEntropy(1)),
     )  # fmt: skip
     posterior, counts = prepared.plan.read_with_counts(sums, prepared.known)
     share = posterior.map_deviation(counts, 0.0) / posterior.deviation()

@@ -36,7 +36,7 @@ def table(contents: dict[str, bytes]) -> dict[str, list[Any]]:
 
 def with_table(contents: dict[str, bytes], columns: dict[str, list[Any]]) -> dict[str, bytes]:
     sink = io.BytesIO()
-    kinds = {"sums": pa.int64(), "counts": pa.int64()}
+    kinds = dict.fromkeys(("sums", "counts", "second_sums", "second_counts"), pa.int64())
     pq.write_table(
         pa.table({name: pa.array(values, kinds.get(name, pa.float64())) for name, values in columns.items()}),
         sink,
@@ -142,6 +142,26 @@ def test_other_features_or_noise_than_the_statement_gives_are_refused(
     bundle = bundle_from_contents(sealed({**spectral, "statement.json": json.dumps(statement).encode()}))
     with pytest.raises(BundleError, match=said):
         check_again(bundle)
+
+
+def test_both_looks_are_kept_and_read_again(domain: Domain) -> None:
+    contents = bundle_contents(spectral_release(domain, first=0.3))
+    bundle = bundle_from_contents(contents)
+    check_again(bundle)
+    stated = bundle.statement["sums"]
+    assert stated["columns"] == ["sums", "counts", "second_sums", "second_counts", "public_mean"]
+    assert bundle.statement["design"]["first"] == 0.3
+    columns, statement = table(contents), json.loads(contents["statement.json"])
+    columns["second_sums"][0] += 40 << 30
+    with pytest.raises(BundleError, match=r"does not follow from sums\.parquet"):
+        check_again(bundle_from_contents(with_table(contents, columns)))
+    del statement["sums"]["second_look"]
+    with pytest.raises(BundleError, match="contradicts itself about the columns"):
+        bundle_from_contents(sealed({**contents, "statement.json": json.dumps(statement).encode()}))
+    cheap = json.loads(contents["statement.json"])
+    cheap["design"]["mu"] = 2.5  # more than is charged
+    with pytest.raises(BundleError, match="smaller than what the noise of its design costs"):
+        bundle_from_contents(sealed({**contents, "statement.json": json.dumps(cheap).encode()}))
 
 
 def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict[str, bytes]) -> None:

@@ -1,0 +1,276 @@
+"""Two looks: a second release that is centred, clipped and shaped by what a first one has released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.gridded import GRID_BITS, Features
+from dpgp_core.features.kappa import inner_products
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.features.powers import water_filling
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.posterior.records import RESPONSE_BITS, UNIT
+from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
+from dpgp_core.spectral.cost import SpectralNoise, noise_for
+from dpgp_core.spectral.counts import NodeCounts, read_counts
+from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.reading import FieldReader
+from dpgp_core.spectral.sums import GridRecords, Ints, SpectralSums
+
+ROUNDS = 3
+"""Rounds in which clipped responses are made linear around what was read before."""
+
+FUNCTIONS = 320
+"""Functions on the nodes in which two looks read the field: those that vary most where records are."""
+
+PATTERNS = 1_000
+"""Patterns of the domain from which these functions are made."""
+
+EVEN = 0.15
+"""Records that a second look reckons with everywhere, as a share of the mean count."""
+
+COARSE = 1 << (GRID_BITS - 14)
+"""Second features are multiples of 2^-14: machines that differ in the last digits make the same ones."""
+
+_POINTS, _REACH = 161, 6.0  # of the quadrature over a record's value, in deviations
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What one release of sums looks at: responses `clip((y - centre)/bound)` of once clipped y, by features.
+
+    Parameters
+    ----------
+    features
+        public before this look
+    noise
+        the standard deviations
+    centre
+        (M,) of the nodes, in [-1, 1], response units of the first look
+    bound
+        in (0, 1], likewise
+    """
+
+    features: Features
+    noise: SpectralNoise
+    centre: Floats
+    bound: float
+
+    @classmethod
+    def first(cls, plan: Prepared) -> Look:
+        """The look of a plan: nothing is known yet."""
+        return cls(plan.features, plan.noise, np.zeros(plan.nodes.size), 1.0)
+
+    def responses(self, value: Floats) -> Floats:
+        """Responses (M, K) of records with values (M, K) at the nodes."""
+        held = np.clip(value, -1.0, 1.0)
+        return np.asarray(np.clip((held - self.centre[:, None]) / self.bound, -1.0, 1.0))
+
+    def records(self, nodes: Nodes, cells: Ints, counts: Ints, singles: Ints) -> GridRecords:
+        """What records say at this look: each is rounded by itself, so one record changes one response.
+
+        Parameters
+        ----------
+        nodes : Nodes
+        cells, counts : ndarray of int64, shape (k,)
+            Occupied cells, increasing, and their records.
+        singles : ndarray of int, shape (n,)
+            The first look's response of every record in units of 2^-10, cell by cell.
+        """
+        apart = singles * UNIT - np.repeat(self.centre[nodes.place[cells]], counts)
+        whole = np.rint(np.clip(apart / self.bound, -1.0, 1.0) * (1 << RESPONSE_BITS)).astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        return GridRecords(cells, counts, np.add.reduceat(whole, starts))
+
+
+def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu: float, tight: float) -> Look:
+    """Where a second look of parameter mu should look: a function of what the first has released.
+
+    Parameters
+    ----------
+    plan : Prepared
+        Of the first look.
+    released : SpectralSums
+        By it.
+    known : PublicCounts
+    mu : float
+        Gaussian-DP parameter of the second look, > 0.
+    tight : float
+        Its clip bound in deviations of a record about the map that the first look gives, > 0.
+
+    Notes
+    -----
+    The features are those functions on the nodes in which the field that is left varies most where records
+    are expected, with water-filled powers: with posterior covariance R R', expected records w and
+    `R' diag(w) R = U diag(e) U'` they are the rows of `R U diag(l/e)^(1/2) U'`. The last factor turns all
+    features together, which changes no inner product, and makes them a function of R that is not sensitive to
+    the last digits. Whatever they are, they are priced as they are.
+    """
+    counts = plan.counts(known, released.counts)
+    looks = (Look.first(plan),)
+    readers = [read_looks(plan, looks, counts, released.sums, each) for each in range(len(plan.beliefs))]
+    reader = max(readers, key=lambda each: each.log_evidence(released.sums))
+    basis, law = reader.basis, reader.prior.before
+    value, left = reader.mean(released.sums), reader.deviation()
+    weight = expected(plan, counts)
+    seen = counts.mean / counts.mean.sum()
+    bound = min(1.0, tight * float(np.sqrt(law.scatter**2 + seen @ np.square(left))))
+    centre = np.clip(value, -1.0, 1.0)
+    look = Look(plan.features, plan.noise, centre, bound)
+    linear = linear_laws(law, (look,), value, left)
+    slope = float(seen @ linear.slope[0]) * law.deviation
+    size = basis.rows.shape[1]
+    # (I - G' V^-1 G) = C C', the covariance of the basis's weights
+    covariance = np.eye(size) - reader.half.T @ reader.half
+    covariance[np.diag_indices(size)] += 1e-9
+    rows = basis.rows @ cholesky(covariance, "the covariance that a first look leaves", "use more noise")
+    values, turned = np.linalg.eigh((rows * weight[:, None]).T @ rows)
+    values = np.maximum(values, 1e-12 * values.max())
+    powers = water_filling(
+        slope**2 * values, max(float(seen @ linear.left[0, 0]), 1e-6), plan.plan.sensitivity / mu,
+        float(weight.sum()),
+    )  # fmt: skip
+    made = rows @ ((turned * np.sqrt(powers / values)) @ turned.T)
+    features = coarse_features(made)
+    noise = noise_for(mu, inner_products(features), plan.plan.relation)
+    return Look(features, noise, centre, bound)
+
+
+def expected(plan: Prepared, counts: NodeCounts) -> Floats:
+    """(M,) records that a second look reckons with at each node."""
+    return np.asarray(counts.mean + EVEN * counts.mean.sum() * plan.nodes.cells_per_node / plan.nodes.cells)
+
+
+def coarse_features(rows: Floats) -> Features:
+    """Rows (M, p) of length 1 on the coarse grid; rounding towards zero keeps them from growing."""
+    fine = Features.of("second look", rows)
+    return Features("second look", np.trunc(fine.scaled / COARSE) * COARSE)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLaws:
+    """Responses at several looks, made linear in the field around what is known of it at each node.
+
+    Parameters
+    ----------
+    start, slope
+        (looks, M): a response is `start + slope f` and a rest
+    left
+        (looks, looks, M) covariance of the rests of one record, at its looks
+    size
+        (looks, looks) mean product of mean responses
+    """
+
+    start: Floats
+    slope: Floats
+    left: Floats
+    size: Floats
+
+
+def linear_laws(law: PublicPrior, looks: Sequence[Look], value: Floats, deviation: Floats) -> LinearLaws:
+    """For a field N(value, deviation^2) at each node, (M,): the best linear guess, and what it leaves."""
+    points = np.linspace(-_REACH, _REACH, _POINTS)
+    chance = np.exp(-0.5 * np.square(points))
+    chance /= chance.sum()
+    wide = np.sqrt(law.scatter**2 + np.square(deviation))
+    at = value[:, None] + wide[:, None] * points
+    found = np.array([look.responses(at) for look in looks])
+    mean = found @ chance
+    slope = (found @ (chance * points)) / wide
+    product = np.einsum("amk,bmk,k->abm", found, found, chance, optimize=True)
+    square = np.square(deviation)
+    moved = slope[:, None] * slope[None] * square
+    left = product - mean[:, None] * mean[None] - moved
+    for each in range(len(looks)):
+        left[each, each] = np.maximum(left[each, each], 1e-6)
+    return LinearLaws(mean - slope * value, slope, left, mean[:, None] * mean[None] + moved)
+
+
+def counts_of_looks(
+    plan: Prepared, looks: Sequence[Look], known: PublicCounts, released: Sequence[Floats | None]
+) -> NodeCounts:
+    """Posterior of the counts per node given those that every look has released.
+
+    Raises
+    ------
+    InvalidValue
+        If counts were not released and nothing is known of them.
+    """
+    if known.kind == "known" and known.cells is not None:
+        size = sum(look.features.size for look in looks)
+        return NodeCounts.known(plan.nodes.gather(known.cells), size)
+    if any(counts is None for counts in released) or any(look.noise.counts is None for look in looks):
+        raise InvalidValue("counts were not released: say what is known of them.")
+    noise = np.concatenate([np.full(look.features.size, look.noise.counts) for look in looks])
+    seen = np.concatenate([counts for counts in released if counts is not None])
+    rows = np.hstack([look.features.values for look in looks])
+    prior = plan.count_prior(known, seen[: looks[0].features.size])
+    scale = noise[0] / noise  # all noise alike, then back
+    found = read_counts(prior, rows * scale, seen * scale, float(noise[0]), plan.nodes)
+    return NodeCounts(found.mean, found.error / np.outer(scale, scale), found.growth)
+
+
+def read_looks(
+    plan: Prepared, looks: Sequence[Look], counts: NodeCounts, sums: Floats, belief: int = 0
+) -> FieldReader:
+    """The posterior of the field given the sums of all looks, one after the other in `sums`: one reading.
+
+    Parameters
+    ----------
+    plan : Prepared
+        Of the first look.
+    looks : sequence of Look
+    counts : NodeCounts
+        For all looks, as `counts_of_looks`.
+    sums : ndarray, shape (p,)
+        Released, of all looks.
+    belief : int
+        Which of the plan's beliefs.
+
+    Notes
+    -----
+    As for answers of yes and no, responses are made linear around the posterior, ROUNDS times. A record
+    enters both looks with the same scatter: the rests of its responses have a covariance.
+    """
+    basis, prior = plan.beliefs[belief]
+    basis = basis.following(expected(plan, counts), FUNCTIONS)
+    before, m = prior.before, counts.mean
+    value, deviation = np.full(m.size, before.mean), before.deviation * np.sqrt(basis.variance)
+    stacked = [look.features.values for look in looks]
+    ends = np.cumsum([a.shape[1] for a in stacked])
+    parts = [slice(end - a.shape[1], end) for a, end in zip(stacked, ends, strict=True)]
+    noise = np.concatenate([np.full(look.features.size, look.noise.sums**2) for look in looks])
+    reader: FieldReader | None = None
+    for _ in range(ROUNDS):
+        law = linear_laws(before, looks, value, deviation)
+        link = np.vstack([
+            (a * (m * before.deviation * slope)[:, None]).T @ basis.rows
+            for a, slope in zip(stacked, law.slope, strict=True)
+        ])  # fmt: skip
+        offset = np.concatenate([
+            a.T @ (m * (start + slope * before.mean))
+            for a, start, slope in zip(stacked, law.start, law.slope, strict=True)
+        ])  # fmt: skip
+        error = counts.error.copy()
+        for i, one in enumerate(parts):
+            for j, other in enumerate(parts[: i + 1]):
+                rest = np.square(m * before.deviation) * law.slope[i] * law.slope[j] * basis.rest
+                block = stacked[i].T @ (stacked[j] * (m * law.left[i, j] + rest)[:, None])
+                size = float(np.average(law.size[i, j], weights=np.maximum(m, 1e-12)))
+                error[one, other] = size * error[one, other] + block
+                error[other, one] = error[one, other].T
+        error[np.diag_indices_from(error)] += noise
+        root = cholesky(error + link @ link.T, "the covariance of the released sums", "use more noise")
+        linear = LinearLaw(
+            law.start[0] + law.slope[0] * before.mean, np.maximum(law.slope[0], 1e-6) * before.deviation,
+            np.sqrt(law.left[0, 0]),
+        )  # fmt: skip
+        half = solve_lower(root, link)
+        reader = FieldReader(plan.nodes, basis, prior, offset, root, half, None, linear)
+        value, deviation = reader.mean(sums), reader.deviation()
+    assert reader is not None
+    return reader.with_errors(error)
