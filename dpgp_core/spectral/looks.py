@@ -146,7 +146,7 @@ def expected(plan: Prepared, counts: NodeCounts) -> Floats:
 
 
 def coarse_features(rows: Floats) -> Features:
-    """Rows (M, p) of length 1 on the coarse grid; rounding towards zero keeps them from growing."""
+    """Rows, shape (M, p), of length 1 on the coarse grid; rounding towards zero keeps them from growing."""
     fine = Features.of("second look", rows)
     return Features("second look", np.trunc(fine.scaled / COARSE) * COARSE)
 
@@ -158,11 +158,11 @@ class LinearLaws:
     Parameters
     ----------
     start, slope
-        (looks, M): a response is `start + slope f` and a rest
+        shape (looks, M): a response is `start + slope f` and a rest
     left
-        (looks, looks, M) covariance of the rests of one record, at its looks
+        shape (looks, looks, M), covariance of the rests of one record, at its looks
     size
-        (looks, looks) mean product of mean responses
+        shape (looks, looks, M), products of mean responses, and what the field's doubt adds
     """
 
     start: Floats
@@ -193,7 +193,7 @@ def linear_laws(law: PublicPrior, looks: Sequence[Look], value: Floats, deviatio
 def counts_of_looks(
     plan: Prepared, looks: Sequence[Look], known: PublicCounts, released: Sequence[Floats | None]
 ) -> NodeCounts:
-    """Posterior of the counts per node given those that every look has released.
+    """Posterior of the counts per node given those (p,) that every look has released.
 
     Raises
     ------

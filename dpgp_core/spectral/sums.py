@@ -140,7 +140,7 @@ class SpectralSums:
 
     @property
     def parts(self) -> tuple[Floats, ...]:
-        """The sums, and the counts where they were released."""
+        """The sums (p,), and the counts (p,) where they were released."""
         return (self.sums,) if self.counts is None else (self.sums, self.counts)
 
     def __post_init__(self) -> None:

@@ -55,8 +55,8 @@ class Choices(PromiseSettings, MaterialSettings):
     looks: Annotated[
         int,
         Setting(
-            "Releases of one payment: with 2, the second is centred, clipped and shaped by what the first "
-            "has released. For amounts without reference data.",
+            "Releases for one payment, of amounts without reference data: the second looks where the first "
+            "has shown that it should.",
             "design",
             minimum=1,
             maximum=2,

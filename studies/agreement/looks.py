@@ -1,6 +1,6 @@
 """Two looks at the flats of London: what is reached with the fixed rule, beside one look.
 
-Command: `python -m studies.agreement.looks [FOLDER] [--releases N]`.
+Command: `python -m studies.agreement.looks [FOLDER] [--releases N] [--coverage]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 Sales of 2018 without reference data: range, deviation and scatter are public guesses, the centre is the
@@ -94,7 +94,13 @@ class Way:
     shuffled: bool = False
 
     def releases(self, sales: Sales, epsilon: float, number: int) -> Iterator[Released]:
-        """Released fields in logarithms less the centre."""
+        """Released fields in logarithms less the centre.
+
+        Raises
+        ------
+        WorkflowError
+            If one states no field.
+        """
         mechanism, placed = SpectralStatistics(), sales.project.private.placed
         spread = float(np.hypot(FIELD, self.wrong))
         design = SpectralStatisticsDesign(
@@ -123,7 +129,13 @@ class Way:
 
 
 def scores(sales: Sales, found: Released) -> Floats:
-    """(7,) errors by hexagons and by records, three agreements, and two standardised errors."""
+    """(7,) errors by hexagons and by records, three agreements, and two standardised errors.
+
+    Raises
+    ------
+    WorkflowError
+        If the release states no field.
+    """
     placed = sales.project.private.placed
     some = np.unique(placed.index)
     if found.mean is None or found.sd is None or found.map_sd is None:
@@ -158,6 +170,11 @@ def coverage(sales: Sales, epsilon: float) -> Floats:
     """(2,) shares of occupied and of empty hexagons whose true field lies in the stated 90 % interval.
 
     Over WORLDS fields drawn from the prior of the design, with London's places and normal records.
+
+    Raises
+    ------
+    WorkflowError
+        If a release states no field.
     """
     some, way, entropy = np.unique(sales.project.private.placed.index), ways()[2], SimulationEntropy(SEED + 1)
     corr = PublicFacts(sales.project.lattice, 1).prior("exponential", RANGE).correlation()
@@ -176,7 +193,8 @@ def coverage(sales: Sales, epsilon: float) -> Floats:
 
 def main() -> None:
     parser = real_files_parser(__doc__)
-    parser.add_argument("--releases", type=int, default=6, help="simulated releases of each row (default 6)")
+    parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
+    parser.add_argument("--coverage", action="store_true", help="of intervals in simulated worlds, instead")
     asked = parser.parse_args()
     try:
         sales = Sales.of(load_task(real_settings(asked.folder), "region"))
@@ -187,6 +205,10 @@ def main() -> None:
     print(f"{sales.project.domain.size:,} hexagons, {some} occupied, {sales.value.size:,} flats sold in 2018")
     print("epsilon  way                       RMSE (s.e.)    by records  IoU 350  442  700    in sd, map sd")
     for epsilon in EPSILONS:
+        if asked.coverage:
+            occupied, empty = coverage(sales, epsilon)
+            print(f"{epsilon:7g}  90 % intervals cover {occupied:.3f} of occupied, {empty:.3f} of empty ones")
+            continue
         for way in ways():
             found = np.array([
                 scores(sales, each) for each in way.releases(sales, epsilon, asked.releases)
@@ -197,13 +219,6 @@ def main() -> None:
                 f"{mean[2]:.3f} {mean[3]:.3f} {mean[4]:.3f}  {mean[5]:.2f}  {mean[6]:.2f}",
                 flush=True,
             )  # fmt: skip
-    for epsilon in EPSILONS:
-        occupied, empty = coverage(sales, epsilon)
-        print(
-            f"{epsilon:7g}  {WORLDS} simulated worlds: 90 % intervals cover {occupied:.3f} of the occupied and "
-            f"{empty:.3f} of the empty hexagons",
-            flush=True,
-        )
     print(f"Seed {SEED}; {asked.releases} simulated releases of each row, delta {DELTA:g}.")
 
 
