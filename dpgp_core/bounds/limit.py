@@ -122,7 +122,7 @@ def least_sum(variances: Floats, power: float) -> float:
         return free * _DOWN
 
     def lowest(eta: float, t: float) -> Floats:
-        """(k,) minimisers: u = 1 + s r is the positive root of `c3 u^3 + c2 u^2 - s^2`, from above."""
+        """(k,) minimisers: with u = 1 + s r, the positive root of `c3 u^3 + c2 u^2 = s^2`, from above."""
         safe = np.maximum(s, 1e-300)
         c3, c2 = 2.0 * power * eta / safe, eta * (2.0 * t - power - 2.0 * power / safe)
         u = 1.0 + s
@@ -186,7 +186,7 @@ def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
     best = float(np.sum(weight * np.linalg.inv(inverse + np.eye(size))))
     for _ in range(_STEPS):
         gain, vectors = np.linalg.eigh(slope)
-        powers, most = _most_linear(gain, power)
+        powers, most = most_linear(gain, power)
         best = max(best, value + float(np.sum(slope * r)) - most)
         if value - best <= 1e-4 * value:
             break
@@ -197,8 +197,8 @@ def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
     return best * _DOWN
 
 
-def _most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
-    """Maximiser of `sum gain r` under the condition of `least_sum`, and an upper bound on the maximum."""
+def most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
+    """Maximiser (k,) of `sum gain r` under the condition of `least_sum`; an upper bound on the maximum."""
     g = np.maximum(np.asarray(gain, dtype=np.float64), 0.0)
     if math.isinf(power) or not g.max() > 0:
         return np.ones(g.size), float(g.sum())

@@ -34,7 +34,7 @@ from dpgp_core.posterior.shelf import FEW
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
-from dpgp_core.spectral.columns import SHARE
+from dpgp_core.spectral.basis import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.looks import FUNCTIONS
 from dpgp_core.spectral.model import Prepared as PreparedPlan

@@ -1,4 +1,4 @@
-"""The field's prior in few numbers: its leading eigenfunctions on the nodes, and what they leave out."""
+"""The field's prior in few numbers: leading eigenfunctions, what they leave out, and public columns."""
 
 from __future__ import annotations
 
@@ -7,8 +7,18 @@ from functools import cached_property
 
 import numpy as np
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.linalg.numerics import Floats
+
+MOST_COLUMNS = 8
+"""More columns than these are refused: each takes its part of the noise's budget."""
+
+REACH = 3.0
+"""Deviations from the mean: a number further away counts as this far, or one odd cell would be all."""
+
+SHARE = 0.25
+"""Share of the variance that columns are believed to explain together, if they explain anything."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,3 +85,36 @@ class FieldBasis:
     def variance(self) -> Floats:
         """(M,) variance of the field at each node."""
         return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows) + self.rest)
+
+
+def standardised(columns: Floats) -> Floats:
+    """Columns of mean 0 before what lies further than REACH deviations is cut off; mean square 1 at most.
+
+    Parameters
+    ----------
+    columns : ndarray, shape (N, k)
+        Public numbers, one row a cell.
+
+    Returns
+    -------
+    ndarray, shape (N, k)
+
+    Raises
+    ------
+    InvalidValue
+        For no column or too many, a number that is not finite, and a column that is constant.
+    """
+    found = np.asarray(columns, dtype=np.float64)
+    if found.ndim != 2 or not 1 <= found.shape[1] <= MOST_COLUMNS:
+        raise InvalidValue(f"between 1 and {MOST_COLUMNS} covariates can be read together.")
+    if not np.all(np.isfinite(found)):
+        raise InvalidValue("every number of a covariate must be finite.")
+    largest = np.abs(found).max(axis=0)
+    found = found / np.where(largest > 0, largest, 1.0)  # squares of very large numbers would overflow
+    for _ in range(2):
+        found = found - found.mean(axis=0)
+        deviation = found.std(axis=0)
+        if not np.all(deviation > 1e-12):
+            raise InvalidValue("a covariate is the same everywhere: leave it out.")
+        found = np.clip(found / deviation, -REACH, REACH)
+    return np.asarray(np.clip(found / np.sqrt(np.square(found).mean(axis=0)), -REACH, REACH))

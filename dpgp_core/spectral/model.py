@@ -24,9 +24,8 @@ from dpgp_core.features.strategies import make_features
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior
-from dpgp_core.spectral.basis import FieldBasis
+from dpgp_core.spectral.basis import FieldBasis, standardised
 from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw, PublicPrior
-from dpgp_core.spectral.columns import standardised
 from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for
 from dpgp_core.spectral.counts import (
     CountPrior,

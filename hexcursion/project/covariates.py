@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from dpgp_core.errors import InvalidValue
-from dpgp_core.spectral.columns import standardised
+from dpgp_core.spectral.basis import standardised
 from geo import Domain
 from geo.context.covariates import distances, layer_numbers, table_columns, table_totals, totals
 from geo.context.own_reading import own_layer

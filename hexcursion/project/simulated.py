@@ -14,7 +14,7 @@ from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior, make_prior
-from dpgp_core.spectral.columns import SHARE, standardised
+from dpgp_core.spectral.basis import SHARE, standardised
 from dpgp_core.spectral.counts import UNEVEN
 from hexcursion.project.covariates import Exposure
 from hexcursion.project.records import PlacedObservations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from dpgp_core.spectral.columns import MOST_COLUMNS
+from dpgp_core.spectral.basis import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
 from hexcursion.settings.checked import Checked
 from hexcursion.settings.field import Setting

@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from data_loaders import DataError
-from dpgp_core.spectral.columns import MOST_COLUMNS
+from dpgp_core.spectral.basis import MOST_COLUMNS
 from geo import GeoError
 from geo.context.covariates import table_columns
 from geo.context.own_reading import label_columns

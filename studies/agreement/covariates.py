@@ -33,7 +33,7 @@ from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Released, draw_release
-from dpgp_core.spectral.columns import standardised
+from dpgp_core.spectral.basis import standardised
 from geo import project as projected
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project

@@ -3,10 +3,9 @@
 Command: `python -m studies.agreement.limit [--worlds N]`.
 
 Worlds are drawn from the prior of the fixed design on a disk of hexagons, with records in few of them: there
-the conditions of docs/limit.md hold. Contested is every mechanism whose release is mu-GDP, which knows the
-prior; each draws one release of each world, and of the first designs of a grid the best is shown. The numbers
-are shares of the field's variance that are left. The last line is a control: it reads the records of another
-field.
+the conditions of docs/limit.md hold. Every mechanism whose release is mu-GDP takes part and knows the prior:
+it draws one release of each world, and the best of its grid's first three designs is shown. The numbers are
+shares of the field's variance that are left. The last line, a control, reads the records of another field.
 """
 
 from __future__ import annotations

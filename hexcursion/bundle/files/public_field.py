@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.spectral.columns import standardised
+from dpgp_core.spectral.basis import standardised
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.untrusted import clean

@@ -12,7 +12,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.mechanisms.sums.beliefs import belief_weights, simulated, under_beliefs
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.spectral import GridRecords, NodeCounts, PublicCounts, SharedReadings, exact_sums, release_mu
-from dpgp_core.spectral.columns import standardised
+from dpgp_core.spectral.basis import standardised
 from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.features.test_attack import exact_mu, largest_of_all_pairs
 from tests.dpgp_core.features.worlds import dense_posterior, plan_for, some_records
