@@ -16,6 +16,7 @@ from dpgp_core.mechanisms.sums.prepared import PreparedLooks
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts, Relation
+from dpgp_core.simulation.world import World
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.looks import Look, linear_laws
 from dpgp_core.spectral.model import PublicCounts
@@ -208,3 +209,20 @@ def test_prices_and_refusals() -> None:
     held = CollapsedRecords(np.array([1]), np.array([2]), np.array([0.5]))
     with pytest.raises(InvalidValue, match="a second look needs the response of every record"):
         PreparedLooks(DESIGN, plan, PublicCounts("unknown", 400.0), held)
+
+
+def test_simulated_releases_of_two_looks_are_read_each_by_itself() -> None:
+    """What a search tells of the fixed design with two looks comes from releases of two looks."""
+    held = records(1)
+    facts = PublicFacts(LATTICE, held.n)
+    zeros = np.zeros(LATTICE.size)
+    world = World(
+        facts, held, held, np.array([0]), np.array([True]), 0.1, "above", zeros,
+        baseline=LATTICE.domain_centres[:, 0] > 0,
+    )  # fmt: skip
+    design = replace(DESIGN, mu=4.0)
+    sets = MECHANISM.simulate(design, world)
+    assert sets.shape == (3, LATTICE.size)
+    assert world.agreement(sets).iou > 0.7
+    few = replace(design, mu=0.05)
+    assert world.agreement(MECHANISM.simulate(few, world)).iou < world.agreement(sets).iou

@@ -167,3 +167,20 @@ def test_the_public_guess_has_its_word_on_the_command_line() -> None:
     more = ["--relation", "add-or-remove", "--records-about", "5000"]
     made = settings_from_options(build_parser().parse_args([*words, *more]))
     assert (made.relation, made.records_about) == ("add-or-remove", 5_000)
+
+
+def test_two_looks_are_for_one_fixed_design_of_amounts() -> None:
+    plain: dict[str, object] = {
+        "data": SourceSettings("s.csv", value="v", x="lon", y="lat"), "threshold": 1.0,
+        "transform": "identity", "centre": 0.0, "clip": 2.0, "bbox": (-0.12, 51.49, -0.05, 51.53), "looks": 2,
+        "mechanisms": ("spectral-statistics",),
+    }  # fmt: skip
+    assert ReleaseSettings(**plain).looks == 2  # type: ignore[arg-type]
+    for changes, said in (
+        ({"mechanisms": ("noisy-cell-statistics",)}, "spectral statistics of amounts alone"),
+        ({"reference": SourceSettings("r.csv", value="v", x="lon", y="lat")}, "without `reference`"),
+        ({"lengthscale": 900.0}, "without `lengthscale`"),
+        ({"looks": 3}, "looks"),
+    ):
+        with pytest.raises(WorkflowError, match=said):
+            ReleaseSettings(**{**plain, **changes})  # type: ignore[arg-type]
