@@ -89,8 +89,7 @@ def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES)
 def _statistics(reader: FieldReader, white: Floats) -> Floats:
     """(R, k) statistics of each row of whitened sums, each unusual where it is large."""
     edges = [int(white.shape[1] ** share) for share in EDGES]
-    parts = [part if part.shape[1] else white for part in np.split(white, edges, axis=1)]  # of few sums, all
-    bands = [np.square(part).mean(axis=1) for part in parts]
+    bands = [np.square(part).mean(axis=1) for part in np.split(white, edges, axis=1)]
     link = reader.basis.rows @ reader.half.T
     maps = white @ link.T
     spread = np.maximum(np.linalg.norm(link, axis=1), 1e-12)

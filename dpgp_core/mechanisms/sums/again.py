@@ -139,7 +139,7 @@ def records_again(
     if design.law == "density":  # it has counted over an even area
         known = replace(known, kind="unknown", cells=None)
     prior = made.count_prior(known, counts)
-    found = read_counts(prior, made.features, counts, noise, made.nodes, with_sd=True)
+    found = read_counts(prior, made.features.values, counts, noise, made.nodes, with_sd=True)
     each = made.nodes.cells_per_node[made.nodes.place]
     mean, sd = found.at_cells(made.nodes), np.asarray(found.sd)[made.nodes.place] / each
     return mean, np.sqrt(np.square(sd) + (1.0 - 1.0 / each) * CHANCE * mean)  # and chance within a node

@@ -140,7 +140,7 @@ def _each_belief(
 def _check(
     plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats, first: NodeCounts | None
 ) -> ModelCheck | None:
-    """How sums compare with the likeliest belief, not made linear around them; None of counted records and few sums.
+    """How sums compare with the likeliest belief, not made linear; None of counted records and few sums.
 
     Of two looks the sums of the first are compared, with the counts that it alone tells.
     """

@@ -31,6 +31,7 @@ _EARLIER = frozenset({
     "d36c54012ef5e9a85b0a805219d26cc8513f301dd26d9f372705eedc16d71b12",
     "0c1d34d9b2d48e895c5d4fd6a2b1674007952fb23ea387014a0b2e3eb62ac84d",
     "b1013bd732bd1677a1962501aa37387867a354ab0a20e0c65b7eddbc1b7b945f",
+    "ee1855dfd3b47890bc9651ae400e3846efb5c67cdb22eb6a462450295a3146ee",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 
