@@ -10,7 +10,7 @@ from dpgp_core.bounds.limit import contrast, least_error
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.agreement.limit import Worlds, contested
+from studies.prices.limit import Worlds, contested
 
 FIELD = np.linspace(-5.0, 5.0, 61)
 PRIOR = np.exp(-0.5 * FIELD**2) / np.exp(-0.5 * FIELD**2).sum()

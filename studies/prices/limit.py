@@ -1,6 +1,6 @@
 """The limit in the leaderboard: mean squared errors of released fields, beside what no mechanism can beat.
 
-Command: `python -m studies.agreement.limit [--worlds N]`.
+Command: `python -m studies.prices.limit [--worlds N]`.
 
 Worlds are drawn from the prior of the fixed design on a disk of hexagons, with records in few of them: there
 the conditions of docs/limit.md hold. Every mechanism whose release is mu-GDP takes part and knows the prior:
