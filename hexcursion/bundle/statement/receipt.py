@@ -12,7 +12,7 @@ from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Protects
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing.facts import Relation
@@ -82,15 +82,15 @@ def build_receipt(
     protects: Protects = "values and places",
 ) -> tuple[ReceiptLine, ...]:
     """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
+    counted = isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS
+    clip = "none: records that are counted have no values" if counted else _clip(response, value_unit)
     lines = [
         ReceiptLine("Unit of protection", _protected(privacy, protects, relation)),
         _records_line(privacy, relation),
         *_places_lines(protects),
         ReceiptLine("Domain", _domain(cells, resolution, domain_origin), not domain_origin),
         ReceiptLine("Centre", f"{_centre(response, value_unit)}; {_origin(response)}.", not response.origin),
-        ReceiptLine(
-            "Clip bound", f"{_clip(response, value_unit, design)}; {_origin(response)}.", not response.origin
-        ),
+        ReceiptLine("Clip bound", f"{clip}; {_origin(response)}.", not response.origin),
     ]
     if prior_mean_origin is not None:
         lines.append(ReceiptLine("Prior mean", f"Public: {prior_mean_origin}."))
@@ -168,9 +168,7 @@ def _centre(response: ResponseScale, unit: str) -> str:
     return words.quantity(response.centre, unit)
 
 
-def _clip(response: ResponseScale, unit: str, design: Design) -> str:
-    if getattr(design, "law", "amount") in SPREADS_OF_COUNTS:
-        return "none: records that are counted have no values"
+def _clip(response: ResponseScale, unit: str) -> str:
     if response.transform == "log":
         factor = significant(math.exp(response.clip), 3)
         return f"a factor of {factor} either way (log {significant(response.clip, 4)})"
