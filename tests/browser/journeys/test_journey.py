@@ -140,7 +140,7 @@ def test_the_downloaded_files_hold_what_was_released_and_are_rfc_7946(
     assert vote_region == pytest.approx(inside_area, rel=1e-3)
     go_to(released.page, "Release")
     shown = released.page.locator(".legend").first.inner_text()
-    assert f"{int((frame['class'] == 'above').sum()):,} cells" in shown
+    assert f"\n{int((frame['class'] == 'above').sum()):,} hexagon" in shown
     go_to(released.page, "Publish")
     bundle = download(released.page, "Download the bundle", tmp_path)
     with zipfile.ZipFile(bundle) as archive:

@@ -98,7 +98,7 @@ def test_from_upload_to_viewer(
     aside.locator("input[type=file]").set_input_files(bundle)
     appear(reader.get_by_text(f"By {mechanism}").first)
     appear(reader.locator(MAP).first)
-    counts = re.findall(r"([0-9]+) cells?", reader.locator(".legend").first.inner_text())
+    counts = re.findall(r"([0-9]+) hexagons?", reader.locator(".legend").first.inner_text())
     assert sum(map(int, counts)) == 16
     assert reader.get_by_test_id("stException").count() == 0
 
