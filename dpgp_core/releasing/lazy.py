@@ -1,9 +1,9 @@
-"""One posterior path, answered at places asked for one after the other, with the law as if drawn at once.
+"""A released posterior path, answered between its hexagons: one path, from what is released and nothing else.
 
-The path is a draw of a Gaussian process over the whole plane. Its values at new places are drawn given all
-values that were answered before, so any set of places, in any order and chosen by whatever was answered, has
-the law of one draw at their union. Whoever asks learns a part of one path: its proved cost is that of the
-path at every place (docs/mathematics.md, section 15), so asking again costs nothing.
+The path is a draw of a Gaussian process over the whole plane. Records lie at the centres of hexagons, where
+the path is released; given its values there, its law everywhere else is that of the prior and does not
+mention the records any more. Answers are therefore post-processing: no private number is needed for them, and
+any number of them costs nothing (docs/mathematics.md, section 15).
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dpgp_core._checks import non_negative, positive
+from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
-from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.kernels import DensePrior
 from dpgp_core.releasing.released import to_grid
 
@@ -27,34 +26,23 @@ APART = 1e-8
 
 
 class LazyPath:
-    """A posterior path `N(m_D, scale^2 k_D + noise_scale^2 k)` of a kernel prior, and what it has answered.
+    """A path whose law, given its values at the hexagons, is that of `N(0, deviation^2 k)`; and its answers.
 
     Parameters
     ----------
     prior : DensePrior
         Its kernel is defined between any two places.
-    records : CollapsedRecords
-        PRIVATE; at the centres of the prior's cells.
-    ridge, scale, noise_scale : float
-        Of the design; `scale` and `noise_scale` in response units, one of them positive.
+    deviation : float
+        Of a path at one place, response units: for `N(m_D, scale^2 k_D + noise_scale^2 k)` the root of
+        `scale^2 + noise_scale^2`.
 
     Notes
     -----
-    Holds private records: it stays with the curator. Its answers are public.
+    The values at all places that hold records are given by `learn`, first of all. Nothing here is private.
     """
 
-    def __init__(
-        self, prior: DensePrior, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float = 0
-    ) -> None:
-        positive("ridge", ridge)
-        if not non_negative("scale", scale) + non_negative("noise_scale", noise_scale):
-            raise InvalidValue("scale and noise_scale are both 0: that is no draw.")
-        records.refuse_outside(prior.size)
-        self._prior, self._scales = prior, (scale, noise_scale)
-        self._seen = prior.lattice.domain_centres[records.index]
-        covariance = self._correlation(self._seen, self._seen) + np.diag(ridge**2 / records.count)
-        self._data = cholesky(covariance, "the covariance of the records", "use a larger ridge")
-        self._weights = solve_lower(self._data, solve_lower(self._data, records.mean), transposed=True)
+    def __init__(self, prior: DensePrior, deviation: float) -> None:
+        self._prior, self._deviation = prior, positive("deviation", deviation)
         self.places: Floats = np.empty((0, 2))
         """(A, 2) places answered so far, metres, in their order."""
         self.values: Floats = np.empty(0)
@@ -78,14 +66,14 @@ class LazyPath:
         asked = self._checked(places)
         new = self._new(asked)
         if new.size:
-            mean, link, root = self._given(new)
-            drawn = mean + link @ self._white + root @ entropy.normal(len(new))
-            self._keep(new, to_grid(drawn), mean, link, root)
+            link, root = self._given(new)
+            drawn = link @ self._white + root @ entropy.normal(len(new))
+            self._keep(new, to_grid(drawn), link, root)
         known = {place.tobytes(): value for place, value in zip(self.places, self.values, strict=True)}
         return np.array([known[place.tobytes()] for place in asked])
 
     def learn(self, places: Floats, values: Floats) -> None:
-        """Take over answers that this path has given already, (B, 2) and (B,), in their order.
+        """Take over what this path has shown already, (B, 2) and (B,), in its order.
 
         Raises
         ------
@@ -99,33 +87,25 @@ class LazyPath:
             raise InvalidValue("answers must be finite.")
         self._keep(asked, values, *self._given(asked))
 
-    def _keep(self, new: Floats, values: Floats, mean: Floats, link: Floats, root: Floats) -> None:
-        white = solve_lower(root, values - mean - link @ self._white)
+    def _keep(self, new: Floats, values: Floats, link: Floats, root: Floats) -> None:
+        white = solve_lower(root, values - link @ self._white)
         top = np.hstack([self._root, np.zeros((self._white.size, white.size))])
         self._root = np.vstack([top, np.hstack([link, root])])
         self._white = np.concatenate([self._white, white])
         self.places, self.values = np.vstack([self.places, new]), np.concatenate([self.values, values])
 
-    def _given(self, new: Floats) -> tuple[Floats, Floats, Floats]:
-        """Posterior mean (B,), link (B, A) to what was drawn before, and lower root (B, B) of the rest."""
-        mean = self._correlation(new, self._seen) @ self._weights
+    def _given(self, new: Floats) -> tuple[Floats, Floats]:
+        """Link (B, A) to what was shown before, and lower root (B, B) of the rest."""
         before = self._covariance(self.places, new)
         link = solve_lower(self._root, before).T if self._white.size else np.empty((len(new), 0))
         rest = self._covariance(new, new) - link @ link.T
-        rest[np.diag_indices_from(rest)] += APART * sum(scale**2 for scale in self._scales)
-        what = "the covariance of the asked places"
-        return mean, link, cholesky(rest, what, "ask for places farther apart")
+        rest[np.diag_indices_from(rest)] += APART * self._deviation**2
+        return link, cholesky(rest, "the covariance of the asked places", "ask for places farther apart")
 
     def _covariance(self, one: Floats, other: Floats) -> Floats:
-        scale, noise = self._scales
-        prior = self._correlation(one, other)
-        explained = [solve_lower(self._data, self._correlation(self._seen, each)) for each in (one, other)]
-        return np.asarray((scale**2 + noise**2) * prior - scale**2 * explained[0].T @ explained[1])
-
-    def _correlation(self, one: Floats, other: Floats) -> Floats:
         distance = cdist(one, other)
         shared = (1.0 - self._prior.nugget) * self._prior.kernel(distance / self._prior.lengthscale)
-        return np.asarray(np.where(distance == 0.0, 1.0, shared))
+        return np.asarray(self._deviation**2 * np.where(distance == 0.0, 1.0, shared))
 
     def _checked(self, places: Floats) -> Floats:
         asked = np.ascontiguousarray(places, dtype=np.float64) + 0.0  # -0.0 is 0.0

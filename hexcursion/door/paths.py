@@ -1,4 +1,4 @@
-"""A released path asked at further places: one draw, charged once, whose answers are kept for good."""
+"""A released path asked at further places: post-processing of its bundle, whose answers are kept for good."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from dpgp_core.priors.kernels import DensePrior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.lazy import LazyPath
 from geo.coordinates.projection import project
-from hexcursion.door.pipeline import Planned
+from hexcursion.bundle.statement.designs import design_from
 from hexcursion.door.released import Released
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger import begin
 from hexcursion.ledger.storage.places import home, witness_folder
+from hexcursion.project.load import build_lattice
 
 Floats = NDArray[np.float64]
 FOLDER = "paths"
@@ -32,11 +32,7 @@ NO_KERNEL = (
     "Only a path of posterior sampling with a kernel prior has values between the hexagons: release with "
     "mechanisms=('posterior-sampling',) and priors=('exponential',) or ('matern32',)."
 )
-NOT_OURS = "The ledger knows no release {name!r} of these very records: its path cannot be followed."
-OTHER = "This plan has another {what} than the release: plan it with the settings of the release."
-DAMAGED = (
-    "The answers in {file} cannot be read: restore that file, since without it a second path would be drawn."
-)
+DAMAGED = "The answers in {file} cannot be read: restore that file, or another path would be followed."
 
 LOST = (
     "An answer could not be written down, so it is not given: make room on the disk and open the path again."
@@ -48,40 +44,29 @@ class AskedPath:
 
     Parameters
     ----------
-    planned : Planned
-        The plan of the release, or one of the same records and settings: it holds the private records.
     released : Released
-        The release that was published and charged.
+        The release that was published; nothing else is read, so whoever has the bundle may ask.
     number : int
         Which of its paths, from 1.
 
     Raises
     ------
     WorkflowError
-        One sentence, where the release has no path between hexagons, or is not of these records and settings.
+        One sentence, where the release has no path between hexagons.
 
     Notes
     -----
     The first answers are the path at the hexagons, which is published. Each further answer is drawn given all
-    before it, and written to `paths` in this installation's home before anybody sees it. Without that file
-    another path would be drawn, which would have to be paid for: back it up with the ledger. The number of
-    answers is kept beside the ledger's witness, so a file that was lost or put back is refused.
+    before it, by public numbers alone, and written to `paths` in this installation's home before anybody sees
+    it: what was said of the path once is said again. The number of answers is kept beside the ledger's
+    witness, so a file that was lost or put back is refused. Another installation draws other answers of the
+    same law; no privacy hangs on that.
     """
 
-    def __init__(self, planned: Planned, released: Released, number: int = 1) -> None:
-        bundle, plan = released.bundle, planned.plan
-        design, prior = _path_design(planned)
+    def __init__(self, released: Released, number: int = 1) -> None:
+        bundle = released.bundle
+        design, prior = _path_design(released)
         name = bundle.statement["release"]["id"]
-        charge = begin(planned.ledger).charge_of(name)
-        if charge is None or charge.dataset != plan.charge.dataset:
-            raise WorkflowError(NOT_OURS.format(name=name))
-        for what, ours, published in (
-            ("design", design.to_mapping(), bundle.statement["design"]),
-            ("area", plan.project.domain.cells, bundle.domain.cells),
-            ("scale of responses", plan.choice.response, bundle.response),
-        ):
-            if ours != published:
-                raise WorkflowError(OTHER.format(what=what))
         if bundle.statement["prior_mean_used"]:
             raise WorkflowError("A path around a public map has no values between the hexagons.")
         if not 1 <= number <= len(bundle.paths):
@@ -89,7 +74,7 @@ class AskedPath:
         self._response, self._crs = bundle.response, bundle.domain.crs
         self._file = home() / FOLDER / f"{name}-{number}.jsonl"
         self._witness = witness_folder() / FOLDER / f"{name}-{number}.count"
-        self._path = LazyPath(prior, plan.binned.records, design.ridge, design.scale, design.noise_scale)
+        self._path = LazyPath(prior, float(np.hypot(design.scale, design.noise_scale)))
         self._path.learn(np.round(prior.lattice.domain_centres, DIGITS), bundle.paths[number - 1])
         self._lost = False  # what was drawn here could not be kept
         self._taken, self._written = 0, len(self._path.values)  # lines of the file, and values that it holds
@@ -156,11 +141,11 @@ class AskedPath:
         self._witness.write_text(str(self._taken), encoding="utf-8")
 
 
-def _path_design(planned: Planned) -> tuple[PosteriorSamplingDesign, DensePrior]:
-    design, project_ = planned.plan.choice.design, planned.plan.project
+def _path_design(released: Released) -> tuple[PosteriorSamplingDesign, DensePrior]:
+    design = design_from(released.statement["design"])
     if not isinstance(design, PosteriorSamplingDesign):
         raise WorkflowError(NO_KERNEL)
-    prior = make_prior(design.prior, project_.lattice, design.lengthscale)
+    prior = make_prior(design.prior, build_lattice(released.bundle.domain), design.lengthscale)
     if not isinstance(prior, DensePrior):
         raise WorkflowError(NO_KERNEL)
     return design, prior

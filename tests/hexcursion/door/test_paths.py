@@ -35,15 +35,15 @@ def test_a_released_path_is_asked_at_further_places_and_stays_one_path(
     planned = hexcursion.plan(rows, **KERNEL)
     made = hexcursion.publish(planned, tmp_path / "bundle")
     before = charges(open_ledger(create=False))
-    path = hexcursion.AskedPath(planned, made)
+    path = hexcursion.AskedPath(made)
     lon, lat = made.bundle.domain.centres_lonlat.T
     at_cells = path.at(lon[:3], lat[:3])
     np.testing.assert_allclose(at_cells, made.bundle.response.value(made.bundle.paths[0][:3]), rtol=1e-9)
     between = path.at([lon[0] + 0.003, lon[0] + 0.003, lon[1] + 0.001], [lat[0], lat[0], lat[1]])
     assert between[0] == between[1]
     assert len(np.unique(between)) == 2
-    # another session: its own plan of the same records and settings
-    again = hexcursion.AskedPath(hexcursion.plan(rows, **KERNEL), hexcursion.open_bundle(tmp_path / "bundle"))
+    # another session, which has the bundle alone
+    again = hexcursion.AskedPath(hexcursion.open_bundle(tmp_path / "bundle"))
     assert again.at(lon[0] + 0.003, lat[0])[0] == between[0]
     assert path.at(lon[2] + 0.002, lat[2])[0] == again.at(lon[2] + 0.002, lat[2])[0]
     (file,) = (home() / FOLDER).iterdir()
@@ -61,26 +61,17 @@ def test_a_released_path_is_asked_at_further_places_and_stays_one_path(
     for damaged in (kept[:-9], kept.splitlines(keepends=True)[0], "", "{}\n{}\n"):
         file.write_text(damaged)
         with pytest.raises(WorkflowError, match="restore that file"):
-            hexcursion.AskedPath(planned, made).at(lon[0], lat[0])
+            hexcursion.AskedPath(made).at(lon[0], lat[0])
     file.write_text(kept + '{"places": [[')  # cut off before anybody saw it
-    assert hexcursion.AskedPath(planned, made).at(lon[0] + 0.003, lat[0])[0] == between[0]
+    assert hexcursion.AskedPath(made).at(lon[0] + 0.003, lat[0])[0] == between[0]
     assert file.read_text() == kept
 
 
-def test_a_path_is_followed_for_its_own_records_and_settings_only(
-    rows: pandas.DataFrame, tmp_path: Path
-) -> None:
-    planned = hexcursion.plan(rows, **KERNEL)
-    made = hexcursion.publish(planned, tmp_path / "bundle")
-    fewer = hexcursion.plan(rows.iloc[:-1], **KERNEL)
-    with pytest.raises(WorkflowError, match=r"no release .* of these very records"):
-        hexcursion.AskedPath(fewer, made)
-    with pytest.raises(WorkflowError, match="another design"):
-        hexcursion.AskedPath(hexcursion.plan(rows, **{**KERNEL, "ridge": 25.0}), made)
-    with pytest.raises(WorkflowError, match="another scale of responses"):
-        hexcursion.AskedPath(hexcursion.plan(rows, **{**KERNEL, "clip": 16.0}), made)
+def test_a_release_without_a_path_between_hexagons_is_refused(rows: pandas.DataFrame, tmp_path: Path) -> None:
+    made = hexcursion.release(rows, out=tmp_path / "bundle", **KERNEL)
     with pytest.raises(WorkflowError, match="has 1 paths"):
-        hexcursion.AskedPath(planned, made, number=2)
+        hexcursion.AskedPath(made, number=2)
+    made = hexcursion.release(rows, out=tmp_path / "graph", **{**KERNEL, "priors": BY_HAND["priors"]})
     with pytest.raises(WorkflowError, match="kernel prior"):
-        hexcursion.AskedPath(hexcursion.plan(rows, **BY_HAND), made)
+        hexcursion.AskedPath(made)
     assert not (home() / FOLDER).exists()
