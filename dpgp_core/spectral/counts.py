@@ -54,7 +54,8 @@ class CountPrior:
     rounds
         how often mean and covariance are centred on the smoothed posterior again
     growths
-        squared relative changes of a node's count; `white` holds the first, the released counts choose one
+        squared relative changes of a node's count; `white` holds the first, the released counts choose one,
+        after the rounds if there are any: what neighbours share is not to be taken for a change
     """
 
     mean: Floats
@@ -86,6 +87,9 @@ class CountPrior:
         for growth in self.growths:
             white = self.white + (growth - self.growths[0]) * np.square(self.mean)
             covariance = (white[:, None] * features).T @ features
+            if self.relative is not None:
+                shared = (self.mean[:, None] * self.relative).T @ features
+                covariance += shared.T @ shared
             covariance[np.diag_indices_from(covariance)] += noise**2
             root = cholesky(covariance, "the covariance of the released counts", "use more noise")
             left = solve_lower(root, released - features.T @ self.mean)
@@ -236,12 +240,15 @@ def read_counts(
     seen, lose their variance and keep less of the noise.
     """
     total, a = float(prior.mean.sum()), rows
-    prior = prior.likeliest(a, released, noise)
+    if prior.rounds == 0:
+        prior = prior.likeliest(a, released, noise)
     mean, white, relative = prior.mean, prior.white, prior.relative
     kind: np.dtype[Any] = np.dtype(np.float32 if rough else np.float64)
     rows = a.astype(kind, copy=False)  # from here on to sum with
     common = None if relative is None else relative.astype(kind, copy=False)
     for step in range(prior.rounds + 1):
+        if step == prior.rounds > 0 and len(prior.growths) > 1:
+            white = replace(prior, mean=mean, white=white).likeliest(a, released, noise).white
         half = np.sqrt(white).astype(kind)[:, None] * rows
         inner, shared = (half.T @ half).astype(np.float64), None
         if common is not None:

@@ -8,7 +8,8 @@ which the reading believes as well: how well stated chances of a risk above 1.5 
 worlds (AUC), and how far they lie from what holds (ECE, ten bins). In the control the cases are drawn from
 people alone: chances say nothing of the field then, and must fail. Then flats sold in 2018: hexagons with
 more than 5, 20 and 60 sales per square kilometre, likelier than not by the released counts alone, against the
-true counts, over all hexagons.
+true counts, over all hexagons. In their control the counts are shuffled over hexagons: nothing is left that
+neighbours share, which the reading believes in, and chances no longer hold (ECE).
 """
 
 from __future__ import annotations
@@ -78,14 +79,15 @@ def main() -> None:
                 flush=True,
             )
     print(f"{project.public_n:,} flats; density per square kilometre, from counts alone and beside amounts")
-    print("epsilon  above  true   alone: IoU (s.e.), ECE   beside: IoU, ECE")
+    print("epsilon  above  true   alone: IoU (s.e.), ECE   beside: IoU, ECE   shuffled: ECE")
     for epsilon in DENSITY_EPSILONS:
         alone, beside = (densities(project, epsilon, law) for law in ("density", "amount"))
+        shuffled = densities(project, epsilon, "density", shuffled=True)
         for above in DENSITIES:
             one, other = alone[above], beside[above]
             print(
                 f"{epsilon:7g}  {above:5g}  {one[0]:.3f}  {one[1]:.3f} ({one[2]:.3f}), {one[3]:.3f}        "
-                f"{other[1]:.3f}, {other[3]:.3f}",
+                f"{other[1]:.3f}, {other[3]:.3f}       {shuffled[above][3]:.3f}",
                 flush=True,
             )
     print(f"Seed {SEED}; delta {DELTA:g}; {DRAWS} releases of the flats.")
@@ -166,7 +168,9 @@ def area_under(chance: Floats, true: Bools) -> float:
     return float((order[true].sum() - inside * (inside + 1) / 2) / (inside * (chance.size - inside)))
 
 
-def densities(project: Project, epsilon: float, law: str) -> dict[float, tuple[float, float, float, float]]:
+def densities(
+    project: Project, epsilon: float, law: str, *, shuffled: bool = False
+) -> dict[float, tuple[float, float, float, float]]:
     """For each density: share truly above, mean IoU, its standard error, and ECE.
 
     Raises
@@ -175,6 +179,8 @@ def densities(project: Project, epsilon: float, law: str) -> dict[float, tuple[f
         Where a release keeps no sums.
     """
     counts = np.bincount(project.private.placed.index, minlength=project.domain.size)
+    if shuffled:
+        counts = np.random.default_rng(SEED).permutation(counts)
     over, n = even_exposure(project.domain, int(counts.sum())), int(counts.sum())
     facts = PublicFacts(project.lattice, n)
     if law == "density":

@@ -19,7 +19,7 @@ from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import PublicPrior
-from dpgp_core.spectral.counts import CHANCE, read_counts
+from dpgp_core.spectral.counts import CHANCE, GROWTHS, read_counts
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.looks import PATTERNS, Look, second_look
 from dpgp_core.spectral.model import PAIRS, Prepared, PublicCounts, SpectralModel, SpectralPlan
@@ -139,6 +139,8 @@ def records_again(
     if design.law == "density":  # it has counted over an even area
         known = replace(known, kind="unknown", cells=None)
     prior = made.count_prior(known, counts)
+    if prior.relative is not None:  # cells may also differ from their neighbours: the counts tell how much
+        prior = replace(prior, growths=(0.0, *GROWTHS))
     found = read_counts(prior, made.features.values, counts, noise, made.nodes, with_sd=True)
     each = made.nodes.cells_per_node[made.nodes.place]
     mean, sd = found.at_cells(made.nodes), np.asarray(found.sd)[made.nodes.place] / each

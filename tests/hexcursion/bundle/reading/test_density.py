@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.sums.again import records_again
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
@@ -29,6 +31,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import Exposure
 from hexcursion.project.load import build_lattice
 from hexcursion.record import Release
+from tests.dpgp_core.hexmap import disk
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.reading.test_released_sums import table, with_table
 from tests.hexcursion.bundle.spectral_samples import DESIGN, spectral_release
@@ -100,6 +103,26 @@ def test_records_lie_as_far_from_what_is_told_as_its_deviations_say(domain: Doma
     even = 2000.0 / domain.size
     assert np.all(sd**2 < CHANCE * even * 3.0 + UNEVEN * even**2)
     assert np.all(sd > 1.0)
+
+
+@pytest.mark.parametrize("kind", ["rough", "hot"])
+def test_deviations_of_counts_hold_without_a_pattern_and_around_one_place(kind: str) -> None:
+    """5,000 records shuffled over 169 hexagons, whose shares differ by exp of 1.2 normal numbers: no pattern
+    that neighbours share. And around one place. Of 90 % intervals at least 80 % hold, none wider than the
+    counts scatter."""
+    lattice, generator = disk(7, padding=2), np.random.default_rng(5)
+    away = np.square(lattice.domain_centres - lattice.domain_centres[40]).sum(axis=1)
+    share = np.exp(1.2 * generator.standard_normal(169)) if kind == "rough" else 0.05 + np.exp(-away / 1e6)
+    counts = generator.multinomial(5000, share / share.sum())
+    there, facts, method = np.flatnonzero(counts), PublicFacts(lattice, 5000), SpectralStatistics()
+    design = method.calibrate(fixed_design(lattice.spacing), facts, Budget(3.0, 1e-5))
+    assert design is not None
+    records = CollapsedRecords(there, counts[there], np.zeros(there.size))
+    kept = draw_release(method.prepare(design, facts, records), SimulationEntropy(5), simulation=True).sums
+    assert kept is not None
+    mean, sd = records_again(design, facts, kept)
+    assert np.mean(np.abs(counts - mean) <= 1.645 * sd + 0.5) > 0.8
+    assert np.median(sd) < counts.std()
 
 
 def test_hexagons_are_denser_where_more_whole_records_are_likelier_than_not(domain: Domain) -> None:
