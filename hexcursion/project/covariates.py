@@ -153,7 +153,9 @@ class Exposure:
         """Raise `WorkflowError` where the numbers are those of the private records themselves."""
         counts = np.bincount(placed.index, minlength=self.values.size).astype(np.float64)
         there = np.flatnonzero(counts)
-        if there.size >= FEWEST and _repeats(self.values[there], counts[there]):
+        if there.size >= FEWEST and (
+            _repeats(self.values[there], counts[there]) or _nowhere_else(self.values, counts)
+        ):
             raise WorkflowError(
                 "The population repeats the number of private records in each hexagon, and it is published: "
                 "name a public one."
@@ -215,6 +217,13 @@ def _repeats(column: Floats, own: Floats) -> bool:
     return bool(
         (same.mean() > REPEATED and distinct >= FEWEST) or max(_alike(column, own), ordered) >= COPIED
     )
+
+
+def _nowhere_else(people: Floats, own: Floats) -> bool:
+    """Whether people (N,) live in the hexagons of the records (N,) alone, in proportion to them."""
+    there = own > 0
+    each = people[there] / own[there]
+    return bool(np.ptp(each) <= 1e-6 * each.max() and np.all(people[~there] <= 0.1 * people[there].min()))
 
 
 def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:

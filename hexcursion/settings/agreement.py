@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from pathlib import Path
 from typing import get_args
 
 from data_loaders.registry import NOTHING_MEASURED
@@ -146,7 +147,8 @@ def agree_on_counts(settings: Choices) -> None:
         return
     if settings.population_column and settings.population_file is None:
         raise WorkflowError("Name the population's file with `population_file`, or leave its column out.")
-    if settings.population_file == settings.data.path:
+    people = settings.population_file
+    if people is not None and Path(people).resolve() == Path(settings.data.path).resolve():
         raise WorkflowError(
             "The population is published, so it cannot be the file of the records: choose another file."
         )

@@ -56,6 +56,7 @@ def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
         ({"places_public": True}, "their places are what is protected"),
         ({"unit": "cell"}, "one by one: choose the unit 'point'"),
         ({"population_file": "s.csv"}, "cannot be the file of the records"),
+        ({"population_file": "./other/../s.csv"}, "cannot be the file of the records"),
         ({"population_file": None, "population_column": "people"}, "Name the population's file"),
         ({"values": "yes-no", "threshold": 20.0}, "A population is for records that are counted"),
         ({"values": "amount", "population_file": None, "centre": 1.0, "clip": 1.0}, "Nothing says what is"),
@@ -172,6 +173,14 @@ def test_a_population_that_is_the_records_themselves_is_refused(domain: Domain) 
     with pytest.raises(WorkflowError, match="repeats the number of private records"):
         Exposure("population", "x", 2.0 * counts).refuse_private(placed)
     Exposure("population", "x", people(domain)).refuse_private(placed)
+    apart = np.arange(0, domain.size, 3)  # one case in each of these, and people nowhere else
+    sparse = PlacedObservations(apart, np.ones(apart.size), 9, 0)
+    alone = np.full(domain.size, 0.002)
+    alone[apart] = 5.0
+    with pytest.raises(WorkflowError, match="repeats the number of private records"):
+        Exposure("population", "x", alone).refuse_private(sparse)
+    for public in (np.full(domain.size, 5.0), np.where(alone > 1.0, 5.0, 1.0)):
+        Exposure("population", "x", public).refuse_private(sparse)
 
 
 def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Path) -> None:
