@@ -18,6 +18,10 @@ LEAST_DELTA = 1e-300
 """Below every delta in use, and where doubles have all their digits: what is smaller is raised to it."""
 
 
+PART_LESS = 1e-9
+"""Share by which each of several parts of a budget is made smaller, for what rounding adds to their sum."""
+
+
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Least delta at which a mechanism that is mu-Gaussian-DP is (epsilon, delta)-DP, rounded upwards.
 
@@ -145,6 +149,11 @@ def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: b
     front_loaded
         whether the first period has half of mu^2; otherwise all have the same
 
+    Raises
+    ------
+    InvalidValue
+        Where a part would be 0: delta alone pays for it.
+
     Examples
     --------
     >>> [round(each, 3) for each in period_epsilons(2.155, 1e-5, 4)]
@@ -154,5 +163,10 @@ def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: b
     shares = [1.0 / periods] * periods
     if front_loaded and periods > 1:
         shares = [0.5] + [0.5 / (periods - 1)] * (periods - 1)
-    known = {share: min(total, gaussian_epsilon(mu * math.sqrt(share), delta)) for share in shares}
+    known = {
+        share: min(total, gaussian_epsilon(mu * math.sqrt(share), delta) * (1.0 - PART_LESS))
+        for share in dict.fromkeys(shares)
+    }
+    if min(known.values()) <= 0.0:
+        raise InvalidValue("so small a budget cannot be divided at this delta: ask for a smaller delta.")
     return [known[share] for share in shares]

@@ -316,7 +316,7 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
     if cost.neighbours == "add-or-remove":
         if cost.gaussian_mu is not None:  # the law without the record is a centre
             found.append(gaussian_success(cost.gaussian_mu, chance) + cost.distance)
-        return min(found)
+        return min(1.0, min(found) * _UP)
     if mu is None:
         found.append(renyi_success(cost.curve, chance) + cost.distance)
         for epsilon in EPSILONS:

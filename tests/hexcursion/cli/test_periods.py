@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu, period_epsilons
+from dpgp_core.accounting.gaussian import allowed_mu, gaussian_epsilon, gaussian_mu, period_epsilons
+from dpgp_core.errors import InvalidValue
 from hexcursion.cli.periods import period_lines
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import county_settings
@@ -36,6 +37,23 @@ def test_parts_cost_the_whole_together() -> None:
     mu = sum(gaussian_mu(each, 1e-5) ** 2 for each in front) ** 0.5
     assert gaussian_epsilon(mu, 1e-5) == pytest.approx(2.155, abs=1e-3)
     assert period_epsilons(2.155, 1e-5, 1, front_loaded=True) == pytest.approx([2.155])
+
+
+@pytest.mark.parametrize(
+    ("total", "delta", "periods"), [(1e-3, 1e-9, 1000), (1e-3, 1e-5, 50), (3.0, 1e-5, 8)]
+)
+@pytest.mark.parametrize("front", [False, True])
+def test_what_all_parts_cost_is_never_above_the_whole(
+    total: float, delta: float, periods: int, front: bool
+) -> None:
+    parts = period_epsilons(total, delta, periods, front_loaded=front)
+    mu = sum(allowed_mu(each, delta) ** 2 for each in parts) ** 0.5
+    assert total * (1.0 - 1e-6) < gaussian_epsilon(mu, delta) <= total
+
+
+def test_a_budget_that_delta_alone_pays_for_is_not_divided() -> None:
+    with pytest.raises(InvalidValue, match="cannot be divided"):
+        period_epsilons(1e-3, 1e-3, 50)
 
 
 def test_a_release_takes_the_part_of_its_period_unless_it_names_its_epsilon() -> None:
