@@ -51,6 +51,16 @@ def test_no_noisy_clipped_sum_of_one_cell_beats_the_limit(count: int, mu: float,
     assert min(errors) < least_error(np.eye(1), np.array([float(count)]), scatter, broken)
 
 
+def test_the_limit_of_one_cell_is_its_closed_form() -> None:
+    """r = p/(1 + p) of the records' knowledge is left, p = n kappa^2/4: the error is v/(1 + r n v/tau^2)."""
+    share = 12.0 * 0.07174 / 4.0  # contrast(.2678) is .07174
+    left = share / (1.0 + share)
+    found = least_error(np.array([[2.0]]), np.array([12.0]), 3.0, 0.2678)
+    assert found == pytest.approx(2.0 / (1.0 + left * 12.0 * 2.0 / 9.0), rel=1e-4)
+    over_cells = least_error(np.array([[2.0]]), np.array([12.0]), 3.0, 0.2678, np.ones(1))
+    assert over_cells == pytest.approx(found, rel=1e-3)
+
+
 def two_cells(
     features: Floats, counts: tuple[int, int], correlation: float, scatter: float, mu: float
 ) -> Floats:

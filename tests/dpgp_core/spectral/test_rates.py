@@ -124,6 +124,20 @@ def test_the_reading_is_the_textbook_posterior_of_the_field(public: bool) -> Non
     assert float(PEOPLE @ rho / PEOPLE.sum()) == pytest.approx(1.0, abs=1e-9)  # the average is 1
 
 
+def test_rates_that_are_little_known_still_make_as_many_records_as_there_are() -> None:
+    """A rate is the mean of exp(u), so half the variance is added: the density of 354 records, of a number that
+    is not public, makes 354 of them on average, not 9 % more, where u has a deviation of .29."""
+    field = replace(RISK, law="density", mean=0.0)
+    made = SpectralModel(LATTICE).prepare(plan_for(relation="add-or-remove", field=field, mu=0.3))
+    m = np.rint(3.0 * np.where(LATTICE.domain_centres[:, 0] > 0, 2.0, 0.5))
+    reading = read_rates(
+        made, PublicCounts("reference", None, np.full(m.size, 3.0)), made.features.values.T @ m
+    )
+    value, deviation = reading.reader.mean(reading.seen) + reading.shift, reading.reader.deviation()
+    assert deviation.mean() == pytest.approx(0.29, abs=0.02)
+    assert 3.0 * np.exp(value + 0.5 * deviation**2).sum() == pytest.approx(m.sum(), rel=0.03)
+
+
 def test_many_cases_at_little_noise_tell_their_risk_and_so_does_the_map_without_privacy() -> None:
     """Risks of .5 in the west and 2 in the east, over unequal people."""
     risk = np.where(LATTICE.domain_centres[:, 0] > 0, 2.0, 0.5)

@@ -65,6 +65,10 @@ def test_stand_ins_rise_where_the_release_rises_and_lie_about_a_mean_and_a_draw(
     assert steps[0] == pytest.approx(0.6, abs=0.2)
     assert steps[1::2] + steps[2::2] == pytest.approx([2.0 * steps[0]] * 4, abs=0.2)
     assert steps[1:].std() > 0.03
+    off = (
+        steps - steps[0]
+    )  # a pair lies on either side: whoever has the larger rise, the other has the smaller
+    assert float(off[1::2] @ off[2::2]) < 0.0
     assert with_earlier(made, held) == (made, held)
 
 

@@ -125,6 +125,25 @@ def test_deviations_of_counts_hold_without_a_pattern_and_around_one_place(kind: 
     assert np.median(sd) < counts.std()
 
 
+def test_counts_of_public_places_are_told_as_they_are() -> None:
+    lattice = disk(3, padding=1)
+    counts = np.arange(37) % 5 * 10
+    there, facts, method = (
+        np.flatnonzero(counts),
+        PublicFacts(lattice, int(counts.sum())),
+        SpectralStatistics(),
+    )
+    facts = replace(facts, places_public=True)
+    design = method.calibrate(fixed_design(lattice.spacing), facts, Budget(1.0, 1e-5))
+    assert design is not None
+    records = CollapsedRecords(there, counts[there], np.zeros(there.size))
+    kept = draw_release(method.prepare(design, facts, records), SimulationEntropy(5), simulation=True).sums
+    assert kept is not None
+    mean, sd = records_again(design, facts, kept)
+    assert mean.tolist() == counts.tolist()
+    assert sd.tolist() == [0.0] * 37
+
+
 def test_hexagons_are_denser_where_more_whole_records_are_likelier_than_not(domain: Domain) -> None:
     mean = np.linspace(0.0, 40.0, domain.size)
     found = Density(domain, 20.0, mean, np.full(domain.size, 3.0), "case")
