@@ -125,8 +125,8 @@ def test_the_reading_is_the_textbook_posterior_of_the_field(public: bool) -> Non
 
 
 def test_rates_that_are_little_known_still_make_as_many_records_as_there_are() -> None:
-    """A rate is the mean of exp(u), so half the variance is added: the density of 354 records, of a number that
-    is not public, makes 354 of them on average, not 9 % more, where u has a deviation of .29."""
+    """A rate is the mean of exp(u), so half the variance is added: the density of 354 records, of a number
+    that is not public, makes 354 of them on average, not 9 % more, where u has a deviation of .29."""
     field = replace(RISK, law="density", mean=0.0)
     made = SpectralModel(LATTICE).prepare(plan_for(relation="add-or-remove", field=field, mu=0.3))
     m = np.rint(3.0 * np.where(LATTICE.domain_centres[:, 0] > 0, 2.0, 0.5))
