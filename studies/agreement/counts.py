@@ -6,10 +6,11 @@ FOLDER is ../shared/data beside the checkout unless named; one sentence says whe
 over the postcodes of London as public population, whose log risk is a field of deviation .5 and range 10 km,
 which the reading believes as well: how well stated chances of a risk above 1.5 rank the hexagons of all
 worlds (AUC), and how far they lie from what holds (ECE, ten bins). In the control the cases are drawn from
-people alone: chances say nothing of the field then, and must fail. Then flats sold in 2018: hexagons with
-more than 5, 20 and 60 sales per square kilometre, likelier than not by the released counts alone, against the
-true counts, over all hexagons. In their control the counts are shuffled over hexagons: nothing is left that
-neighbours share, which the reading believes in, and chances no longer hold (ECE).
+people alone: chances say nothing of the field then, and must fail. Last the risks are shuffled over hexagons,
+so that the reading believes in a wrong range: how often its intervals hold then. Then flats sold in 2018:
+hexagons with more than 5, 20 and 60 sales per square kilometre, likelier than not by the released counts
+alone, against the true counts, over all hexagons. In their control the counts are shuffled over hexagons:
+nothing is left that neighbours share, which the reading believes in, and chances no longer hold (ECE).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -50,6 +52,7 @@ SEED, DELTA, CASES, RISK, WORLDS = 400, 1e-5, 400, 1.5, 30
 RANGE = 10_000.0  # metres
 RELATIONS: tuple[Relation, ...] = ("replace-one", "add-or-remove")
 EPSILONS, DENSITIES, DENSITY_EPSILONS, DRAWS = (None, 0.5, 1.0, 3.0), (5.0, 20.0, 60.0), (0.25, 1.0, 3.0), 6
+Cases = Literal["of risks", "of shuffled risks", "of people"]
 Worlds = list[tuple[Floats, np.ndarray]]
 """Relative risks (N,) of the hexagons, and cases (N,) in them."""
 
@@ -65,17 +68,19 @@ def main() -> None:
         return
     people = postcodes(asked.folder, project)
     print(f"{CASES} cases over {project.domain.size:,} hexagons; risk above {RISK:g}; {WORLDS} worlds each")
-    print("neighbours     epsilon  true   AUC    ECE    90 %   control: AUC, ECE")
+    print("neighbours     epsilon  true   AUC    ECE    90 %   control: AUC, ECE   shuffled: 90 %")
     for relation in RELATIONS:
         for epsilon in EPSILONS:
             worlds = made_worlds(project.lattice, people)
-            drawn = made_worlds(project.lattice, people, shuffled=True)
+            drawn = made_worlds(project.lattice, people, cases="of people")
+            rough = made_worlds(project.lattice, people, cases="of shuffled risks")
             row = scores(project.lattice, people, worlds, relation, epsilon)
             control = scores(project.lattice, people, drawn, relation, epsilon)
+            wrong = scores(project.lattice, people, rough, relation, epsilon)
             shown = "none" if epsilon is None else f"{epsilon:g}"
             print(
                 f"{relation:13}  {shown:>7}  {row[0]:.3f}  {row[1]:.3f}  {row[2]:.3f}  {row[3]:.3f}  "
-                f"{control[1]:.3f}, {control[2]:.3f}",
+                f"{control[1]:.3f}, {control[2]:.3f}         {wrong[3]:.3f}",
                 flush=True,
             )
     print(f"{project.public_n:,} flats; density per square kilometre, from counts alone and beside amounts")
@@ -101,15 +106,17 @@ def postcodes(folder: Path, project: Project) -> Floats:
     return np.maximum(found, LEAST * found.mean())
 
 
-def made_worlds(lattice: Lattice, people: Floats, *, shuffled: bool = False) -> Worlds:
-    """Worlds whose cases follow people and a risk; shuffled, people alone."""
+def made_worlds(lattice: Lattice, people: Floats, *, cases: Cases = "of risks") -> Worlds:
+    """Worlds whose cases follow people and a risk, a risk shuffled over hexagons, or people alone."""
     prior = make_prior("exponential", lattice, RANGE)
     field, places = SimulationEntropy(SEED), np.random.default_rng(SEED)
     share, found = people / people.sum(), []
     for _ in range(WORLDS):
         risk = np.exp(SPREADS_OF_COUNTS["rate"] * prior.colour(field.normal((prior.white_size, 1)))[:, 0])
+        if cases == "of shuffled risks":
+            risk = places.permutation(risk)
         risk /= share @ risk
-        found.append((risk, places.multinomial(CASES, share if shuffled else share * risk)))
+        found.append((risk, places.multinomial(CASES, share if cases == "of people" else share * risk)))
     return found
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_epsilon, gaussian_mu, period_epsilons
 from dpgp_core.errors import InvalidValue
-from hexcursion.cli.periods import period_lines
+from hexcursion.cli.periods import _told, period_lines
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import county_settings
 from hexcursion.settings import ReleaseSettings
@@ -78,6 +80,16 @@ def test_a_release_takes_the_part_of_its_period_unless_it_names_its_epsilon() ->
 def test_periods_without_a_budget_or_a_number_are_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(WorkflowError, match=said):
         planned(**changes)
+
+
+def test_the_agreement_of_a_part_is_that_of_its_best_design() -> None:
+    def point(epsilon: float, agreement: float) -> Any:
+        utility = SimpleNamespace(agreement=agreement, known_agreement=agreement, low=math.nan, high=math.nan)
+        return SimpleNamespace(epsilon=epsilon, scored=SimpleNamespace(utility=utility))
+
+    points = [point(1.0, 0.61), point(1.0, 0.72), point(2.155, 0.83)]
+    tuned: Any = SimpleNamespace(result=SimpleNamespace(frontier=points))
+    assert [_told(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0)] == ["0.72", "0.83", "not known"]
 
 
 def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:

@@ -16,7 +16,7 @@ from hexcursion.bundle.series.earlier import is_bundle, load_with_earlier, with_
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.decision.choice import tuning_of
-from hexcursion.search.problem.public_map import free_map_basis, private_parts, public_map
+from hexcursion.search.problem.public_map import free_map_basis, private_parts, public_map, public_part
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
@@ -86,6 +86,8 @@ def test_a_release_starts_from_the_mean_and_is_judged_on_the_draw(settings: Rele
     assert start is not None
     assert start.field is not None
     assert start.field.count.sum() == 2000
+    assert public_part(project).year is not None
+    assert set(public_part(project).year.tolist()) == {2000}  # type: ignore[union-attr]  # those about the mean
     assert start.origin == f"what {project.reference_origin} tells"
     once = tuning_of(project, "public reference data", "5 designs")
     assert once.detail.endswith("tells of the field now, and a record that is in both releases pays for both")
