@@ -98,12 +98,13 @@ def average(found: Sequence[Agreement]) -> Agreement:
     The range is Student's for one more draw from as many as there are worlds: the k of them are few, and
     their quantiles would hold less than they say.
 
-    A world whose true map has one side only gives no score: NaN remains where none gives one.
+    A world whose true map has one side only gives no score: NaN remains where none gives one. Where one
+    alone of several does, that one says nothing of the others: the range is from 0 to 1.
     """
     scores = [each for each in found if np.isfinite(each.iou)]
     mean = float(np.mean([each.iou for each in scores])) if scores else float("nan")
     square = sum(each.iou_sd**2 + (each.iou - mean) ** 2 for each in scores) / max(1, len(scores))
-    wide = float("nan")
+    wide = 1.0 if scores and len(found) > 1 else float("nan")
     if (k := len(scores)) > 1:
         wide = float(stdtrit(k - 1, OUTER) * np.sqrt(square * k / (k - 1) * (1.0 + 1.0 / k)))
     errors = [each.area_error for each in found if np.isfinite(each.area_error)]
@@ -113,8 +114,8 @@ def average(found: Sequence[Agreement]) -> Agreement:
         float(np.sqrt(square)) if scores else float("nan"),
         float(np.mean(errors)) if errors else float("nan"),
         float(np.mean(rights)) if rights else float("nan"),
-        max(0.0, mean - wide) if k > 1 else wide,
-        min(1.0, mean + wide) if k > 1 else wide,
+        max(0.0, mean - wide) if np.isfinite(wide) else wide,
+        min(1.0, mean + wide) if np.isfinite(wide) else wide,
         _standard_error([each.iou for each in scores]),
     )
 

@@ -152,14 +152,16 @@ def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.fl
     try:
         with place.open(newline="", encoding="utf-8-sig") as stream:
             rows = list(csv.DictReader(stream))
+    except FileNotFoundError as error:
+        raise DomainError(f"there is no file {place.name}: correct its name.") from error
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
     names = {each.strip().lower(): each for each in (rows[0] if rows else {}) if each}
     sides = [next((names[word] for word in words if word in names), None) for words in PLACE]
     if None in sides or column not in names.values():
         raise DomainError(
-            f"{place.name} must have the columns lon, lat and {column!r}, or {CELL} and {column!r}: rename "
-            "its columns."
+            f"{place.name} must have rows, and the columns lon, lat and {column!r} or {CELL} and {column!r}, "
+            "with commas between them: name another file or column, or rename its columns."
         )
     lon, lat, number = (
         np.array([_number(str(row[name]), place.name) for row in rows]) for name in (*sides, column)

@@ -79,7 +79,9 @@ def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
             )
         reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""))
         if not {CELL, column} <= set(reader.fieldnames or ()):
-            raise DomainError(f"{place.name} must have the columns {CELL} and {column}.")
+            raise DomainError(
+                f"{place.name} must have the columns {CELL} and {column}: name another one, or rename them."
+            )
         for number, row in enumerate(reader, 1):
             index = position.get(str(row[CELL]).strip().lower())
             if index is not None:

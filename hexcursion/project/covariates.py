@@ -190,10 +190,9 @@ def load_population(path: str, column: str, domain: Domain) -> Exposure:
     else:
         found = table_totals(path, domain, column)
     if np.any(found < 0) or not np.any(found > 0):
-        raise WorkflowError(
-            f"The population of {shown} must not be negative, and some hexagon needs people: choose another "
-            "file or column."
-        )
+        wrong = "is negative" if np.any(found < 0) else "is 0 in every hexagon"
+        where = "somewhere in the area" if np.any(found < 0) else "of the area"
+        raise WorkflowError(f"The population of {shown} {wrong} {where}: name another file or column.")
     if len(column) > LONGEST or len(shown) > LONGEST:
         raise WorkflowError(f"The names of a population and of its file have at most {LONGEST} characters.")
     return Exposure(

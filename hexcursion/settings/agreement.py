@@ -39,6 +39,8 @@ def agree_on_question(settings: Choices) -> None:
         raise WorkflowError(
             "Change is relative to the public map alone: leave `limits` and `prior_mean` out, or `change`."
         )
+    if settings.values == "count" and not settings.threshold > 0:
+        raise WorkflowError("A density or a relative risk needs a positive threshold: ask about one above 0.")
     if settings.uses_log and not settings.threshold > 0:
         raise WorkflowError("The log transform needs a positive threshold in the data's own unit.")
     if settings.uses_log and abs(settings.centre or 0.0) + (settings.clip or 0.0) > MOST_LOG:

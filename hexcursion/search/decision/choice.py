@@ -9,6 +9,7 @@ from dpgp_core.errors import CoreError
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
@@ -54,7 +55,12 @@ class Choice:
         return facts if self.public_map is None else replace(facts, field=self.public_map.field)
 
     def level(self, threshold: float) -> Floats | float:
-        """A threshold of the data as a response, minus the public prior mean, (N,), if there is one."""
+        """A threshold of the data as a response, minus the public prior mean, (N,), if there is one.
+
+        0 for counted records: rates are cut nowhere, so that none is out of reach.
+        """
+        if isinstance(self.design, SpectralStatisticsDesign) and self.design.law in SPREADS_OF_COUNTS:
+            return 0.0
         level = float(self.response.forward(threshold))
         return level if self.public_map is None else level - self.public_map.mean
 

@@ -24,7 +24,8 @@ from hexcursion.project.covariates import Exposure, even_exposure, load_populati
 from hexcursion.project.load import load_project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.simulated import simulate_reference
-from hexcursion.record import Release
+from hexcursion.record import Release, Tuning
+from hexcursion.search.decision.choice import Choice
 from hexcursion.search.problem.facts import public_facts
 from hexcursion.search.problem.worlds import project_scene
 from hexcursion.settings import ReleaseSettings, SourceSettings
@@ -51,7 +52,7 @@ def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
     ("changes", "said"),
     [
         ({"threshold": 50.0}, "a number of times the average, between 0.05 and 20"),
-        ({"threshold": -1.0, "population_file": None}, "needs a positive threshold"),
+        ({"threshold": -1.0, "population_file": None}, "A density or a relative risk needs a positive thr"),
         ({"clip": 4.0}, "Counts are released by one fixed design, without `clip`"),
         ({"places_public": True}, "their places are what is protected"),
         ({"unit": "cell"}, "one by one: choose the unit 'point'"),
@@ -155,15 +156,17 @@ def test_people_are_read_from_areas_points_and_tables(domain: Domain, tmp_path: 
     found = load_population(str(table), "n", domain).values
     assert found[[0, 5]].tolist() == [42.0, 8.0]
     assert found[1] == pytest.approx(0.002 * 50.0 / domain.size)
+    with pytest.raises(DomainError, match=r"there is no file nowhere\.csv"):
+        load_population(str(tmp_path / "nowhere.csv"), "n", domain)
     for text, said in (
-        ("lon,lat,n\n1,1,-3\n", "negative number"), ("a,b,n\n1,1,3\n", "must have the columns lon, lat"),
+        ("lon,lat,n\n1,1,-3\n", "negative number"), ("a,b,n\n1,1,3\n", "must have rows, and the columns lon"),
         ("lon,lat,n\n1,1,x\n", "a feature without a number"),
     ):  # fmt: skip
         table.write_text(text)
         with pytest.raises(DomainError, match=said):
             load_population(str(table), "n", domain)
     table.write_text("lon,lat,n\n1,1,3\n")
-    with pytest.raises(WorkflowError, match="some hexagon needs people"):
+    with pytest.raises(WorkflowError, match="is 0 in every hexagon of the area"):
         load_population(str(table), "n", domain)
 
 
@@ -261,6 +264,15 @@ def test_a_statement_that_contradicts_itself_about_counts_is_refused(domain: Dom
     other[SUMS] = sums_text(other).encode()
     with pytest.raises(BundleError, match=r"contradicts itself about .* records"):
         bundle_from_contents(other)
+
+
+@pytest.mark.parametrize(("law", "level"), [("rate", 0.0), ("density", 0.0), ("amount", 1.0986)])
+def test_a_rate_far_from_the_average_is_within_reach(law: str, level: float) -> None:
+    """Values are cut at a factor e of the usual ones, and rates are not: 3 times the average may be asked."""
+    design = replace(SPECTRAL, law=law) if law == "amount" else SPECTRAL.for_law(law)  # type: ignore[arg-type]
+    scale = Exposure("population", "x", np.ones(3)).scale
+    choice = Choice(design, scale, Tuning("fixed", "one design"))
+    assert choice.level(3.0) == pytest.approx(level, abs=1e-4)
 
 
 def test_an_even_exposure_is_the_area_of_each_hexagon(domain: Domain) -> None:

@@ -123,6 +123,8 @@ def test_a_map_to_be_reached_with_one_side_gives_no_score(reached: np.ndarray) -
     known = Agreement(0.5, 0.1, 0.2, 0.9)
     assert average([known, found]).iou == 0.5
     assert average([known, found]).iou_sd == pytest.approx(0.1, rel=1e-12)
+    assert (average([known, found]).low, average([known, found]).high) == (0.0, 1.0), "one world of two"
+    assert np.isnan([average([known]).low, average([known]).high]).all(), "the one that there is"
     assert np.isnan([average([found]).iou, average([found]).iou_sd]).all()
     assert Utility.of(found).known_agreement == 0.0, "it ranks with maps that share no cell"
     assert Utility.of(known).known_agreement == 0.5
