@@ -28,7 +28,7 @@ COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column",
 
 
 def as_source(
-    data: Any, name: str, said: Mapping[str, Any], owner: str | None = None
+    data: Any, name: str, said: Mapping[str, Any], owner: str | None = None, *, counted: bool = False
 ) -> tuple[dict[str, Any], dict[str, HeldTable]]:
     """A source as settings say it, and its rows where they lie in memory.
 
@@ -42,6 +42,8 @@ def as_source(
         What is said of the source, by the names of `SourceSettings`; None for nothing.
     owner : str, optional
         Column of the owners of rows.
+    counted : bool
+        Whether rows are counted: they need no measured column.
 
     Returns
     -------
@@ -66,9 +68,10 @@ def as_source(
     table = data
     if has_points(data) and "x" not in given and "y" not in given:
         table, given = _with_points(data, given)
-    given.setdefault("value", None)
-    if given["value"] is None:
-        raise WorkflowError("Name the measured column of the table with `value`.")
+    if "value" not in given and not counted:
+        raise WorkflowError(
+            "Name the measured column of the table with `value`, or count its rows with values='count'."
+        )
     labels = [str(label) for label in table.columns]
     filters, owners = _filtered(given.get("where", ())), [] if owner is None else _owners(owner, labels)
     named = [*(given[key] for key in COLUMNS if key in given), *filters, *owners]
@@ -83,7 +86,7 @@ def as_source(
             end = near or ": name one of its columns."
             raise WorkflowError(f"The table has {many} named {column!r}{end}")
     chosen = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
-    if is_numeric_dtype(chosen[given["value"]].dtype):
+    if "value" not in given or is_numeric_dtype(chosen[given["value"]].dtype):
         given.setdefault("decimal", ".")
     digest = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
     held = HeldTable(chosen.to_csv(index=False).encode(), digest)

@@ -231,7 +231,8 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         return
     said, others = split_settings(_by_own_names(given))
     area, reference = others.pop("area", None), others.pop("reference", None)
-    source, tables = as_source(data, PRIVATE, said, others.get("owner"))
+    counted = others.get("values") == "count"
+    source, tables = as_source(data, PRIVATE, said, others.get("owner"), counted=counted)
     values = {"epsilon": 1.0, **others, "data": source}
     if isinstance(reference, Mapping):
         values["reference"] = _by_own_names(reference)

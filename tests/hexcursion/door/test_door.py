@@ -101,6 +101,14 @@ def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: 
     assert not (tmp_path / "second").exists()
 
 
+def test_rows_that_are_counted_need_no_measured_column(rows: pandas.DataFrame) -> None:
+    found, tables = as_source(rows, "t", {"x": "lon", "y": "lat"}, counted=True)
+    assert "value" not in found
+    assert tables["t"].content.startswith(b"lon,lat\n")
+    with pytest.raises(WorkflowError, match="or count its rows with values='count'"):
+        as_source(rows, "t", {"x": "lon", "y": "lat"})
+
+
 def test_a_table_and_its_file_are_the_same_records(rows: pandas.DataFrame, town: Town) -> None:
     open_ledger()
     points = geopandas.GeoDataFrame(
@@ -174,7 +182,7 @@ def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path)
     [
         ({"value": "pm25"}, "no column named 'pm25': name one of its columns"),
         ({"value": "no3"}, "no column named 'no3'; did you mean 'no2'"),
-        ({"value": None}, "Name the measured column of the table with `value`"),
+        ({"value": None}, "Name the measured column of the table with `value`, or count its rows"),
         ({"area": None}, "region"),
         ({"area": "nowhere.geojson"}, "nowhere.geojson"),
         ({"area": 7}, "Give the area as west, south, east and north"),
