@@ -91,7 +91,7 @@ class Tried:
         """What it reaches, as a clause."""
         found = self.expected
         if self.note:
-            return f"cannot be tried: {self.note}"
+            return f"cannot be tried: {self.note.rstrip('.')}"
         if found is None or found.agreement is None:
             return "no agreement can be expected of it either"
         said = f"agreement {ratio_words(found.agreement)} expected"
@@ -118,7 +118,7 @@ def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple
     if nearer is not None:
         found.append(Remedy("threshold", f"Another question: threshold {nearer:g}", {"threshold": nearer}))
     others = that_can_serve(MECHANISMS, settings.unit, settings.relation)
-    if set(others) - set(settings.mechanisms):
+    if set(others) - set(settings.mechanisms) and not takes_fixed(settings):  # which is the same design
         found.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": others}))
     larger = [epsilon for epsilon in BUDGETS if epsilon > settings.epsilon]
     if larger:
