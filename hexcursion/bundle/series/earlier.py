@@ -123,6 +123,9 @@ def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
     title = f"The earlier release {said['release']['title']!r}"
     if said["release"]["simulation"]:
         raise BundleError(f"{title} is a simulation, which protects nobody: name a release.")
+    source = settings.reference
+    if source is not None and (source.where or source.years):
+        raise BundleError("An earlier release has no rows to choose among: leave `where` and `years` out.")
     if settings.limits is not None or settings.change or settings.values != "amount":
         raise BundleError("An earlier release stands in for amounts alone: leave limits and change out.")
     asked = {
@@ -132,11 +135,18 @@ def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
     }
     for name, value in asked.items():
         if subject[name] != value:
-            raise BundleError(f"{title} is of the {name} {subject[name]!r}, these settings of {value!r}.")
+            raise BundleError(
+                f"{title} is of the {name} {subject[name]!r}, these settings of {value!r}: give the same, or "
+                "name another reference."
+            )
     if said["guarantee"]["unit"] != settings.unit:
-        raise BundleError(f"{title} has other records: single ones, or one a hexagon.")
+        raise BundleError(
+            f"{title} has the unit {said['guarantee']['unit']!r}, these settings {settings.unit!r}: give the "
+            "same, or name another reference."
+        )
     if (bundle.response.transform == "log") != settings.uses_log:
-        raise BundleError(f"{title} reads values plainly or as logarithms, these settings the other way.")
+        own = bundle.response.transform
+        raise BundleError(f"{title} has the transform {own!r}: set the same, or name another reference.")
     domain = build_domain(settings)
     if bundle.domain.cells != domain.cells:
         raise BundleError(

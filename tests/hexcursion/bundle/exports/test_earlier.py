@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,8 +101,8 @@ def test_a_release_starts_from_the_mean_and_is_judged_on_the_draw(settings: Rele
         ({"value_unit": "euros"}, "is of the unit 'pounds', these settings of 'euros'"),
         ({"value_name": "rent"}, "is of the value 'price', these settings of 'rent'"),
         ({"direction": "below"}, "is of the direction 'above', these settings of 'below'"),
-        ({"transform": "identity"}, "reads values plainly or as logarithms, these settings the other way"),
-        ({"unit": "cell"}, "has other records"),
+        ({"transform": "identity"}, "has the transform 'log': set the same"),
+        ({"unit": "cell"}, "has the unit 'point', these settings 'cell': give the same"),
         ({"resolution": 7}, "covers other hexagons than these settings"),
         ({"bbox": (-0.20, 51.47, -0.06, 51.54)}, "name the same area and resolution 8"),
         ({"change": True, "reference_public": True}, "stands in for amounts alone"),
@@ -112,6 +113,13 @@ def test_a_release_of_another_question_is_refused(
 ) -> None:
     with pytest.raises(BundleError, match=said):
         with_earlier(settings.with_changes(**changes))
+
+
+def test_rows_of_an_earlier_release_cannot_be_chosen(settings: ReleaseSettings) -> None:
+    assert settings.reference is not None
+    some = replace(settings.reference, where=(("year", "1994"),))
+    with pytest.raises(BundleError, match="has no rows to choose among: leave `where`"):
+        with_earlier(settings.with_changes(reference=some))
 
 
 def test_simulations_and_releases_without_sums_are_refused(settings: ReleaseSettings, tmp_path: Path) -> None:
