@@ -22,6 +22,7 @@ def products_block(
     *,
     ranked: bool = False,
     cut_by_map: bool = False,
+    regions: int = MAX_PATH_REGIONS,
 ) -> dict[str, Any]:
     """The block as it stands in a statement; it follows from the design and the number of draws.
 
@@ -33,6 +34,8 @@ def products_block(
         Whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles.
     cut_by_map
         Whether the set at the cutoff is cut by the chance that the map without privacy shows a cell in it.
+    regions
+        Paths of which a dissolved region is written.
     """
     count = design.paths
     joint = supports(count if draws is None else draws, CONFIDENCE)
@@ -46,10 +49,8 @@ def products_block(
         )
     if cut_by_map:
         meanings["vote-set"] = BY_MAP
-    if count > MAX_PATH_REGIONS:
-        left_out.append(
-            f"Dissolved regions of single paths are written for the first {MAX_PATH_REGIONS} paths."
-        )
+    if count > regions:
+        left_out.append(f"Dissolved regions of single paths are written for the first {regions} paths.")
     return {
         "cutoff": float(design.cutoff),
         "smoothing": int(design.smoothing),

@@ -10,6 +10,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.products.regions import EARLIER_PATH_REGIONS, MAX_PATH_REGIONS
 from hexcursion.bundle.statement.build import FORMULA
 from hexcursion.bundle.statement.designs import design_from, proved_bounds
 from hexcursion.bundle.statement.evaluation import following as evaluated
@@ -120,7 +121,11 @@ def _check_texts(statement: dict[str, Any]) -> None:
     draws = statement["paths"].get("draws", {}).get("count")
     ranked = statement["paths"]["field"] and "excursion_function" in statement["products"]
     by_map = statement["products"].get("cut_by_map", False)
-    if statement["products"] != products_block(design, draws, ranked=ranked, cut_by_map=by_map):
+    blocks = [
+        products_block(design, draws, ranked=ranked, cut_by_map=by_map, regions=regions)
+        for regions in (MAX_PATH_REGIONS, EARLIER_PATH_REGIONS)
+    ]
+    if statement["products"] not in blocks:
         raise BundleError("The privacy statement contradicts itself about its products.")
     if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
         raise BundleError("The privacy statement contradicts itself about its response.")
