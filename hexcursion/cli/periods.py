@@ -83,7 +83,10 @@ def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]
         lines.append(f"{label:10} {upper(epsilon):>9}  {told[epsilon]}")
         first = place + 1
     whole, shown = upper(settings.budget), told[settings.budget]
-    lines.append(f"{'all':10} {whole:>9}  {shown} (read together, if nothing changes)")
+    together = "one release of it: counts are not read together yet"
+    if settings.values == "amount":
+        together = "read together, if nothing changes"
+    lines.append(f"{'all':10} {whole:>9}  {shown} ({together})")
     lines.append(
         f"A {word} that is in every period: epsilon {whole} for all {len(parts)} releases together, if they "
         "have Gaussian noise; the ledger counts what they cost."

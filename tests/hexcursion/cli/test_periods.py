@@ -103,5 +103,6 @@ def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:
     assert others.split()[:3] == ["2", "to", "4"]
     assert others.endswith(" 0.5")
     assert whole.split()[:3] == ["all", "2.155", "0.8"]
+    assert whole.endswith("0.8 (read together, if nothing changes)")
     assert always.startswith("A station that is in every period: epsilon 2.155 for all 4 releases together")
     assert "pays once: each may then take the whole, --epsilon 2.155, which shows 0.8" in once
