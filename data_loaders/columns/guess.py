@@ -169,7 +169,8 @@ def guess_columns(
             reasons.append("It holds 1 and 0: where these are answers of yes and no, ask for a share of yes.")
     else:
         reasons.append(
-            "No column looks like measured numbers: leave empty, in the file, what was not measured."
+            "No column looks like measured numbers: leave empty, in the file, what was not measured; rows "
+            "without values can be counted."
         )
     if unit is None:
         reasons.append("The unit of the value is not in its name: state it.")

@@ -273,7 +273,8 @@ with st.expander("Or take all choices from a settings file (TOML)", icon=":mater
 if work.private is not None:
     st.header("What was read", anchor=False)
     st.caption("Nothing on this screen is released.")
-    public_places.ask(work)
+    if work.choices.get("values") != "count":  # of which the places are what is protected
+        public_places.ask(work)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**Private data**")
@@ -290,6 +291,8 @@ if work.private is not None:
         else:
             st.markdown("**Reference data**", help=tip("reference"))
             st.caption(
-                "None: one fixed design will be taken, for which two public numbers are asked on the screen "
-                "Privacy and utility: a usual value, and how far values go from it."
+                "None: one fixed design will be taken. Records that are counted need no reference data."
+                if work.choices.get("values") == "count"
+                else "None: one fixed design will be taken, for which two public numbers are asked on the "
+                "screen Privacy and utility: a usual value, and how far values go from it."
             )

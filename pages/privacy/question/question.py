@@ -42,10 +42,10 @@ COUNTED: tuple[Against, ...] = ("density", "risk")
 def ask(work: Workspace) -> None:
     """Threshold, side and what they are relative to, written into the workspace."""
     counted = {"risk": "the risk", "density": "the density"}
-    name = work.choices.get("value_name") or counted.get(against_of(work), "the value")
     st.header("The question", anchor=False)
     wanted = _wanted(work)
     against = against_of(work)
+    name = work.choices.get("value_name") or counted.get(against, "the value")
     if wanted != against:  # limits without a file that will do
         work.choices.pop("threshold", None)
         return
@@ -70,7 +70,8 @@ def ask(work: Workspace) -> None:
     )
     if threshold is None:
         work.choices.pop("threshold", None)
-        st.caption(":material/info: Give the threshold in the data's own unit.")
+        own = plain(unit) if against in COUNTED else "the data's own unit"
+        st.caption(f":material/info: Give the threshold in {own}.")
     else:
         work.choose(threshold=float(threshold), direction=direction)
     if against == "value":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hexcursion.words import side_words
+from hexcursion.words import plural, side_words
 from pages.privacy.question.scales import uses_factors
 from pages.shared.session.workspace import Workspace
 
@@ -46,7 +46,8 @@ def relative_words(work: Workspace, threshold: float | None) -> str:
         side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
         many = "so many" if threshold is None else f"{threshold:g}"
         if against == "density":
-            return f"A hexagon is inside where {side} {many} {work.record_word}s lie per square kilometre."
+            cases = plural(2, work.record_word)[2:]
+            return f"A hexagon is inside where {side} {many} {cases} lie per square kilometre."
         return f"A hexagon is inside where the risk is {side} {many} times the average over the population."
     if against == "answers":
         side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
