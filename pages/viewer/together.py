@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
 from hexcursion.bundle.published.shelf import shelf
 from hexcursion.bundle.series.written import PAGE, series_files
 from hexcursion.door.series import read_series_of
@@ -48,6 +49,7 @@ def ask_together(opened: Opened) -> None:
             return
         try:
             with st.spinner("Reading all periods together"):
+                refuse_others({file.name: file.getvalue() for file in brought})
                 st.session_state[HELD] = (own, *series_of(sources))
         except WorkflowError as error:
             st.error(plain(error), icon=":material/error:")
@@ -63,6 +65,21 @@ def ask_together(opened: Opened) -> None:
         f"data:text/html;charset=utf-8;base64,{base64.b64encode(page).decode()}", height=HEIGHT,
         alt="The page of the series: a map with a slider of periods, small maps, a line for each area",
     )  # fmt: skip
+
+
+def refuse_others(brought: Mapping[str, bytes]) -> None:
+    """Raise `BundleError`, which names the file, for one that is no bundle.
+
+    Parameters
+    ----------
+    brought
+        Files by name.
+    """
+    for name, content in brought.items():
+        try:
+            contents_of(content)
+        except BundleError as error:
+            raise BundleError(f"{name}: {error}") from error
 
 
 def series_of(sources: Sequence[bytes]) -> tuple[bytes, bytes]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,9 @@ _PARTS = (
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = re.compile(rf"({'|'.join(_MONTHS)})[a-z]*\.?\s+{_YEAR}", re.IGNORECASE)
+
+
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +174,10 @@ def read_together(
     """
     if len(sources) < 2:
         raise BundleError("A series needs at least two bundles: name one for each period.")
-    contents = [contents_of(source) for source in sources]
-    bundles = [bundle_from_contents(each) for each in contents]
+    contents = [_named(contents_of, source, source) for source in sources]
+    bundles = [
+        _named(bundle_from_contents, each, source) for each, source in zip(contents, sources, strict=True)
+    ]
     digests = [hashlib.sha256(each[layout.SUMS]).hexdigest() for each in contents]
     names = [each.statement["release"]["id"] for each in bundles]
     if len(set(names)) < len(names):
@@ -216,6 +222,15 @@ def read_together(
         last.statement["subject"]["direction"], float(by), reading,
         (WHOLE, *(() if areas is None else areas.names)),
     )  # fmt: skip
+
+
+def _named(read: Callable[[Any], Read], given: Any, source: object) -> Read:
+    """What is read of a bundle; a refusal says which of several it is about."""
+    try:
+        return read(given)
+    except BundleError as error:
+        name = Path(source).name if isinstance(source, str | Path) else ""
+        raise BundleError(str(error) if not name or name in str(error) else f"{name}: {error}") from error
 
 
 def _twice(names: Sequence[str]) -> str:
@@ -292,12 +307,13 @@ def _refuse_others(bundles: Sequence[Bundle]) -> None:
             if one["subject"][name] != other["subject"][name]:
                 raise BundleError(
                     f"{title!r} is of {one['subject'][name]!r}, the newest of {other['subject'][name]!r}: a "
-                    f"series has one {name}."
+                    f"series has one {name}, so leave one of them out."
                 )
         scopes = [each["subject"].get("scope", {}).get("population", "") for each in (one, other)]
         if all(scopes) and scopes[0] != scopes[1]:
             raise BundleError(
-                f"{title!r} is of {scopes[0]!r}, the newest of {scopes[1]!r}: a series has one population."
+                f"{title!r} is of {scopes[0]!r}, the newest of {scopes[1]!r}: a series has one population: "
+                "leave one of them out."
             )
         if one["guarantee"]["unit"] != other["guarantee"]["unit"]:
             raise BundleError(f"{title!r} has other records than the newest: single ones, or one a hexagon.")

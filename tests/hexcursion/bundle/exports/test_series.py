@@ -254,9 +254,13 @@ def test_impossible_questions_are_refused(bundles: list[bytes], given: dict[str,
         read_together(bundles[:2], checked=False, **given)
 
 
-def test_one_bundle_or_one_twice_is_no_series(bundles: list[bytes]) -> None:
+def test_one_bundle_or_one_twice_is_no_series(bundles: list[bytes], tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="at least two bundles"):
         read_together(bundles[:1])
+    path = tmp_path / "cut.zip"
+    path.write_bytes(bundles[0][:99])
+    with pytest.raises(BundleError, match=r"^cut\.zip: This file is no zip of a bundle"):
+        read_together([path, bundles[0]], checked=False)
     with pytest.raises(BundleError, match="named twice"):
         read_together([bundles[0], bundles[0]])
 
