@@ -30,7 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2  # like every command that was stopped
     finally:
         gc.enable()
-    return run(arguments)
+    try:
+        status = run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read has enough, as `| head` has: what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 if __name__ == "__main__":

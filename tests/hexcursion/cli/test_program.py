@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hexcursion.__main__ import main as program
 from hexcursion.cli import main
 from hexcursion.cli.main import build_parser
 from hexcursion.version import VERSION
@@ -29,6 +30,23 @@ def test_help_and_refusals_name_the_command_that_was_called(
         main(["--help"])
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: {named} ")
+
+
+def test_a_reader_that_has_enough_of_the_output_sees_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As `| head` has: the command ends with status 1, and what is left goes nowhere."""
+
+    def run(arguments: object) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("hexcursion.cli.main", run)
+    monkeypatch.setattr("gc.set_threshold", lambda number: None)
+    with (tmp_path / "out").open("w", encoding="utf-8") as out:
+        monkeypatch.setattr("sys.stdout", out)
+        assert program(["view", "bundle"]) == 1
+        out.write("left")
+    assert (tmp_path / "out").read_text(encoding="utf-8") == ""
 
 
 def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
