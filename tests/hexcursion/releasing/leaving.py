@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import dpgp_core.mechanisms.posterior_sampling as posterior_sampling
-import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
 import dpgp_core.mechanisms.sums.cell_sums as cell_sums
 import dpgp_core.mechanisms.sums.label_sums as label_sums
+import dpgp_core.mechanisms.sums.prepared as prepared
 import hexcursion.releasing.transaction as transaction
 import hexcursion.search.looks.pilot as pilot
 from hexcursion.cli.main import main
@@ -34,7 +34,7 @@ Run = Literal["dry run", "release"]
 RELEASES = {
     "posterior-sampling": (posterior_sampling._PreparedPaths, "draw"),
     "noisy-cell-statistics": (cell_sums, "noisy_totals"),
-    "spectral-statistics": (spectral_statistics, "release_sums"),
+    "spectral-statistics": (prepared, "release_sums"),
     "bin-means": (label_sums.PreparedSums, "draw"),
     **table("TAPED"),
 }
