@@ -14,13 +14,13 @@ from geo import with_unit
 from geo.colours import colour
 from geo.maps.linked import PLACE_ROLES
 from geo.maps.painting import LegendEntry
-from hexcursion.bundle.series.earlier import is_bundle
+from hexcursion.bundle.series.earlier import earlier_transform, is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_reading
 from hexcursion.project.example import changed_settings, county_settings
 from hexcursion.settings.model import ReleaseSettings
 from pages.data import public_data
-from pages.data.sources import Sources, ask_sales, ask_sensors, refill
+from pages.data.sources import EARLIER, Sources, ask_sales, ask_sensors, refill
 from pages.data.written import on_screen
 from pages.shared import basemap_panel, linked_maps, maps, public_places
 from pages.shared.glossary import tip
@@ -167,8 +167,12 @@ def read(target: workspace.Workspace) -> None:
     unit = target.choices.get("value_unit", "")
     target.private = look_at(target.choices["data"], unit)
     reference = target.choices.get("reference")
-    rows = reference is not None and not is_bundle(reference.path)  # an earlier release has none
-    target.reference = look_at(reference, unit, spread=True) if rows and reference is not None else None
+    target.reference = None
+    if reference is not None and is_bundle(reference.path):  # it has no rows
+        if target.choices.get("transform") is None:
+            target.choose(transform=earlier_transform(reference.path))
+    elif reference is not None:
+        target.reference = look_at(reference, unit, spread=True)
 
 
 def refused(error: WorkflowError) -> None:
@@ -291,7 +295,9 @@ if work.private is not None:
         else:
             st.markdown("**Reference data**", help=tip("reference"))
             st.caption(
-                "None: one fixed design will be taken. Records that are counted need no reference data."
+                EARLIER
+                if work.choices.get("reference") is not None
+                else "None: one fixed design will be taken. Records that are counted need no reference data."
                 if work.choices.get("values") == "count"
                 else "None: one fixed design will be taken, for which two public numbers are asked on the "
                 "screen Privacy and utility: a usual value, and how far values go from it."

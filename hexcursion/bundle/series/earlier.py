@@ -53,6 +53,20 @@ def is_bundle(path: str) -> bool:
         return False
 
 
+def earlier_transform(path: str) -> str:
+    """How an earlier release reads values, plainly or as logarithms: a release that starts from it does too.
+
+    Raises
+    ------
+    BundleError
+        One sentence, where it cannot be read, or does not stand in for reference data.
+    """
+    bundle = bundle_from_contents(contents_of(path))
+    refuse_unreadable(bundle)
+    stored_sums(bundle)
+    return bundle.response.transform
+
+
 def load_with_earlier(
     settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:

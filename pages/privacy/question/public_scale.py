@@ -20,7 +20,9 @@ ONE_SCALE = ("yes-no", "count")
 
 def ask(work: Workspace) -> None:
     """Ask for the public centre and clip bound in the data's unit, where no reference data give them."""
-    if work.private is None or work.reference is not None or work.choices.get("values") in ONE_SCALE:
+    if work.private is None or work.choices.get("reference") is not None:  # rows, or an earlier release
+        return
+    if work.choices.get("values") in ONE_SCALE:
         return
     factors = uses_factors(work.choices)
     unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"

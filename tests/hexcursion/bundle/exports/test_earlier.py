@@ -13,7 +13,7 @@ import pytest
 
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.archive import zip_bytes_to
-from hexcursion.bundle.series.earlier import is_bundle, load_with_earlier, with_earlier
+from hexcursion.bundle.series.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.decision.choice import tuning_of
@@ -113,6 +113,15 @@ def test_a_release_of_another_question_is_refused(
 ) -> None:
     with pytest.raises(BundleError, match=said):
         with_earlier(settings.with_changes(**changes))
+
+
+def test_how_an_earlier_release_reads_values_is_known_before_a_search(earlier: Path, tmp_path: Path) -> None:
+    assert earlier_transform(str(earlier)) == "log"
+    path = tmp_path / "paths.zip"
+    with path.open("wb") as stream:
+        zip_bytes_to(stream, "bundle", bundle_contents(make_release(small_domain())))
+    with pytest.raises(BundleError, match=r"holds no released sums|belongs to no release|releases none"):
+        earlier_transform(str(path))
 
 
 def test_rows_of_an_earlier_release_cannot_be_chosen(settings: ReleaseSettings) -> None:
