@@ -282,6 +282,10 @@ def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     assert "(50 %)" in protected.text
     assert not protected.warning
     assert not what_not.warning
+    none = replace(bundle.published)
+    vars(none)["classes"] = np.full(none.classes.size, 2)
+    assert three_facts(statement, none)[0].lead == "No hexagon is likely above"
+    assert three_facts(statement, none)[0].text.startswith("No region is shown. Expected beforehand")
     statement["guarantee"]["epsilon"] = 1.0
     assert (
         three_facts(statement, bundle.published)[1].lead
