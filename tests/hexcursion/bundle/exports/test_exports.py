@@ -252,7 +252,7 @@ def test_regions_are_the_classes_first_and_of_few_paths(domain: Domain) -> None:
     contents = bundle_contents(make_release(domain, paths=12))
     features = json.loads(contents["regions.geojson"])["features"]
     named = [feature["properties"]["product"] for feature in features]
-    assert named == ["likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"] + 10 * ["path"]
+    assert named == ["likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"] + 8 * ["path"]
     classes = bundle_from_contents(contents).published.classes
     assert [one["properties"]["cells"] for one in features[:3]] == np.bincount(classes).tolist()
 

@@ -102,7 +102,7 @@ def test_geopandas_reads_both_layers(bundle_folder: Path, release: Release) -> N
     assert once["threshold_unit"] == "pounds"
     regions = geopandas.read_file(bundle_folder / "regions.geojson")
     assert regions["product"].tolist() == [
-        *("likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"), *("path",) * 10
+        *("likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"), *("path",) * 8
     ]  # fmt: skip
     assert set(regions["product"]) == set(MEANINGS)
     # A region is the union of its cells: equal areas on an equal-area projection.
@@ -153,7 +153,7 @@ def test_redraw_script_notices_a_different_region(bundle_folder: Path, tmp_path:
         timeout=HANG,
     )
     assert done.returncode == 1
-    assert "16 of 17 published regions follow from the paths.\nDIFFERENT: vorobev\n" in done.stdout
+    assert "14 of 15 published regions follow from the paths.\nDIFFERENT: vorobev\n" in done.stdout
 
 
 def test_redraw_script_draws_another_threshold(bundle_folder: Path, tmp_path: Path) -> None:
@@ -275,7 +275,8 @@ def test_joint_sets_only_where_the_paths_support_them(domain: Domain, tmp_path: 
     supported = paths >= 10
     assert (bundle.published.three_way is not None) == supported
     assert ("inner" in bundle.statement["products"]["meanings"]) == supported
-    assert bool(bundle.statement["products"]["left_out"]) == (not supported)
+    needed = any("cannot tell" in line for line in bundle.statement["products"]["left_out"])
+    assert needed == (not supported)
 
 
 def test_many_paths_are_all_published_but_not_all_dissolved(domain: Domain, tmp_path: Path) -> None:
@@ -283,5 +284,5 @@ def test_many_paths_are_all_published_but_not_all_dissolved(domain: Domain, tmp_
     products = [
         f["properties"]["product"] for f in json.loads((folder / "regions.geojson").read_bytes())["features"]
     ]
-    assert products.count("path") == 10
+    assert products.count("path") == 8
     assert read_bundle(folder).paths.shape[0] == 60
