@@ -8,6 +8,7 @@ import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,8 @@ def density_of(bundle: Bundle, above: float) -> Density:
     BundleError
         One sentence: for no density, and for a bundle without released counts of single records.
     """
-    if isinstance(above, bool) or not (math.isfinite(above) and above > 0):
+    number = isinstance(above, Real) and not isinstance(above, bool)
+    if not (number and math.isfinite(above) and above > 0):
         raise BundleError(
             "A density is a number of records per square kilometre, above 0: ask about another."
         )

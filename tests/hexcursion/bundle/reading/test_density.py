@@ -6,6 +6,7 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -181,8 +182,8 @@ def test_a_density_map_is_written_by_a_command(
     assert "Say with --density" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("above", [0.0, -3.0, float("inf"), float("nan")])
-def test_what_is_no_density_is_refused(counted: dict[str, bytes], above: float) -> None:
+@pytest.mark.parametrize("above", [0.0, -3.0, float("inf"), float("nan"), "20"])
+def test_what_is_no_density_is_refused(counted: dict[str, bytes], above: Any) -> None:
     with pytest.raises(BundleError, match="per square kilometre, above 0"):
         density_of(bundle_from_contents(counted), above)
 
