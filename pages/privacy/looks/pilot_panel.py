@@ -60,8 +60,8 @@ def _standing(work: Workspace) -> str:
 
 def ask(work: Workspace) -> None:
     """How the design is chosen where there are no reference data."""
-    if work.choices.get("reference") is not None:
-        work.choose(pilot=None, range_choice=None)
+    if work.choices.get("reference") is not None or work.choices.get("values") == "count":
+        work.choose(pilot=None, range_choice=None)  # counts are released by one fixed design
         return
     st.header("How the design is chosen", anchor=False)
     ways = [way for way in WAYS if way != "range_choice" or work.choices.get("places_public")]

@@ -68,11 +68,12 @@ def _idle(work: Workspace) -> tuple[str, ...]:
 def _unit(work: Workspace) -> None:
     kind = work.record_word
     st.header("Who is protected", anchor=False)
-    units = ["point", "cell"]
+    units = ["point"] if work.choices.get("values") == "count" else ["point", "cell"]
+    standing = work.choices.get("unit", "point")
     unit = st.radio(
         label("unit"),
         units,
-        index=units.index(work.choices.get("unit", "point")),
+        index=units.index(standing) if standing in units else 0,
         format_func={"point": f"Each {plain(kind)}", "cell": "Each hexagon's median"}.__getitem__,
         captions=[
             f"What the map can tell about any one {plain(kind)} is limited by the budget ε.",
