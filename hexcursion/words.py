@@ -112,10 +112,10 @@ def spread_words(agreement: float, deviation: float) -> str:
     Examples
     --------
     >>> spread_words(0.667, 0.354)
-    'nothing can be told (0.66 ± 0.35)'
+    'unknown: nothing can be told (0.66 ± 0.35)'
     """
     said = ratio_words(agreement) + (f" ± {deviation:.2f}" if deviation >= 0.005 else "")
-    return f"nothing can be told ({said})" if deviation >= MOST_SPREAD else said
+    return f"unknown: nothing can be told ({said})" if deviation >= MOST_SPREAD else said
 
 
 def right_words(right: float) -> str:
