@@ -110,8 +110,8 @@ def write_site(
     signers
         whose keys the pages call by name
     left_out
-        told of each bundle that cannot be read, in one sentence, as long as another one can; without it the
-        first such bundle ends the writing
+        told of each bundle that cannot be read, in one sentence, as long as another one can, and of releases
+        that cannot be read together; without it the first of them ends the writing
     series
         whether releases of one area and question are read together too: the index names their page first
 
@@ -144,7 +144,9 @@ def write_site(
             listed.sort(
                 key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
             )
-            read = _write_series(listed, work) if series else ()
+            read = _write_series(listed, work, refused) if series else ()
+            if refused and left_out is None:
+                raise refused[0]
             (work / INDEX).write_bytes(index_html(listed, read))
     except OSError as error:
         raise BundleError(
@@ -156,19 +158,30 @@ def write_site(
     return tuple(one.folder for one in listed)
 
 
-def _write_series(listed: Sequence[Listed], work: Path) -> tuple[tuple[str, str], ...]:
-    """Folder and question of each series that the releases make; those that do not fit make none."""
-    groups: dict[tuple[object, ...], list[Path]] = {}
+def _write_series(
+    listed: Sequence[Listed], work: Path, refused: list[BundleError]
+) -> tuple[tuple[str, str], ...]:
+    """Folder and question of each series that the releases make; why others make none goes to `refused`."""
+    groups: dict[tuple[object, ...], list[Listed]] = {}
     for one in listed:
         if one.bundle.sums is not None:
             said = one.bundle.statement["subject"]
-            key = (one.bundle.domain.cells, said["value"], said["unit"])
-            groups.setdefault(key, []).append(one.path)
+            groups.setdefault((one.bundle.domain.cells, said["value"], said["unit"]), []).append(one)
     taken, made = {one.folder for one in listed}, []
-    for paths in groups.values():
+    several = [group for group in groups.values() if len(group) > 1]
+    if not several:
+        refused.append(
+            BundleError(
+                "No two releases of one area and value hold their sums, so none are read together: name "
+                "bundles of several periods, or leave out the series."
+            )
+        )
+    for group in several:
         try:
-            read = read_together(paths)
-        except BundleError:
+            read = read_together([one.path for one in group])
+        except BundleError as error:
+            names = ", ".join(one.folder for one in group)
+            refused.append(BundleError(f"{names} are not read together. {error}"))
             continue
         folder = _free(f"series-{slug(read.last)}", taken)
         taken.add(folder)

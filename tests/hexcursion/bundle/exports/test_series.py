@@ -353,7 +353,19 @@ def test_a_site_lists_a_series_of_what_fits_together(bundles: list[bytes], tmp_p
     (folder,) = re.findall(r'href="(series-[^"/]+)/series.html"', index)
     assert "in 2017 to 2018?" in index
     assert b"2017" in (tmp_path / "site" / folder / "series.html").read_bytes()
-    assert len(write_site(sources[:1], tmp_path / "one", series=True)) == 1
+    told: list[str] = []
+    assert len(write_site(sources[:1], tmp_path / "one", "", left_out=told.append, series=True)) == 1
+    assert told == [
+        "No two releases of one area and value hold their sums, so none are read together: name bundles of "
+        "several periods, or leave out the series."
+    ]
+    with pytest.raises(BundleError, match="none are read together"):
+        write_site(sources[:1], tmp_path / "none", series=True)
+    assert not (tmp_path / "none").exists()
+    told.clear()
+    write_site([*sources, sources[0]], tmp_path / "twice", "", left_out=told.append, series=True)
+    assert len(told) == 1
+    assert "are not read together. " in told[0]
     assert "series.html" not in (tmp_path / "one" / "index.html").read_text()
     write_site(sources, tmp_path / "plain")
     assert "series.html" not in (tmp_path / "plain" / "index.html").read_text()
