@@ -224,7 +224,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     release = commands.add_parser("release", help=text, description=text, usage=usage)
     add_release_options(release)
     release.add_argument(
-        "--out", metavar="DIR", required=True, help="New folder for the bundle (and DIR.zip)."
+        "--out", metavar="DIR", help="New folder for the bundle (and DIR.zip); a dry run needs none."
     )
     release.add_argument(
         "--dry-run", action="store_true", help="Tune and print the receipt; draw and charge nothing."

@@ -59,10 +59,12 @@ def run_release(options: argparse.Namespace) -> int:
     WorkflowError
         One sentence, for what stops the release; `DataError` and `GeoError` for what files hold.
     """
+    if options.out is None and not options.dry_run:
+        raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
     settings = settings_from_options(options)
     return _release(
         settings,
-        Path(options.out),
+        Path(options.out or ""),
         settings.ledger,
         options.dry_run,
         options.show_baseline,

@@ -94,11 +94,14 @@ def test_a_range_chosen_privately_is_part_of_the_release_and_has_no_dry_run(
 
 
 def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*arguments(town, out), "--dry-run"]) == 0
+    nameless = arguments(town, out, **{"--out": None})
+    assert main([*nameless, "--dry-run"]) == 0
     assert "nothing was drawn" in capsys.readouterr().out
     assert not out.exists()
     assert not list(home().glob("ledger*"))
     assert list(witness_folder().iterdir()) == []
+    assert main(nameless) == 2
+    assert "Name a new folder for the bundle: --out DIR." in capsys.readouterr().err
     assert main([*arguments(town, out), "--dry-run", "--ledger", str(out / "own.sqlite")]) == 0
     assert not out.exists()
 
