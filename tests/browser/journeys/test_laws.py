@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from playwright.sync_api import Page
@@ -48,6 +49,28 @@ def choose(page: Page, box: str, entry: str) -> None:
     settle(page)
 
 
+def take_the_box(page: Page) -> None:
+    """Take the bounding box of both files as the area."""
+    go_to(page, "Hexagons")
+    page.get_by_text("Bounding box", exact=True).click()
+    settle(page)
+    for side, value in (("West", WEST), ("South", SOUTH), ("East", EAST), ("North", NORTH)):
+        fill(page, side, str(value))
+    appear(page.get_by_text("Rows inside"))
+
+
+def released_cells(page: Page, folder: Path) -> Any:
+    """Release what was asked, and download its hexagons."""
+    press(page, "See what the fixed design may reach")
+    heading(page, "What the budget can buy")
+    go_to(page, "Release")
+    heading(page, "What will be published")
+    release_all_the_same(page)
+    heading(page, "Released as")
+    go_to(page, "Publish")
+    return json.loads(download(page, "Hexagons as GeoJSON", folder).read_text())
+
+
 def test_cases_over_a_population_are_asked_about_and_released(
     app: RunningApp, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
@@ -58,26 +81,14 @@ def test_cases_over_a_population_are_asked_about_and_released(
     choose(page, "Measured value", "none: count the rows")
     press(page, "Read the data")
     appear(page.get_by_text("400 rows read, 400 kept").first)
-    go_to(page, "Hexagons")
-    page.get_by_text("Bounding box", exact=True).click()
-    settle(page)
-    for side, value in (("West", WEST), ("South", SOUTH), ("East", EAST), ("North", NORTH)):
-        fill(page, side, str(value))
-    appear(page.get_by_text("Rows inside"))
+    take_the_box(page)
     go_to(page, "Privacy and utility")
     choose(page, "The threshold is compared with", "The average risk, over a public population")
     give(page, "Public population", people)
     fill(page, "the threshold", "1.5")
     heading(page, "A hexagon is inside where the risk is more than 1.5 times the average")
     assert "What is usual" not in main_text(page)
-    press(page, "See what the fixed design may reach")
-    heading(page, "What the budget can buy")
-    go_to(page, "Release")
-    heading(page, "What will be published")
-    release_all_the_same(page)
-    heading(page, "Released as")
-    go_to(page, "Publish")
-    cells = json.loads(download(page, "Hexagons as GeoJSON", tmp_path).read_text())
+    cells = released_cells(page, tmp_path)
     assert cells["release"]["title"] == "Risk of a case above 1.5 times the average"
     inside = [each["properties"]["in_set"] for each in cells["features"]]
     assert 0 < sum(inside) < len(inside) / 2
@@ -106,12 +117,7 @@ def test_a_survey_of_yes_and_no_with_a_public_river_is_released(
     give(page, "Table of places and values (.csv", wells)
     press(page, "Read the data")
     appear(page.get_by_text("600 rows read, 600 kept").first)
-    go_to(page, "Hexagons")
-    page.get_by_text("Bounding box", exact=True).click()
-    settle(page)
-    for side, value in (("West", WEST), ("South", SOUTH), ("East", EAST), ("North", NORTH)):
-        fill(page, side, str(value))
-    appear(page.get_by_text("Rows inside"))
+    take_the_box(page)
     page.get_by_text("Numbers that may explain the values").click()
     give(page, "Public numbers (CSV", river)
     appear(page.get_by_text("The square root of the distance to river in metres"))
@@ -120,14 +126,7 @@ def test_a_survey_of_yes_and_no_with_a_public_river_is_released(
     fill(page, "A value above this is a yes", "50")
     fill(page, "the threshold", "30")
     heading(page, "A hexagon is inside where more than 30 % of its records say yes")
-    press(page, "See what the fixed design may reach")
-    heading(page, "What the budget can buy")
-    go_to(page, "Release")
-    heading(page, "What will be published")
-    release_all_the_same(page)
-    heading(page, "Released as")
-    go_to(page, "Publish")
-    cells = json.loads(download(page, "Hexagons as GeoJSON", tmp_path).read_text())
+    cells = released_cells(page, tmp_path)
     title = cells["release"]["title"]
     assert title.startswith("More than 30 % with arsenic"), title
     assert "above 50" in title
