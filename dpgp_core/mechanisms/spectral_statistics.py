@@ -80,7 +80,7 @@ class SpectralStatistics(Mechanism):
     source = "docs/spectral-statistics.md, Theorem C"
     protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
     design_type = SpectralStatisticsDesign
-    reads = ("covariates", "values")
+    reads = ("covariates", "looks", "values")
     usual = True
     quick = True
     weighs_drift = True

@@ -11,8 +11,8 @@ from dpgp_core.releasing.facts import PublicFacts, Relation
 Protects = Literal["values and places", "values"]
 Unit = Literal["point", "cell"]
 """Whose exchange is hidden: one observation, or one hexagon's median."""
-Reads = Literal["priors", "paths", "bound", "covariates", "values"]
-"""A choice of a person that a mechanism may read: priors, paths, the bound, public columns, answers."""
+Reads = Literal["priors", "paths", "bound", "covariates", "looks", "values"]
+"""A choice of a person that a mechanism may read: priors, paths, bound, public columns, looks, answers."""
 
 
 @dataclass(frozen=True)

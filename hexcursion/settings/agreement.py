@@ -97,7 +97,8 @@ def agree_on_looks(settings: Choices) -> None:
     """Raise `WorkflowError` where two looks are asked for and no fixed design of amounts is released."""
     if settings.looks == 1:
         return
-    if "spectral-statistics" not in settings.mechanisms or settings.values != "amount":
+    taken = any("looks" in MECHANISMS[name].reads for name in settings.mechanisms)
+    if not taken or settings.values != "amount":
         raise WorkflowError("Two looks are taken by spectral statistics of amounts alone: set `looks` to 1.")
     for given, name in (
         (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.lengthscale, "lengthscale"),

@@ -87,6 +87,6 @@ def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
         read |= {"focus", "objective"}
     return tuple(
         name
-        for name in ("priors", "paths", "bound", "covariates", "values", "focus", "objective")
+        for name in ("priors", "paths", "bound", "covariates", "looks", "values", "focus", "objective")
         if name not in read
     )

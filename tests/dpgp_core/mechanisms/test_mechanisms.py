@@ -302,4 +302,5 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
     found |= {"covariates"} if told[0] != told[1] else set()
     told[1] = [mechanism.calibrate(each, replace(facts, law="yes-no"), budget) for each in plain[-3:]]
     found |= {"values"} if told[0] != told[1] else set()
+    found |= {"looks"} if mechanism.fixed(900.0, looks=2) != mechanism.fixed(900.0) else set()
     assert found == set(mechanism.reads)
