@@ -35,7 +35,7 @@ from dpgp_core.releasing.facts import PublicFacts
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Sampler = Callable[[int, int], Floats]
-"""(candidate, releases) -> (releases, L, d): what is seen of releases whose last record is that candidate."""
+"""(candidate, releases) -> (releases, L, d): what an attacker sees of releases with that last record."""
 
 EPSILONS = tuple(float(value) for value in np.geomspace(0.02, 30.0, 20))
 """Where a profile delta(epsilon) is asked for a bound; every one alone gives a valid bound."""
@@ -104,7 +104,7 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Normal laws of what is seen of one path under each candidate.
+    """Normal laws of the path values that an attacker sees, one for each candidate.
 
     Parameters
     ----------

@@ -72,12 +72,12 @@ def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES)
 
     Notes
     -----
-    Under the model the whitened sums are p independent standard normal numbers. Looked at are their mean
-    square in three groups (too wide or too narrow), the largest of them, the largest deviation of the read
-    map from the prior mean in units of its own deviation, and the number of regions above the map's median
-    (too many or too few). Each statistic is ranked among the replicates'; the least rank is what is compared,
-    so the chance of a false alarm is what is asked for, however many statistics are looked at (min-P test:
-    Westfall and Young 1993).
+    Under the model the whitened sums are p independent standard normal numbers. The statistics are their
+    mean square in three groups (too wide or too narrow), the largest of them, the largest deviation of the
+    map from the prior mean over the map's standard deviation, and the number of regions above the map's
+    median (too many or too few). The test ranks each statistic among the replicates' and compares the least
+    rank, so it keeps the chance of a false alarm for any number of statistics (min-P test: Westfall and
+    Young 1993).
     """
     white = SimulationEntropy(SEED).normal((replicates + 1, reader.root.shape[0]))
     white[0] = solve_lower(reader.root, sums - reader.offset)

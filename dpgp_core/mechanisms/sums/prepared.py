@@ -82,10 +82,10 @@ class PreparedLooks:
         return GridRecords(self.records.index, self.records.count, self.records.units)
 
     def looks(self, source: RoundedNoise) -> tuple[SpectralSums, Look, SpectralSums]:
-        """What the first look released, where the second therefore looked, and what it released.
+        """Release the first look's sums, plan the second look from them, and release its sums.
 
-        Public facts and the first look's released numbers alone decide where the second looks: given them, it
-        is a Gaussian mechanism of its own.
+        The plan depends only on public facts and the first look's released numbers: given them, the second
+        look is a Gaussian mechanism.
         """
         plan, held, singles = self.plan, self.records, self.records.singles
         assert singles is not None
