@@ -58,8 +58,8 @@ test: $(MAPS) $(TOOLS)  ## run the everyday tests (CI=true runs the long ones to
 coverage:  ## run the everyday tests and say which lines they leave out
 	@$(MAKE) --no-print-directory test COVERAGE=true
 
-lint: $(MAPS) $(TOOLS)  ## check style, formatting and types
-	@status=0; for check in "ruff check ." "ruff format --check ." "mypy"; do \
+lint: $(MAPS) $(TOOLS)  ## check style, formatting, types and imports
+	@status=0; for check in "ruff check ." "ruff format --check ." "mypy" "lint-imports --no-logo --no-cache .importlinter $(wildcard plugins/*/.importlinter)"; do \
 	  echo "-- $$check"; $(BIN)/$$check || status=1; done; exit $$status
 
 docs: $(TOOLS)  ## build the documentation into out/site; a broken link is an error

@@ -1,4 +1,4 @@
-"""The house rules: who imports whom, who owns which foreign idea, how long a module is."""
+"""House rules that need the source: how long a module is, what a page may do (imports: `.importlinter`)."""
 
 from __future__ import annotations
 
@@ -16,35 +16,8 @@ from tests.architecture.code import tree_of
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("pages", "hexcursion", "dpgp_core", "geo", "data_loaders")
 
-# What a room may import of ours besides itself.
-ALLOWED = {
-    "app.py": ("pages",),
-    "pages": ("hexcursion", "geo", "dpgp_core", "data_loaders"),
-    "hexcursion": ("data_loaders", "geo", "dpgp_core"),
-    "dpgp_core": (),
-    "geo": (),
-    "data_loaders": (),
-}
-
-# One owner per foreign idea: the path prefixes whose modules may name it.
-OWNERS = {
-    "h3": ("geo/", "hexcursion/bundle/"),
-    "pyproj": (
-        "geo/coordinates/projection.py",
-        "geo/coordinates/crs_names.py",
-        "data_loaders/columns/systems.py",
-    ),
-    "pyogrio": ("data_loaders/files/layers.py",),
-    "pydeck": ("geo/maps/layers.py",),
-    "numpy.random": (
-        "dpgp_core/noise/entropy.py",
-        "data_loaders/",
-    ),
-    "secrets": ("dpgp_core/noise/entropy.py", "hexcursion/ledger/"),
-    "sqlalchemy": ("hexcursion/ledger/",),
-    "streamlit": ("app.py", "pages/"),
-    "altair": ("pages/",),
-}
+# Who may draw random numbers: the noise, its own secrets for the ledger, invented examples for the loaders.
+RANDOM = ("dpgp_core/noise/entropy.py", "hexcursion/ledger/", "data_loaders/")
 LONGEST = 400
 MOST_MODULES = 17  # side by side in one folder: a room of thirty is a drawer
 
@@ -98,66 +71,14 @@ def test_the_rooms_are_there() -> None:
         assert sources(room), f"no Python files in {room}/"
 
 
-def test_a_room_imports_only_what_it_may() -> None:
-    may = {room: (*(() if room == "app.py" else (room,)), *others) for room, others in ALLOWED.items()}
-    wrong = [
-        f"{name_of(path)}:{line} imports {name}"
-        for path in sources()
-        for line, name in imported(path)
-        if name.split(".")[0] in ROOMS and not any(under(name, ok) for ok in may[room_of(path)])
-    ]
-    assert wrong == []
-
-
-def test_nothing_of_the_house_imports_a_plugin() -> None:
-    """Screens, studies and tests neither: a plugin may be deleted."""
-    house = [*sources(), *sources("studies", "tests")]
-    wrong = [
-        f"{name_of(path)}:{line} imports {name}"
-        for path in house
-        for line, name in imported(path)
-        if name.startswith(("hexcursion_", "plugins")) and not under(name, "hexcursion_maps")
-    ]
-    assert wrong == []
-
-
-def test_a_foreign_idea_has_one_owner() -> None:
-    wrong = [
-        f"{name_of(path)}:{line} imports {name}, which belongs to {' or '.join(owners)}"
-        for path in sources()
-        for line, name in imported(path)
-        for idea, owners in OWNERS.items()
-        if under(name, idea) and not name_of(path).startswith(owners)
-    ]
-    assert wrong == []
-
-
-@pytest.mark.parametrize("idea", OWNERS)
-def test_an_owner_names_what_it_owns(idea: str) -> None:
-    """An owner that has moved away, or given an idea up, would leave a door open in the law above."""
-    words = {"numpy.random": "np.random", "secrets": "secrets.|urandom"}.get(idea, idea).split("|")
-    idle = [
-        owner
-        for owner in OWNERS[idea]
-        if not any(
-            word in path.read_text(encoding="utf-8")
-            for path in sources()
-            if name_of(path).startswith(owner)
-            for word in words
-        )
-    ]
-    assert idle == []
-
-
 def invented(path: Path) -> bool:
     """Whether a module of a plugin makes up data of nobody: an example, training data, a study."""
     return path.name.startswith("demo_") or path.parent.name in ("simulated", "studies")
 
 
 def test_randomness_has_one_owner() -> None:
-    """`os.urandom`, `np.random` and the `random` module stand where `OWNERS` allows and nowhere else."""
-    owners = (*OWNERS["numpy.random"], *OWNERS["secrets"])
-    others = [path for path in sources() if not name_of(path).startswith(owners)]
+    """`os.urandom`, `np.random` and the `random` module stand where `RANDOM` allows and nowhere else."""
+    others = [path for path in sources() if not name_of(path).startswith(RANDOM)]
     others += [path for path in plugged() if not invented(path)]
     calls = [
         f"{name_of(path)}:{node.lineno} uses {node.value.id}.{node.attr}"
