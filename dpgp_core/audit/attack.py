@@ -16,21 +16,13 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What the attacker sees of each release at the target: sample mean and, with L > 1, log sample variance.
-
-    Parameters
-    ----------
-    mean
-        (S,) response units
-    log_variance
-        (S,) or None for a single path
-    exact
-        True for posterior moments without sampling noise
+    """What the attacker sees of each release at the target: mean and, with L > 1, log variance of the
+    sample.
     """
 
-    mean: Floats
-    log_variance: Floats | None = None
-    exact: bool = False
+    mean: Floats  # (S,) response units
+    log_variance: Floats | None = None  # (S,) or None for a single path
+    exact: bool = False  # true for posterior moments without sampling noise
 
     @staticmethod
     def of(values: Floats) -> Statistics:
@@ -48,18 +40,10 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Log likelihood ratios of S releases, in nats, in favour of "in".
+    """Log likelihood ratios of S releases, in nats, in favour of "in"."""
 
-    Parameters
-    ----------
-    mean_only
-        (S,) from the mean statistic alone
-    combined
-        (S,) from both statistics; the same where there is but one
-    """
-
-    mean_only: Floats
-    combined: Floats
+    mean_only: Floats  # (S,) from the mean statistic alone
+    combined: Floats  # (S,) from both statistics; the same where there is but one
 
 
 @dataclass(frozen=True)
@@ -95,13 +79,7 @@ class Attack:
 
 
 def area_under_curve(members: Floats, others: Floats) -> float:
-    """Probability that one of the members' scores exceeds one of the others', ties counted half.
-
-    Parameters
-    ----------
-    members, others
-        scores of releases with and without the target, shapes (m,) and (k,)
-    """
+    """Probability that a score of the members (m,) exceeds one of the others (k,), ties counted half."""
     from scipy.stats import rankdata  # half a second to import, for audits alone
 
     rank = rankdata(np.concatenate([members, others]))
@@ -110,50 +88,20 @@ def area_under_curve(members: Floats, others: Floats) -> float:
 
 
 def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Floats:
-    """Share of members above the threshold whose false-positive rate is at most each of `rates`.
-
-    Parameters
-    ----------
-    members, others
-        scores of releases with and without the target, shapes (m,) and (k,)
-    rates
-        (R,) false-positive rates in [0, 1]
-
-    Returns
-    -------
-    Floats
-        (R,) true-positive rates in [0, 1]
-    """
+    """(R,) shares of members above the thresholds of false-positive rate at most `rates` (R,)."""
     ordered = np.sort(others)[::-1]
     allowed = np.minimum((np.asarray(rates) * others.size).astype(np.int64), others.size - 1)
     return np.asarray(np.mean(members[:, None] > ordered[allowed], axis=0))
 
 
 def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Floats]:
-    """(false-positive rates, true-positive rates) of the attack that thresholds the scores.
-
-    Parameters
-    ----------
-    members, others
-        scores of releases with and without the target, shapes (m,) and (k,)
-
-    Returns
-    -------
-    tuple of Floats
-        shape (points,) each, in [0, 1]
-    """
+    """False-positive and true-positive rates, (points,) each, of the attack that thresholds the scores."""
     rates = np.linspace(0.0, 1.0, points) ** 2
     return rates, true_positive_rates(members, others, rates)
 
 
 def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
-    """Counts of the test "score above threshold" on fresh releases.
-
-    Parameters
-    ----------
-    members, others
-        scores of releases with and without the target, shapes (m,) and (k,)
-    """
+    """Count the errors of the test "score above threshold" on fresh releases with and without the target."""
     return ErrorCounts(
         int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
     )
@@ -163,11 +111,6 @@ def best_threshold(members: Floats, others: Floats, delta: float, least: int = 2
     """The threshold whose estimated rates prove most at `delta`; to be chosen on shadow releases only.
 
     Looks from both sides at thresholds that leave at least `least` releases beyond them.
-
-    Parameters
-    ----------
-    members, others
-        scores of shadow releases with and without the target, shapes (m,) and (k,)
     """
     pooled = np.sort(np.concatenate([members, others]))
     steps = np.unique(np.linspace(0, pooled.size - 1, min(pooled.size, 2000)).astype(np.int64))

@@ -42,27 +42,13 @@ class Share:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What the products of a release were worth in `simulations` worlds.
+    """What the products of a release were worth in `simulations` worlds."""
 
-    Parameters
-    ----------
-    inner
-        share in which every cell of the inner set truly lies on the asked side of the level
-    outer
-        share in which every cell that truly does lies in the outer set
-    both
-        share in which both hold
-    told
-        mean share of the domain's cells called surely in or surely out
-    told_right
-        mean share of those cells that are called rightly (1 where none is called)
-    """
-
-    inner: Share
-    outer: Share
-    both: Share
-    told: float
-    told_right: float
+    inner: Share  # share in which every cell of the inner set truly lies on the asked side of the level
+    outer: Share  # share in which every cell that truly does lies in the outer set
+    both: Share  # share in which both hold
+    told: float  # mean share of the domain's cells called surely in or surely out
+    told_right: float  # mean share of those cells that are called rightly (1 where none is called)
     simulations: int
 
 
@@ -73,13 +59,7 @@ def simulated_coverage(
     simulations: int,
     direction: Direction = "above",
 ) -> Coverage:
-    """Coverage of the excursion products on one side of a level over `simulations` independent worlds.
-
-    Raises
-    ------
-    InvalidValue
-        If no simulation is asked for.
-    """
+    """Coverage of the excursion products on one side of a level over `simulations` independent worlds."""
     if simulations < 1:
         raise InvalidValue(f"at least one simulation is needed, got {simulations}.")
     hits = np.zeros((simulations, 2), dtype=bool)

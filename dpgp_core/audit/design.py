@@ -85,27 +85,13 @@ def audit_design(
     sampler: Sampler | None = None,
     report: Report | None = None,
 ) -> DesignAudit:
-    """Attack `design` on simulated neighbours of n records; nothing private is read.
+    """Attack `design` on simulated neighbours of n records, the worst pair by default; reads nothing private.
 
-    Parameters
-    ----------
-    claim
-        the guarantee under audit: delta -> epsilon
-    trials
-        shadow releases, and as many fresh ones, per dataset; they share no random numbers
-    confidence
-        an honest mechanism raises a false alarm with probability at most 1 - confidence
-    pair
-        the neighbours to attack; by default the candidate pair with the largest divergence
-    sampler
-        what draws releases; by default the program's own mechanism
-    report
-        told (fraction, text) between portions of releases; may raise to cancel
-
-    Raises
-    ------
-    InvalidValue
-        If there are too few trials or records.
+    `claim` is the guarantee under audit: delta -> epsilon. `trials` shadow releases, and as many fresh ones,
+    are drawn per dataset and share no random numbers. An honest mechanism raises a false alarm with
+    probability at most 1 - confidence. `sampler` draws releases, by default the program's own mechanism;
+    `report` is told (fraction, text) and may raise to cancel. Raises InvalidValue for too few trials or
+    records.
     """
     delta, trials = open_unit("delta", delta), whole("trials", trials)
     if trials < LEAST_TRIALS:

@@ -11,18 +11,9 @@ from dpgp_core.linalg.numerics import Floats
 
 
 def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Floats, order: float) -> float:
-    """Exact D_order(N(mean_a, cov_a) || N(mean_b, cov_b)), inf where infinite (Gil et al. 2013).
+    """Exact D_order(N(mean_a, cov_a) || N(mean_b, cov_b)), order > 1; inf where infinite (Gil et al. 2013).
 
-    Source: paper, appendix A.
-
-    Parameters
-    ----------
-    mean_a, mean_b
-        means of both laws, shape (k,)
-    cov_a, cov_b
-        their covariances, shape (k, k), positive definite
-    order
-        > 1
+    Means (k,), positive definite covariances (k, k). Source: paper, appendix A.
     """
     mixed = order * cov_b + (1.0 - order) * cov_a
     if float(np.linalg.eigvalsh(mixed)[0]) <= 0.0:
@@ -37,21 +28,11 @@ def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Float
 
 @dataclass(frozen=True, eq=False)
 class NormalLaw:
-    """A normal law of k numbers, estimated from samples.
+    """A normal law of k numbers, estimated from samples."""
 
-    Parameters
-    ----------
-    mean
-        shape (k,)
-    precision
-        inverse covariance, shape (k, k)
-    log_determinant
-        of the covariance
-    """
-
-    mean: Floats
-    precision: Floats
-    log_determinant: float
+    mean: Floats  # shape (k,)
+    precision: Floats  # inverse covariance, shape (k, k)
+    log_determinant: float  # of the covariance
 
     @staticmethod
     def of(samples: Floats) -> NormalLaw:

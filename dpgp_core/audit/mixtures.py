@@ -31,14 +31,9 @@ class Mixture:
 
     @staticmethod
     def fit(samples: Floats, rounds: int = 300, tolerance: float = 1e-7) -> Mixture:
-        """Maximum likelihood from quartiles, by EM (Dempster et al. 1977).
+        """Maximum likelihood from quartiles of samples (n,), by EM (Dempster et al. 1977).
 
-        Parameters
-        ----------
-        samples
-            shape (n,)
-        rounds, tolerance
-            most rounds; they end before where the mean log likelihood grows by less than the tolerance
+        Ends after `rounds`, or where the mean log likelihood grows by less than the tolerance.
         """
         samples = np.asarray(samples, dtype=np.float64)
         means = np.quantile(samples, [0.25, 0.75])
@@ -81,20 +76,10 @@ class LatentMixture:
 
     @staticmethod
     def fit(samples: Floats, noisy: bool = True) -> LatentMixture:
-        """Maximum likelihood; with `noisy=False` the samples are posterior means without noise.
+        """Maximum likelihood of mean statistics (n,), posterior means without noise for `noisy=False`.
 
         The likelihood is evaluated on a grid of values and interpolated linearly to the samples, which is
-        exact to the square of the grid's step.
-
-        Parameters
-        ----------
-        samples
-            mean statistics of releases, shape (n,)
-
-        Raises
-        ------
-        InvalidValue
-            If no fit is finite, as for statistics that are not.
+        exact to the square of the grid's step. Raises InvalidValue if no fit is finite.
         """
         samples = np.asarray(samples, dtype=np.float64)
         if not noisy:

@@ -21,19 +21,12 @@ CROWDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets that differ in one record: `first` has a record at cells[0], `second` at cells[1].
-
-    Parameters
-    ----------
-    cells
-        where the two replaced records lie; equal when only a response is replaced
-    divergence
-        exact Renyi divergence of one path's values at these cells, at the order it was sought for
-    """
+    """Two datasets that differ in one record: `first` has a record at cells[0], `second` at cells[1]."""
 
     first: CollapsedRecords
     second: CollapsedRecords
-    cells: tuple[int, int]
+    cells: tuple[int, int]  # where the two replaced records lie; equal when only a response is replaced
+    # exact Renyi divergence of one path's values at these cells, at the order it was sought for
     divergence: float
 
     @property
@@ -43,15 +36,10 @@ class Pair:
 
 
 def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair:
-    """The candidate pair with the largest exact divergence at a Renyi order > 1.
+    """The candidate pair with the largest exact divergence at a Renyi order > 1; needs two records.
 
     Without prior noise a path's values at the two replaced records' cells are sufficient: given them, the
     rest of the path has the same law under both datasets. So the attack loses nothing by looking there only.
-
-    Raises
-    ------
-    InvalidValue
-        If there are fewer than two records.
     """
     if n < 2:
         raise InvalidValue("an audit needs at least two records: one is replaced, one stays.")
@@ -72,18 +60,7 @@ def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair
 
 
 def among(prior: Prior, cells: np.ndarray) -> Floats:
-    """Prior covariance among a few cells, in units of the prior's variance.
-
-    Parameters
-    ----------
-    cells
-        positions in the domain, shape (k,)
-
-    Returns
-    -------
-    Floats
-        shape (k, k)
-    """
+    """Prior covariance (k, k) among cells at positions (k,), in units of the prior's variance."""
     if prior.graph is not None:
         inside = prior.lattice.inside[cells]
         right = np.zeros((prior.lattice.centres.shape[0], cells.size), order="F")

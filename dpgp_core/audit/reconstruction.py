@@ -46,21 +46,11 @@ _UP = 1.0 + 2.0**-40
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """What the last record may be, all alike likely, and which guesses count as right.
+    """What the last record may be, all alike likely, and which guesses count as right."""
 
-    Parameters
-    ----------
-    cells
-        (m,) positions in the domain
-    responses
-        (m,) clipped responses, in [-1, 1]
-    right
-        (m, m) whether guessing the candidate of a row is right where that of a column is true
-    """
-
-    cells: Ints
-    responses: Floats
-    right: Bools
+    cells: Ints  # (m,) positions in the domain
+    responses: Floats  # (m,) clipped responses, in [-1, 1]
+    right: Bools  # (m, m) whether guessing the candidate of a row is right where that of a column is true
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 1 or self.cells.shape != self.responses.shape or self.cells.size < 2:
@@ -75,12 +65,8 @@ class Candidates:
     ) -> Candidates:  # fmt: skip
         """One candidate for each cell and response, (m,) each.
 
-        Parameters
-        ----------
-        tolerance
-            a guessed response may be so far off, response units
-        place, value
-            whether the cell, and the response, must be guessed
+        A guessed response may be off by `tolerance`; `place` and `value` say whether cell and response must
+        be guessed.
         """
         at, y = np.asarray(cells, dtype=np.int64), np.asarray(responses, dtype=np.float64)
         same = at[:, None] == at[None] if place else np.ones((at.size, at.size), dtype=bool)
@@ -104,18 +90,10 @@ class Candidates:
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """Normal laws of the path values that an attacker sees, one for each candidate.
+    """Normal laws of the path values that an attacker sees, one for each candidate."""
 
-    Parameters
-    ----------
-    means
-        (m, d)
-    covariances
-        (m, d, d), or (d,) the variances of independent noise that all candidates share
-    """
-
-    means: Floats
-    covariances: Floats
+    means: Floats  # (m, d)
+    covariances: Floats  # (m, d, d), or (d,) the variances of independent noise that all candidates share
 
     @cached_property
     def _white(self) -> tuple[Floats, Floats]:
@@ -195,16 +173,8 @@ def attack_releases(
 ) -> Reconstruction:  # fmt: skip
     """Draw the truth, release it, guess, count: no success above the bound is honest.
 
-    Parameters
-    ----------
-    laws
-        what the adversary reckons with
-    sampler
-        what releases; it may be another program than the one that was proved
-    bound
-        largest share of right guesses that is proved
-    entropy
-        of the truths
+    The adversary reckons with `laws`; `sampler` releases, and may be another program than the one that was
+    proved. `bound` is the largest proved share of right guesses, `entropy` that of the truths.
     """
     trials = whole("trials", trials)
     drawn = np.minimum((entropy.uniform(trials) * candidates.size).astype(np.int64), candidates.size - 1)
@@ -237,15 +207,8 @@ def laws_of(
 ) -> Laws:
     """The exact laws of what `Mechanism.seen` shows at the candidates' cells.
 
-    Parameters
-    ----------
-    core
-        all records but the last; few cells, where the law of paths is asked for; None for no other record
-
-    Raises
-    ------
-    InvalidValue
-        If the mechanism knows no law: learn one from shadow releases.
+    `core` holds all records but the last, in few cells where the law of paths is asked for; None for none.
+    Raises InvalidValue if the mechanism knows no law: learn one from shadow releases.
     """
     mechanism = mechanism_of(design)
     data = [with_record(core, candidates, number) for number in range(candidates.size)]
@@ -282,29 +245,16 @@ def with_record(core: CollapsedRecords | None, candidates: Candidates, number: i
 def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> float:
     """Upper bound on the success of every reconstruction from a release of this cost, at most 1.
 
-    Parameters
-    ----------
-    cost
-        of the release; its neighbours must cover every pair of candidates, so "add-or-remove" counts as the
-        exchange that two of its steps make
-    chance
-        success of the best guess without the release, in (0, 1]
-    candidates
-        their number, where it is known: fewer are nearer to their centre
+    The cost's neighbours must cover every pair of candidates, so "add-or-remove" counts as the exchange that
+    two of its steps make. `chance`, in (0, 1], is the success of the best guess without the release. Where
+    the number of candidates is known, fewer are nearer to their centre.
 
-    Raises
-    ------
-    InvalidValue
-        If chance lies outside (0, 1].
-
-    Notes
-    -----
     For a fixed law Q of the release, a guess is right with probability at most `chance` under Q, whatever the
     truth; a bound B, concave, on the probability under a candidate's law of what has probability q under Q is
     then a bound B(chance) on the success. Q is the law of some candidate for curves and profiles. For
-    Gaussian mechanisms Q is the noise around the centre of the smallest ball that holds all candidates:
-    they are at most mu apart, so its radius is at most mu sqrt((m-1)/(2m)) (Jung's theorem).
-    Source: docs/accounting.md, section 10.
+    Gaussian mechanisms Q is the noise around the centre of the smallest ball that holds all candidates: they
+    are at most mu apart, so its radius is at most mu sqrt((m-1)/(2m)) (Jung's theorem). Source:
+    docs/accounting.md, section 10.
     """
     chance = float(chance)
     if not 0.0 < chance <= 1.0:
@@ -328,8 +278,6 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
 def jung(candidates: int | None = None) -> float:
     """Largest radius of the smallest ball around so many points no two of which are more than 1 apart.
 
-    Examples
-    --------
     >>> jung(2), round(jung(), 4)
     (0.5, 0.7071)
     """
@@ -342,8 +290,6 @@ def jung(candidates: int | None = None) -> float:
 def gaussian_success(mu: float, chance: float) -> float:
     """Phi(Phi^-1(chance) + mu): the largest probability of what has probability `chance`, mu away.
 
-    Examples
-    --------
     >>> round(gaussian_success(1.0, 0.5), 4)
     0.8413
     """

@@ -26,9 +26,9 @@ from dpgp_core.simulation.world import SEED, HeldOut, World
 class Mechanism(ABC):
     """A way to release a field on hexagons privately.
 
-    A mechanism is one room: what it protects, what its designs are, what they cost, how a budget is met,
-    what a search may try, how a release is simulated on reference data, how the release is drawn, and what a
-    reader needs to know. Instances hold no state.
+    It says what it protects, what its designs are and cost, how a budget is met, what a search may try, how a
+    release is simulated on reference data and drawn, and what a reader needs to know. Instances hold no
+    state.
     """
 
     name: ClassVar[str]
@@ -111,16 +111,9 @@ class Mechanism(ABC):
     ) -> Design | None:
         """The design, noise still open, that is released unsearched where no reference data say anything.
 
-        None where the mechanism has none: it is then searched for on simulated fields.
-
-        Parameters
-        ----------
-        spacing
-            Of the cells, metres.
-        model
-            Range (metres) and ridge, where a private choice has found them.
-        looks
-            1, or 2 for a second look that is made from what a first one has released.
+        None where the mechanism has none: it is then searched for on simulated fields. `model` is the range
+        (metres) and ridge that a private choice has found; `looks` is 2 for a second look made from what a
+        first released.
         """
         return None
 
@@ -256,15 +249,9 @@ class Mechanism(ABC):
     def law(
         self, design: Any, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
     ) -> tuple[Floats, Floats] | None:
-        """Exact mean and covariance of what is seen when all records lie in a few cells; None if unknown.
+        """Exact mean and covariance of what is seen when all records lie in k cells; None if unknown.
 
-        Parameters
-        ----------
-        covariance
-            (k, k) prior covariance among these cells.
-        count, pull
-            (k,) number of records and sum of their responses per cell.
-        seen
-            Positions, among the k, that the attack looks at.
+        `covariance` (k, k) is the prior's among these cells; `count`, `pull` (k,) the number of records and
+        the sum of their responses in each; `seen` the positions among the k that the attack looks at.
         """
         return None

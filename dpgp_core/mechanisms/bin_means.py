@@ -38,20 +38,12 @@ _UP = 1.0 + 2.0**-40
 
 @dataclass(frozen=True)
 class BinMeansDesign(LabelDesign):
-    """Means of square bins of public width, with Laplace noise.
-
-    Parameters
-    ----------
-    width
-        Side of the square bins, metres, > 0.
-    pure_epsilon
-        Pure epsilon of the release, > 0: the noise of a bin's sum has scale 2/pure_epsilon.
-    """
+    """Means of square bins of public width, with Laplace noise."""
 
     mechanism: ClassVar[str] = "bin-means"
 
-    width: float
-    pure_epsilon: float
+    width: float  # side of the square bins, metres, > 0
+    pure_epsilon: float  # pure epsilon of the release, > 0: the noise of a bin's sum has scale 2/pure_epsilon
 
     def __post_init__(self) -> None:
         super().__post_init__()

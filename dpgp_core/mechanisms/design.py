@@ -76,13 +76,7 @@ class Design:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """The design that `to_mapping` wrote.
-
-        Raises
-        ------
-        DesignError
-            For unknown, missing or impossible values.
-        """
+        """Read what `to_mapping` wrote; raises DesignError for unknown, missing or impossible values."""
         given = {name: value for name, value in values.items() if name != "mechanism"}
         known = sorted(item.name for item in fields(cls))
         if unknown := sorted(set(given).difference(known)):

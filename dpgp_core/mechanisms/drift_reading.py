@@ -44,26 +44,15 @@ class Belief:
 
     The field less the public map is `N(0, C)`, C = trust * covariance + drift^2 * covariance of a drift. Its
     clipped form is linear, `slope` times the field; what that leaves out is in the record noise.
-
-    Parameters
-    ----------
-    drift, trust
-        Of C.
-    prior : ClippedPrior
-        The law of clipped responses for the mean variance of C.
-    root : ndarray, shape (p, p)
-        Lower Cholesky factor of the released sums' covariance V.
-    before : ndarray, shape (M,)
-        Prior variance of the field at the nodes.
-    links : tuple of ndarray, shape (M, p)
-        The public map's covariance, and that of a drift, times the records and the features.
     """
 
+    # drift, trust: of C
     drift: float
     trust: float
-    prior: ClippedPrior
-    root: Floats
-    before: Floats
+    prior: ClippedPrior  # the law of clipped responses for the mean variance of C
+    root: Floats  # (p, p) lower Cholesky factor of the released sums' covariance V
+    before: Floats  # (M,) prior variance of the field at the nodes
+    # (M, p) the public map's covariance, and that of a drift, times the records and the features
     links: tuple[Floats, Floats]
 
     @cached_property
@@ -108,42 +97,18 @@ class Belief:
 
 @dataclass(frozen=True, eq=False)
 class DriftReading:
-    """What a release says, on the N cells: of the field, and of the map of its records without privacy.
+    """What a release says, on the N cells: of the field, and of the map of its records without privacy."""
 
-    Parameters
-    ----------
-    field : Reading
-        The field less the public map.
-    map_mean, map_sd : ndarray, shape (N,)
-        What a map of the same records without privacy shows, less the public map.
-    weight : ndarray, shape (B,)
-        Of all beliefs.
-    """
-
-    field: Reading
+    field: Reading  # the field less the public map
+    # map_mean, map_sd: (N,) what a map of the same records without privacy shows, less the public map
     map_mean: Floats
     map_sd: Floats
-    weight: Floats
+    weight: Floats  # (B,) of all beliefs
 
 
 class DriftReader:
     """Reads sums of residuals from a public map: everything that does not depend on the released sums.
 
-    Parameters
-    ----------
-    field : PublicField
-        What is public of the field, with the model of the map without privacy.
-    features : ndarray, shape (M, p)
-        Released features at the nodes.
-    counts : NodeCounts
-        Posterior of the private records' counts, or public ones.
-    noise : float
-        Standard deviation of the noise on the sums.
-    places_known, single : bool
-        Whether the counts are public; whether a cell holds one record at most.
-
-    Notes
-    -----
     With A (p, M) the features, m the counts, E the covariance of their error, r the scatter, b the slope and
     rho the record noise of `ClippedPrior`:
 
@@ -167,12 +132,8 @@ class DriftReader:
     def of(
         cls, plan: Prepared, known: PublicCounts, released: Floats | None, field: PublicField | None
     ) -> DriftReader:
-        """What reads sums by a plan, for one release of the counts (p,) or None where places are public.
-
-        Raises
-        ------
-        InvalidValue
-            Without a public field.
+        """Read sums by a plan, given released counts (p,), None where places are public; needs a public
+        field.
         """
         if field is None:
             raise InvalidValue(NO_FIELD)
@@ -224,16 +185,7 @@ class DriftReader:
         return [self.beliefs[place] for place in kept], weight[kept] / weight[kept].sum()
 
     def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
-        """The field and the map without privacy, given released sums: post-processing, free.
-
-        Parameters
-        ----------
-        sums : ndarray, shape (p,)
-            Released.
-        draws : int
-            Joint draws of both, >= 2; those of the field are the paths.
-        entropy : Entropy
-        """
+        """The field and the map without privacy given released sums (p,), by joint draws (>= 2): free."""
         nodes, weight = self._field.nodes, self.weights(sums)
         (kept, likely), readings, maps = self._kept(weight), [], []
         numbers = shares(likely, draws)
@@ -336,24 +288,11 @@ class DriftReader:
     def simulated(
         self, exact: Floats, releases: int, level: Floats, sign: float, entropy: Entropy
     ) -> tuple[Floats, Floats, Floats]:
-        """What R releases would state: chances of the field, of the map without privacy, and own cutoffs.
+        """What R releases of exact sums (p,) would state: chances of field and map without privacy, own
+        cutoffs.
 
-        Parameters
-        ----------
-        exact : ndarray, shape (p,)
-            Sums without noise, of reference records.
-        releases : int
-            R.
-        level : ndarray, shape (N,)
-            The threshold less the public map, response units.
-        sign : float
-            1 for above, -1 for below.
-
-        Returns
-        -------
-        tuple of ndarray
-            (R, N) exceedance probabilities of the field, and those of the map without privacy, by which the
-            set is cut; (R,) the cutoffs of the releases' choice.
+        `level` (N,) is the threshold less the public map; the shapes are (R, N), (R, N) and (R,). The set is
+        cut by the map's chances.
         """
         found, shown, own = [], [], []
         for _ in range(releases):

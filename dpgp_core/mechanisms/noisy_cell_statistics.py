@@ -93,21 +93,9 @@ def cell_observations(
 def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> Posterior:
     """Posterior of the field given the released statistics only: free, whatever prior, ridge or scale.
 
-    Parameters
-    ----------
-    statistics
-        noisy sums and counts of the N cells; released, so no longer private
-    prior
-        of the field on the same cells
-    scale
-        prior standard deviation of the field, response units; draw the posterior's paths with it
-    ridge
-        standard deviation of one record around its cell's value, in units of scale
-
-    Raises
-    ------
-    InvalidValue
-        If statistics and prior are over different cells, or a number is not positive.
+    `scale` is the field's prior standard deviation, response units, with which its paths are drawn; `ridge`
+    the standard deviation of one record around its cell's value, in units of scale. Raises InvalidValue if
+    statistics and prior are over different cells, or a number is not positive.
     """
     if statistics.sums.size != prior.size:
         raise InvalidValue("the statistics and the prior must be over the same cells.")
@@ -116,13 +104,7 @@ def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: floa
 
 
 def log_evidence(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> float:
-    """Log marginal likelihood of the estimated cell means, in nats: ranks (prior, ridge, scale) for free.
-
-    Parameters
-    ----------
-    statistics, prior, ridge, scale
-        as for `noise_aware_posterior`
-    """
+    """Log marginal likelihood of the estimated cell means, in nats: ranks (prior, ridge, scale) for free."""
     cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
     posterior = fit_cells(prior, cells, mean, variance, signal_scale=scale)
     misfit = float(np.sum(mean * (mean - posterior.mean[cells]) / variance))
@@ -136,16 +118,7 @@ def reference_records(
     """Public stand-ins for the records, to tune a design on: estimated counts, noise-aware posterior means.
 
     For an analyst without reference data: pay for pilot statistics once, then search on these for free.
-
-    Parameters
-    ----------
-    statistics, prior, ridge, scale
-        as for `noise_aware_posterior`
-
-    Raises
-    ------
-    InvalidValue
-        If the noise hides every record.
+    Raises InvalidValue if the noise hides every record.
     """
     count = np.rint(estimated_counts(statistics, prior.lattice)[0]).astype(np.int64)
     mean = noise_aware_posterior(statistics, prior, ridge, scale).mean
@@ -164,29 +137,15 @@ DENSE_CELLS, PATHS = 600, 100  # cells up to which dense priors are quick; paths
 
 @dataclass(frozen=True)
 class NoisyCellStatisticsDesign(Design):
-    """Noise on every cell's sum and count, and the model of the field by which they are read (free).
-
-    Parameters
-    ----------
-    prior
-        Name in `PRIORS`.
-    lengthscale
-        Range of the prior, metres, > 0.
-    ridge
-        Standard deviation of one record around its cell's value, in units of `scale`.
-    scale
-        Prior standard deviation of the field, response units, > 0.
-    statistic_noise
-        Standard deviation s > 0 added to each cell's sum and count.
-    """
+    """Noise on every cell's sum and count, and the model of the field by which they are read (free)."""
 
     mechanism: ClassVar[str] = "noisy-cell-statistics"
 
-    prior: str
-    lengthscale: float
-    ridge: float
-    scale: float
-    statistic_noise: float
+    prior: str  # name in `PRIORS`
+    lengthscale: float  # range of the prior, metres, > 0
+    ridge: float  # standard deviation of one record around its cell's value, in units of `scale`
+    scale: float  # prior standard deviation of the field, response units, > 0
+    statistic_noise: float  # standard deviation s > 0 added to each cell's sum and count
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -236,10 +195,7 @@ class NoisyCellStatistics(Mechanism):
     def guarantee(self, design: NoisyCellStatisticsDesign, facts: PublicFacts) -> Guarantee:
         """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4.
 
-        Raises
-        ------
-        BoundRefused
-            For neighbours that it is not proved for.
+        Raises BoundRefused for neighbours that it is not proved for.
         """
         if not self.protection.holds(facts):
             raise BoundRefused(

@@ -29,19 +29,12 @@ LEAST_WEIGHT = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The posterior of the field given what was released: post-processing, free.
+    """The posterior of the field given what was released: post-processing, free."""
 
-    Parameters
-    ----------
-    mean, sd
-        (N,) response units: exceedance probabilities follow at every threshold.
-    draws
-        (J, N) joint draws, response units.
-    """
-
+    # mean, sd: (N,) response units: exceedance probabilities follow at every threshold
     mean: Floats
     sd: Floats
-    draws: Floats
+    draws: Floats  # (J, N) joint draws, response units
 
     def __post_init__(self) -> None:
         if not (self.mean.shape == self.sd.shape == self.draws.shape[1:]):
@@ -67,18 +60,11 @@ class Reading:
 
 
 def mixed(readings: Sequence[Reading], weight: Floats) -> Reading:
-    """The mixture of readings under several beliefs as one of them; its draws are all of theirs.
+    """The mixture of B readings as one, by posterior weights (B,) that sum to 1; its draws are all of theirs.
 
     Its mean is the mixture's, and its deviation is that for which the normal law's interval of probability
     WITHIN holds so much of the mixture. One with the mixture's variance would mostly tell how wide the widest
     beliefs are, however unlikely.
-
-    Parameters
-    ----------
-    readings : sequence of Reading
-        Each with as many draws as its belief deserves.
-    weight : ndarray, shape (B,)
-        Posterior weights, summing to 1.
     """
     means = np.array([reading.mean for reading in readings])
     spreads = np.maximum([reading.sd for reading in readings], 1e-12)

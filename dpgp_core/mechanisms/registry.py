@@ -29,13 +29,7 @@ def mechanism_of(design: Design) -> Mechanism:
 
 
 def mechanism_named(name: str) -> Mechanism:
-    """The mechanism of a name.
-
-    Raises
-    ------
-    DesignError
-        For a name that is not known; the message names the known ones.
-    """
+    """The mechanism of a name; raises DesignError, which names the known ones, for another."""
     if name not in MECHANISMS:
         raise DesignError(f"unknown mechanism {name!r}: choose one of {', '.join(sorted(MECHANISMS))}.")
     return MECHANISMS[name]

@@ -46,21 +46,11 @@ ParameterKind = Literal["length", "positive", "count"]
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number of a design that a person may vary or type.
+    """One number of a design that a person may vary or type."""
 
-    Parameters
-    ----------
-    name
-        The design's attribute.
-    term
-        Key of the glossary.
-    kind
-        "length" (metres), "positive" (a positive number) or "count" (a whole number).
-    """
-
-    name: str
-    term: str
-    kind: ParameterKind
+    name: str  # the design's attribute
+    term: str  # key of the glossary
+    kind: ParameterKind  # "length" (metres), "positive" (a positive number) or "count" (a whole number)
 
 
 @dataclass(frozen=True)
@@ -79,28 +69,15 @@ class Budget:
 
 @dataclass(frozen=True)
 class Ask:
-    """What a search may try, all of it public.
+    """What a search may try, all of it public."""
 
-    Parameters
-    ----------
-    priors
-        Names of prior families in `PRIORS`, in order.
-    paths
-        Number of paths to release where paths cost something.
-    quick
-        A coarser grid.
-    thorough
-        Whether this is for the budget that is asked for; the frontier beside it tries a part of its designs.
-    cutoff, model
-        The one cutoff, and the range (metres) and ridge, to try; None leaves them to the mechanism.
-    looks
-        Of the fixed design: 1 or 2.
-    """
-
-    priors: tuple[str, ...]
-    paths: int = 1
-    quick: bool = False
+    priors: tuple[str, ...]  # names of prior families in `PRIORS`, in order
+    paths: int = 1  # number of paths to release where paths cost something
+    quick: bool = False  # a coarser grid
+    # whether this is for the budget that is asked for; the frontier beside it tries a part of its designs
     thorough: bool = True
+    # cutoff, model: the one cutoff, and the range (metres) and ridge, to try; None leaves them to the
+    # mechanism
     cutoff: float | None = None
     model: tuple[float, float] | None = None
-    looks: int = 1
+    looks: int = 1  # of the fixed design: 1 or 2

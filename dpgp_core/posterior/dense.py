@@ -15,13 +15,7 @@ from dpgp_core.priors.base import Prior
 
 
 def check_draw(scale: float, paths: int, noise_scale: float) -> None:
-    """Refuse draws that are no draws: negative scales, no path, or a mean without any noise.
-
-    Raises
-    ------
-    InvalidValue
-        For a negative or infinite scale, a mean without any noise, or no path.
-    """
+    """Raise InvalidValue for a negative or infinite scale, a mean without any noise, or no path."""
     if not (np.isfinite(scale) and scale >= 0 and np.isfinite(noise_scale) and noise_scale >= 0):
         raise InvalidValue("scale and noise_scale must be finite and not negative.")
     if scale == 0 and noise_scale == 0:
@@ -34,50 +28,25 @@ def check_draw(scale: float, paths: int, noise_scale: float) -> None:
 class DensePosterior:
     """Posterior with any prior, by its correlation; see `Posterior` for the units.
 
-    With observed cells c, noise variances R and `C = K_cc + R = L L^T`:
-    mean = K_.c C^-1 y, variance = diag(K) - |L^-1 K_c.|^2 column by column.
-
-    Parameters
-    ----------
-    prior
-        on the N cells of the domain
-    index
-        positions of the observed cells, shape (k,)
-    noise_variance
-        in units of scale^2, shape (k,)
-    factor
-        L, shape (k, k)
-    mean
-        (N,) response units
+    With observed cells c, noise variances R and `C = K_cc + R = L L^T`: mean = K_.c C^-1 y, variance =
+    diag(K) - |L^-1 K_c.|^2 column by column.
     """
 
-    prior: Prior
-    index: NDArray[np.int64]
-    noise_variance: Floats
-    factor: Floats
-    mean: Floats
+    prior: Prior  # on the N cells of the domain
+    index: NDArray[np.int64]  # positions of the observed cells, shape (k,)
+    noise_variance: Floats  # in units of scale^2, shape (k,)
+    factor: Floats  # L, shape (k, k)
+    mean: Floats  # (N,) response units
 
     @classmethod
     def fit(
         cls, prior: Prior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
     ) -> DensePosterior:
-        """Condition the prior on k observed cells.
+        """Condition the prior on k observed cells: increasing positions, values, noise variances > 0, all
+        (k,).
 
-        Parameters
-        ----------
-        prior
-            on the N cells of the domain
-        index
-            positions of the observed cells, shape (k,), strictly increasing
-        observed
-            their values, response units, shape (k,)
-        noise_variance
-            > 0, in units of scale^2, shape (k,)
-
-        Raises
-        ------
-        NumericalFailure
-            If the covariance of the records is not positive definite to working precision.
+        Values in response units, noise variances in units of scale^2. Raises NumericalFailure if the
+        covariance of the records is not positive definite to working precision.
         """
         cross = prior.correlation()[:, index]
         matrix = cross[index] + np.diag(noise_variance)
@@ -102,14 +71,9 @@ class DensePosterior:
         return float(2.0 * np.sum(np.log(self.factor.diagonal())) - np.sum(np.log(self.noise_variance)))
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws by Matheron's rule: `g - K_.c C^-1 (g_c + e)` for a prior draw g and noise e ~ N(0, R).
+        """Exact draws (paths, N): `g - K_.c C^-1 (g_c + e)` for a prior draw g and e ~ N(0, R) (Matheron).
 
         Its covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
-
-        Returns
-        -------
-        Floats
-            shape (paths, N), response units
         """
         check_draw(scale, paths, noise_scale)
         values = np.repeat(self.mean[:, None], paths, axis=1)

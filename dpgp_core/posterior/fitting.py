@@ -38,13 +38,7 @@ class Posterior(Protocol):
         ...
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws of `N(mean, scale^2 k_D + noise_scale^2 k)`.
-
-        Returns
-        -------
-        Floats
-            shape (paths, N), response units
-        """
+        """Exact draws (paths, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`, response units."""
         ...
 
 
@@ -71,24 +65,10 @@ def fit_cells(
 ) -> Posterior:
     """Posterior of a field with standard deviation `signal_scale`, observed per cell with its own noise.
 
-    The posterior's variance is in units of signal_scale^2: draw with `scale=signal_scale`.
-
-    Parameters
-    ----------
-    index
-        (k,) strictly increasing positions of observed cells in the domain; may be empty
-    mean
-        (k,) observed values, response units
-    noise_variance
-        (k,) > 0, response units squared
-
-    Raises
-    ------
-    InvalidValue
-        If the arrays differ in length, an observation or a scale is out of range, or cells are not in
-        order.
-    NumericalFailure
-        If a factorisation fails.
+    `index` (k,) are increasing positions of observed cells, possibly none; values (k,) are in response units,
+    noise variances (k,) in their square. The posterior's variance is in units of signal_scale^2: draw with
+    `scale=signal_scale`. Raises InvalidValue for numbers out of range or cells out of order, NumericalFailure
+    if a factorisation fails.
     """
     if not (np.isfinite(signal_scale) and signal_scale > 0):
         raise InvalidValue(f"the prior standard deviation must be a positive number, got {signal_scale!r}.")

@@ -65,25 +65,15 @@ class CollapsedRecords:
 
     @property
     def units(self) -> NDArray[np.int64]:
-        """Sums of responses per cell in units of 2^-10, from the means where single records are not known.
-
-        Returns
-        -------
-        Ints
-            shape (k,)
+        """Sums (k,) of responses per cell in units of 2^-10, from the means where single records are not
+        known.
         """
         if self.grid_total is not None:
             return self.grid_total
         return np.rint(self.mean * self.count / UNIT).astype(np.int64)
 
     def refuse_outside(self, cells: int) -> None:
-        """Refuse records in cells that a domain of so many cells does not have.
-
-        Raises
-        ------
-        InvalidValue
-            Where a record lies in none of its cells.
-        """
+        """Raise InvalidValue where a record lies in none of the domain's cells."""
         if self.index[-1] >= cells:
             raise InvalidValue("a record lies outside the prior's domain.")
 

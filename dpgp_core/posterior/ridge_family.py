@@ -19,17 +19,10 @@ from dpgp_core.priors.base import GraphPrior, Prior
 
 @dataclass(frozen=True, eq=False)
 class RidgeSlice:
-    """The posterior at one ridge, computed as asked for; unpacks as (mean, variance, residual_paths).
+    """The posterior at one ridge, computed as asked for; unpacks as (mean, variance, residual_paths)."""
 
-    Parameters
-    ----------
-    mean
-        (N,) response units
-    variance_of, paths_of
-        make what `variance` and `residual_paths` hold
-    """
-
-    mean: Floats
+    mean: Floats  # (N,) response units
+    # variance_of, paths_of: make what `variance` and `residual_paths` hold
     variance_of: Callable[[], Floats]
     paths_of: Callable[[], Floats]
 
@@ -89,13 +82,7 @@ class RidgeFamily:
         self._noise = entropy.normal((index.size, basis_paths))
 
     def with_means(self, mean: Floats) -> RidgeFamily:
-        """The family of the same cells and counts with other responses.
-
-        Parameters
-        ----------
-        mean
-            mean response of each observed cell, in [-1, 1], shape (k,)
-        """
+        """The family of the same cells and counts with other mean responses (k,), in [-1, 1]."""
         sibling = copy(self)
         sibling.records = CollapsedRecords(self.records.index, self.records.count, mean)
         if self.prior.graph is None:
@@ -103,13 +90,7 @@ class RidgeFamily:
         return sibling
 
     def at(self, ridge: float) -> RidgeSlice:
-        """Posterior mean, variance and simulated unit-scale residual paths at ridge r > 0.
-
-        Raises
-        ------
-        InvalidValue
-            If the ridge is not positive and finite.
-        """
+        """Posterior mean, variance and simulated unit-scale residual paths at ridge r > 0."""
         if not (np.isfinite(ridge) and ridge > 0):
             raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
         if self.prior.graph is not None:

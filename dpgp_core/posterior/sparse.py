@@ -19,50 +19,25 @@ from dpgp_core.priors.base import GraphPrior
 class SparsePosterior:
     """Posterior with a prior of sparse precision; see `Posterior` for the units.
 
-    With data precisions W at the observed cells and `A + W = L L^T`:
-    mean = (A + W)^-1 W y, variance = diag (A + W)^-1 (docs/mathematics.md, section 8).
-
-    Parameters
-    ----------
-    prior
-        on the P padded cells, N of them in the domain
-    index
-        positions of the observed cells, shape (k,)
-    noise_variance
-        in units of scale^2, shape (k,)
-    factor
-        L, of the P padded cells
-    mean
-        (N,) response units
+    With data precisions W at the observed cells and `A + W = L L^T`: mean = (A + W)^-1 W y, variance = diag
+    (A + W)^-1 (docs/mathematics.md, section 8).
     """
 
-    prior: GraphPrior
-    index: NDArray[np.int64]
-    noise_variance: Floats
-    factor: BandedCholesky
-    mean: Floats
+    prior: GraphPrior  # on the P padded cells, N of them in the domain
+    index: NDArray[np.int64]  # positions of the observed cells, shape (k,)
+    noise_variance: Floats  # in units of scale^2, shape (k,)
+    factor: BandedCholesky  # L, of the P padded cells
+    mean: Floats  # (N,) response units
 
     @classmethod
     def fit(
         cls, prior: GraphPrior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
     ) -> SparsePosterior:
-        """Condition the prior on k observed cells.
+        """Condition the prior on k observed cells: increasing positions, values, noise variances > 0, all
+        (k,).
 
-        Parameters
-        ----------
-        prior
-            on the padded lattice
-        index
-            positions of the observed cells in the domain, shape (k,), strictly increasing
-        observed
-            their values, response units, shape (k,)
-        noise_variance
-            > 0, in units of scale^2, shape (k,)
-
-        Raises
-        ------
-        NumericalFailure
-            If the precision is not positive definite to working precision.
+        Values in response units, noise variances in units of scale^2. Raises NumericalFailure if the
+        precision is not positive definite to working precision.
         """
         nodes = prior.lattice.inside[index]
         weight = np.zeros(prior.lattice.centres.shape[0])
@@ -84,12 +59,8 @@ class SparsePosterior:
         return self.factor.log_determinant() - self.prior.factor.log_determinant()
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws `mean + scale L^-T z`, plus `noise_scale` times a prior draw.
-
-        Returns
-        -------
-        Floats
-            shape (paths, N), response units
+        """Exact draws (paths, N): `mean + scale L^-T z`, plus `noise_scale` times a prior draw; response
+        units.
         """
         check_draw(scale, paths, noise_scale)
         values = np.repeat(self.mean[:, None], paths, axis=1)

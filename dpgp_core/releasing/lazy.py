@@ -28,17 +28,9 @@ APART = 1e-8
 class LazyPath:
     """A path whose law, given its values at the hexagons, is that of `N(0, deviation^2 k)`; and its answers.
 
-    Parameters
-    ----------
-    prior : DensePrior
-        Its kernel is defined between any two places.
-    deviation : float
-        Of a path at one place, response units: for `N(m_D, scale^2 k_D + noise_scale^2 k)` the root of
-        `scale^2 + noise_scale^2`.
-
-    Notes
-    -----
-    The values at all places that hold records are given by `learn`, first of all. Nothing here is private.
+    The prior's kernel must be defined between any two places. `deviation` is that of a path at one place,
+    response units: for `N(m_D, scale^2 k_D + noise_scale^2 k)` the root of `scale^2 + noise_scale^2`. The
+    values at all places that hold records are given by `learn`, first of all. Nothing here is private.
     """
 
     def __init__(self, prior: DensePrior, deviation: float) -> None:
@@ -51,17 +43,10 @@ class LazyPath:
         self._white: Floats = np.empty(0)
 
     def ask(self, places: Floats, entropy: Entropy) -> Floats:
-        """Return the path at places (B, 2), metres; those that were asked before have the value of then.
+        """Return the path (B,), response units on the public grid, at places (B, 2), metres.
 
-        Returns
-        -------
-        ndarray, shape (B,)
-            Response units, on the public grid.
-
-        Raises
-        ------
-        InvalidValue
-            If a place is no pair of finite numbers, or there are too many; nothing is drawn then.
+        Places that were asked before have the value of then. Raises InvalidValue, and draws nothing, if a
+        place is no pair of finite numbers or there are too many.
         """
         asked = self._checked(places)
         new = self._new(asked)
@@ -75,10 +60,7 @@ class LazyPath:
     def learn(self, places: Floats, values: Floats) -> None:
         """Take over what this path has shown already, (B, 2) and (B,), in its order.
 
-        Raises
-        ------
-        InvalidValue
-            As `ask`, and for a place that has been answered, or values that are not finite.
+        Raises InvalidValue as `ask`, and for a place that has been answered, or values that are not finite.
         """
         asked = self._checked(places)
         if len(self._new(asked)) != len(asked) or values.shape != asked.shape[:1]:

@@ -15,21 +15,11 @@ WHAT, REMEDY = "the covariance of the released sums", "use more noise"
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What is observed of one state z: `values = link z + error`, error ~ N(0, noise).
+    """What is observed of one state z: `values = link z + error`, error ~ N(0, noise)."""
 
-    Parameters
-    ----------
-    values
-        (p,)
-    link
-        (p, Q)
-    noise
-        (p, p) positive definite
-    """
-
-    values: Floats
-    link: Floats
-    noise: Floats
+    values: Floats  # (p,)
+    link: Floats  # (p, Q)
+    noise: Floats  # (p, p) positive definite
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,27 +28,17 @@ class Chain:
 
     Each state is standard normal beforehand; `z_t = decay_t z_(t-1) + sqrt(1 - decay_t^2) innovation`, one
     decay in [0, 1] for each of Q components.
-
-    Parameters
-    ----------
-    means, covariances
-        (Q,) and (Q, Q) of each state, given the observations of all periods.
-    shared
-        For each t > 0 the covariance (Q, Q) of z_t (rows) with z_(t-1), given all observations.
-    ends
-        The covariance (Q, Q) of the last state (rows) with the first, given all observations.
-    log_evidence
-        Log density of all observations, nats.
-    still
-        For each t > 0 the log density of the observations of t given those before, if z_t were z_(t-1), less
-        that of the chain, nats; 0 where nothing was observed at t.
     """
 
+    # means, covariances: (Q,) and (Q, Q) of each state, given the observations of all periods
     means: tuple[Floats, ...]
     covariances: tuple[Floats, ...]
+    # for each t > 0 the covariance (Q, Q) of z_t (rows) with z_(t-1), given all observations
     shared: tuple[Floats, ...]
-    ends: Floats
-    log_evidence: float
+    ends: Floats  # the covariance (Q, Q) of the last state (rows) with the first, given all observations
+    log_evidence: float  # log density of all observations, nats
+    # for each t > 0 the log density of the observations of t given those before, if z_t were z_(t-1), less
+    # that of the chain, nats; 0 where nothing was observed at t
     still: tuple[float, ...]
 
 
@@ -113,17 +93,8 @@ def chain_evidence(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> flo
 def smoothed(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
     """The states given all observations: one solve of size p and one of size Q for each period.
 
-    Parameters
-    ----------
-    seen
-        Of each period in order of time; None where nothing was observed.
-    decays
-        (Q,) for each period, from the one before; the first is not used.
-
-    Raises
-    ------
-    NumericalFailure
-        If a covariance is not positive definite to working precision.
+    `seen` holds one for each period, None where nothing was observed; `decays` (Q,) lead from the period
+    before, so the first is not used. Raises NumericalFailure for a covariance that is not positive definite.
     """
     found = _filtered(seen, decays, still=True)
     means, covariances = found.means, found.covariances

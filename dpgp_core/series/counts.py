@@ -20,27 +20,17 @@ COUNT_MEMORY = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Period:
-    """One release of a series.
+    """One release of a series."""
 
-    Parameters
-    ----------
-    time
-        in any unit
-    made, released, known
-        the plan, its release, and what is public of the counts
-    centre, clip
-        a response is `(value - centre)/clip`, less the public mean, clipped to [-1, 1]
-    public_mean
-        (M,) at the nodes, response units; None where none was taken off
-    """
-
-    time: float
+    time: float  # in any unit
+    # made, released, known: the plan, its release, and what is public of the counts
     made: Prepared
     released: SpectralSums
     known: PublicCounts
+    # centre, clip: a response is `(value - centre)/clip`, less the public mean, clipped to [-1, 1]
     centre: float
     clip: float
-    public_mean: Floats | None = None
+    public_mean: Floats | None = None  # (M,) at the nodes, response units; None where none was taken off
 
 
 def joint_counts(
@@ -48,17 +38,9 @@ def joint_counts(
 ) -> list[NodeCounts | None]:
     """Posterior of the counts of every period: those of which released counts alone tell are read together.
 
-    Where counts lie unevenly in one period they do so in the next: unevenness follows a chain over time.
-    Periods whose counts are public, or start from published ones, are read by themselves.
-
-    Parameters
-    ----------
-    model
-        Of the domain.
-    periods
-        In order of time; None where nothing was released.
-    times
-        (T,) theirs.
+    Where counts lie unevenly in one period they do so in the next: unevenness follows a chain over time (T,).
+    Periods whose counts are public, or start from published ones, are read by themselves; None stands for a
+    period without a release.
     """
     alone = [
         None

@@ -48,34 +48,18 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class SeriesPrior:
-    """What is believed of the field in time and space, in the unit of values or of their logarithms.
+    """What is believed of the field in time and space, in the unit of values or of their logarithms."""
 
-    Parameters
-    ----------
-    name
-        in `PRIORS`
-    lengthscale
-        range, metres
-    middle, deviation
-        of the field
-    scatter
-        standard deviation of a record around its cell's value
-    memory
-        correlation of the field from one unit of time to the next, in [0, 1]
-    level
-        standard deviation of what all cells and periods have in common: how well `middle` is known
-    shift
-        standard deviation of a change of all cells at once, anew in each period
-    """
-
-    name: str
-    lengthscale: float
+    name: str  # in `PRIORS`
+    lengthscale: float  # range, metres
+    # middle, deviation: of the field
     middle: float
     deviation: float
-    scatter: float
-    memory: float = 0.9
+    scatter: float  # standard deviation of a record around its cell's value
+    memory: float = 0.9  # correlation of the field from one unit of time to the next, in [0, 1]
+    # standard deviation of what all cells and periods have in common: how well `middle` is known
     level: float = 0.0
-    shift: float = 0.0
+    shift: float = 0.0  # standard deviation of a change of all cells at once, anew in each period
 
     def __post_init__(self) -> None:
         for name in ("lengthscale", "deviation", "scatter"):
@@ -88,44 +72,26 @@ class SeriesPrior:
 
 @dataclass(frozen=True, eq=False)
 class SeriesReading:
-    """The field of every period given all releases, on the N cells; in the unit of values.
+    """The field of every period given all releases, on the N cells; in the unit of values."""
 
-    Parameters
-    ----------
-    times
-        (T,) of the periods, and of others that were asked for
-    mean, deviation
-        (T, N)
-    change, change_deviation
-        (T, N) of the field less that of the time before, from the joint posterior; in the first row of the
-        last time less the first
-    records
-        (T, N) expected records; NaN at times without a release
-    no_change
-        (T - 1,) log evidence of the sums of a time, given those before, if nothing had changed since the time
-        before, less that of the series' own memory, nats
-    prior
-        by which it was read
-    log_evidence
-        of all sums, nats
-    areas, area_deviation
-        (T, A) mean of the field over areas, and its deviation
-    drawn
-        draws the field at the last time, (N,), given all releases
-    """
-
-    times: Floats
+    times: Floats  # (T,) of the periods, and of others that were asked for
+    # mean, deviation: (T, N)
     mean: Floats
     deviation: Floats
+    # change, change_deviation: (T, N) of the field less that of the time before, from the joint posterior; in
+    # the first row of the last time less the first
     change: Floats
     change_deviation: Floats
-    records: Floats
+    records: Floats  # (T, N) expected records; NaN at times without a release
+    # (T - 1,) log evidence of the sums of a time, given those before, if nothing had changed since the time
+    # before, less that of the series' own memory, nats
     no_change: Floats
-    prior: SeriesPrior
-    log_evidence: float
+    prior: SeriesPrior  # by which it was read
+    log_evidence: float  # of all sums, nats
+    # areas, area_deviation: (T, A) mean of the field over areas, and its deviation
     areas: Floats
     area_deviation: Floats
-    drawn: Callable[[Entropy], Floats]
+    drawn: Callable[[Entropy], Floats]  # draws the field at the last time, (N,), given all releases
 
     def above(self, threshold: float) -> Floats:
         """(T, N) probability that the field exceeds a threshold."""
@@ -147,28 +113,11 @@ def read_series(
 ) -> SeriesReading:  # fmt: skip
     """Read releases of disjoint or overlapping records together: post-processing, free.
 
-    Parameters
-    ----------
-    model
-        Of the domain that all of them share.
-    periods
-        Releases, at different times.
-    prior
-        Of the field.
-    also
-        Other times at which the field is asked for, between periods, before or after them.
-    choose
-        Whether the releases choose memory, deviation and range near those of the prior.
-    around
-        (M,) a public map at the nodes, in the unit of values, about which the field lies beforehand; `middle`
-        is added to it.
-    areas
-        (A, N) weights of cells in areas, each row with sum 1.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no release, two have one time, or they are of another domain.
+    `periods` are releases at different times; `also` are other times at which the field is asked for.
+    `choose` lets the releases choose memory, deviation and range near those of the prior. `around` (M,) is a
+    public map at the nodes, in the unit of values, about which the field lies beforehand; `middle` is added
+    to it. `areas` (A, N) are weights of cells in areas, rows of sum 1. Raises InvalidValue if there is no
+    release, two have one time, or they are of another domain.
     """
     series = _Series(model, periods, also, around)
     prior = series.likeliest(prior) if choose else prior
@@ -187,14 +136,9 @@ class _Linear:
 
 
 def linearised(at: Floats, variance: Floats, scatter: float, period: Period) -> _Linear:
-    """Clipped responses for field values N(at, variance): exact mean, slope (Stein) and moments.
+    """Clipped responses for field values N(at, variance), (M,): exact mean, slope (Stein) and moments.
 
-    Parameters
-    ----------
-    at, variance
-        (M,) in the unit of values.
-    scatter
-        Of a record, in that unit.
+    In the unit of values, as is the scatter of a record.
     """
     shift = 0.0 if period.public_mean is None else period.public_mean
     value, sd = (at - period.centre) / period.clip - shift, np.sqrt(variance) / period.clip

@@ -26,27 +26,13 @@ class AreaShare:
 
 
 def area_shares(excursions: Iterable[Bools], weights: Floats, confidence: float = 0.9) -> list[AreaShare]:
-    """One answer per area.
+    """Return the share of each area above the threshold, from posterior excursion sets in batches (b, N).
 
-    Parameters
-    ----------
-    excursions : iterable of ndarray of bool, each of shape (b, N)
-        Posterior excursion sets, in batches; a thousand in all give ends to about a hundredth.
-    weights : ndarray, shape (A, N)
-        Size of the part of each cell that lies in each area, >= 0; every area holds something.
-    confidence : float
-        Probability that the interval holds the share, in (0, 1).
-
-    Raises
-    ------
-    InvalidValue
-        If the confidence is not in (0, 1), an area holds nothing, or there is no set.
-
-    Notes
-    -----
-    The interval is the shortest that holds `confidence` of the sets' shares. (One that leaves equal parts on
-    both sides would hold too much where an area is likely to lie wholly above or wholly below.) Cells of one
-    area depend on each other, which the sets know and marginal probabilities do not.
+    `weights` (A, N) are the sizes of the parts of cells that lie in each area. A thousand sets give ends to
+    about a hundredth. The interval is the shortest that holds `confidence` of the sets' shares; one with
+    equal parts on both sides would hold too much where an area likely lies wholly above or below. Cells of
+    one area depend on each other, which sets know and marginal probabilities do not. Raises InvalidValue
+    without a set, for an empty area, and for a confidence outside (0, 1).
     """
     if not 0.0 < confidence < 1.0:
         raise InvalidValue(f"the confidence must lie strictly between 0 and 1, got {confidence!r}.")

@@ -26,17 +26,10 @@ class FieldBasis:
     """A field of mean variance 1: `rows @ z + sqrt(rest) e`, z (Q,) and e (M,) standard normal.
 
     Its variance is 1 at every node, but for what public columns add where they are far from their mean.
-
-    Parameters
-    ----------
-    rows
-        (M, Q) scaled eigenfunctions, then columns that the field's mean depends on
-    rest
-        (M,) variance of what they leave out, in [0, 1]; treated as independent from node to node
     """
 
-    rows: Floats
-    rest: Floats
+    rows: Floats  # (M, Q) scaled eigenfunctions, then columns that the field's mean depends on
+    rest: Floats  # (M,) variance of what they leave out, in [0, 1]; treated as independent from node to node
 
     @classmethod
     def of(cls, pairs: Eigenpairs, count: int | None = None) -> FieldBasis:
@@ -55,14 +48,9 @@ class FieldBasis:
         return self.with_columns(np.ones((self.rest.size, 1)), share)
 
     def with_columns(self, columns: Floats, share: float) -> FieldBasis:
-        """The same where the field's mean is a sum of columns, each with a normal weight of mean 0.
+        """The same with columns (M, k) of mean square 1 in the field's mean, their weights normal of mean 0.
 
-        Parameters
-        ----------
-        columns : ndarray, shape (M, k)
-            Of mean square 1 each.
-        share : float
-            Of the mean variance, in [0, 1), that all columns together explain, equal parts for each.
+        `share`, in [0, 1), is the part of the mean variance that all columns together explain, equally.
         """
         added = np.sqrt(share / columns.shape[1]) * columns
         return FieldBasis(np.hstack([np.sqrt(1.0 - share) * self.rows, added]), (1.0 - share) * self.rest)
@@ -88,21 +76,9 @@ class FieldBasis:
 
 
 def standardised(columns: Floats) -> Floats:
-    """Columns of mean 0 before what lies further than REACH deviations is cut off; mean square 1 at most.
+    """Scale public columns (N, k) to mean 0 and mean square 1, cut off beyond REACH deviations.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (N, k)
-        Public numbers, one row a cell.
-
-    Returns
-    -------
-    ndarray, shape (N, k)
-
-    Raises
-    ------
-    InvalidValue
-        For no column or too many, a number that is not finite, and a column that is constant.
+    Raises InvalidValue for no column or too many, a number that is not finite, or a constant column.
     """
     found = np.asarray(columns, dtype=np.float64)
     if found.ndim != 2 or not 1 <= found.shape[1] <= MOST_COLUMNS:

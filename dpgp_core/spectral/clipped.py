@@ -24,23 +24,12 @@ _REACH, _POINTS = 8.0, 1_601
 
 @dataclass(frozen=True)
 class PublicPrior:
-    """What is believed, from public knowledge, of responses before clipping; all in response units.
+    """What is believed, from public knowledge, of responses before clipping; all in response units."""
 
-    Parameters
-    ----------
-    mean
-        of the field over the domain
-    deviation
-        lambda > 0 of the field
-    ridge
-        r > 0: a record scatters around its cell's value with standard deviation r lambda
-    law
-        of a response: the value clipped, or its sign; or 1, and the field says how many records there are
-    """
-
-    mean: float
-    deviation: float
-    ridge: float
+    mean: float  # of the field over the domain
+    deviation: float  # lambda > 0 of the field
+    ridge: float  # r > 0: a record scatters around its cell's value with standard deviation r lambda
+    # of a response: the value clipped, or its sign; or 1, and the field says how many records there are
     law: Law = "amount"
 
     def __post_init__(self) -> None:
@@ -74,22 +63,13 @@ class PublicPrior:
 
 @dataclass(frozen=True)
 class ClippedPrior:
-    """The same after clipping to [-1, 1]: the law of `g(f) = E[clip(f + e) | f]` and of the rest.
+    """The same after clipping to [-1, 1]: the law of `g(f) = E[clip(f + e) | f]` and of the rest."""
 
-    Parameters
-    ----------
-    mean, deviation
-        of g(f) for a field value f drawn from the prior
-    record_noise
-        standard deviation of `clip(f + e) - g(f)`, on average over the prior
-    before
-        the prior before clipping
-    """
-
+    # mean, deviation: of g(f) for a field value f drawn from the prior
     mean: float
     deviation: float
-    record_noise: float
-    before: PublicPrior
+    record_noise: float  # standard deviation of `clip(f + e) - g(f)`, on average over the prior
+    before: PublicPrior  # the prior before clipping
 
     @classmethod
     def of(cls, prior: PublicPrior) -> ClippedPrior:
@@ -104,25 +84,12 @@ class ClippedPrior:
         return cls(mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18))), prior)
 
     def level(self, threshold: Floats | float, share: Floats | float = 0.0) -> Floats:
-        """Where the threshold lies among clipped responses, for a field known up to a share of its spread.
+        """Where a threshold (response units, before clipping) lies among clipped responses.
 
-        Parameters
-        ----------
-        threshold : float or ndarray of any shape
-            Before clipping, response units.
-        share : float or ndarray, which broadcasts with it
-            Posterior over prior standard deviation, in [0, 1].
-
-        Returns
-        -------
-        ndarray
-            Clipped response units, of the shape that both broadcast to.
-
-        Notes
-        -----
-        A field value known exactly exceeds the threshold where g(f) exceeds g(threshold). Of one about which
-        nothing is known, the normal law with the moments of g(f) gives the right probability at the level
-        `mean + deviation (threshold - prior mean)/(prior deviation)`. In between the level is interpolated.
+        `share`, in [0, 1], is the field's posterior over its prior deviation. A field value known exactly
+        exceeds the threshold where g(f) exceeds g(threshold). Of one about which nothing is known, the normal
+        law with the moments of g(f) gives the right probability at the level `mean + deviation (threshold -
+        prior mean)/(prior deviation)`. In between the level is interpolated.
         """
         exact, vague = self.ends(threshold)
         return np.asarray(exact + np.clip(share, 0.0, 1.0) * (vague - exact))

@@ -56,35 +56,17 @@ def release_mu(
 ) -> float:
     """Gaussian-DP parameter mu of releasing the noisy sums (and counts) once, rounded upwards.
 
-    Parameters
-    ----------
-    products : InnerProducts
-        Of the features that are really used, exact.
-    noise : SpectralNoise
-        `counts` is None exactly when the relation is "values-only".
-    relation : Relation
-        Which datasets are neighbours.
-    counted : bool
-        Whether every response is 1: the sums are then counts themselves, and the only ones.
+    `products` are those of the features that are really used, exact. `counted` says that every response is 1:
+    the sums are then counts themselves, and the only ones. Some pair of records attains mu. Raises
+    InvalidValue for an unknown relation, or counts that are released where they should not be or lack where
+    they must.
 
-    Returns
-    -------
-    float
-        mu such that the release is a Gaussian mechanism of parameter mu; attained by some pair of records.
-
-    Raises
-    ------
-    InvalidValue
-        For an unknown relation, or counts that are released where they should not be or lack where they must.
-
-    Notes
-    -----
     With a = 1/sums^2, b = 1/counts^2 <= a, responses in [-1, 1], and k, D the largest squared length and the
     largest squared distance of features (docs/spectral-statistics.md, Theorem C and its corollaries):
 
-    replace-one    mu^2 = max(4 a k, (a + b) D)
-    add-or-remove  mu^2 = (a + b) k
-    values-only    mu^2 = 4 a k
+        replace-one    mu^2 = max(4 a k, (a + b) D)
+        add-or-remove  mu^2 = (a + b) k
+        values-only    mu^2 = 4 a k
 
     Of counted records an exchange moves the sums by a difference of two features, and one record more or less
     by one feature: mu^2 = a D and a k.
@@ -130,13 +112,8 @@ def exchange_mu(
 def free_weight(products: InnerProducts) -> float:
     """Largest weight w <= 1 of the counts that costs nothing beside the sums (replace-one), rounded down.
 
-    `(1 + w^2) D <= 4 k`; for features of length 1 that is `w^2 = (1 - kappa)/(1 + kappa)`. It is 0 only where
-    two features are opposite, and then no counts can be released beside the sums.
-
-    Raises
-    ------
-    InvalidValue
-        If two features are opposite.
+    `(1 + w^2) D <= 4 k`; for features of length 1 that is `w^2 = (1 - kappa)/(1 + kappa)`. Raises
+    InvalidValue where two features are opposite: no counts can be released beside the sums.
     """
     weight = _largest_weight(products)
     if weight <= 0.0:
@@ -158,26 +135,11 @@ def noise_for(
     mu: float, products: InnerProducts, relation: Relation = "replace-one", weight: float | None = None,
     *, counted: bool = False,
 ) -> SpectralNoise:  # fmt: skip
-    """The least noise at which one release costs at most mu, with the counts' weight given or the free one.
+    """The least noise at which one release costs at most mu > 0; by default with counts that cost nothing.
 
-    Parameters
-    ----------
-    mu : float
-        Allowed Gaussian-DP parameter, > 0.
-    products : InnerProducts
-        Of the features that are really used.
-    relation : Relation
-        Which datasets are neighbours.
-    weight : float, optional
-        Weight of the counts in (0, 1]; by default the largest that costs nothing, but LEAST_WEIGHT at least,
-        which is paid for (replace-one), or 1, which gives squared sensitivity 2 (add-or-remove).
-    counted : bool
-        As in `release_mu`: there are no other counts then.
-
-    Raises
-    ------
-    InvalidValue
-        If mu is not positive, or the weight not in (0, 1].
+    The weight, in (0, 1], is by default the largest that costs nothing, but LEAST_WEIGHT at least, which is
+    paid for (replace-one), or 1, which gives squared sensitivity 2 (add-or-remove). Where records are
+    `counted` there are no other counts. Raises InvalidValue for mu or a weight out of range.
     """
     mu, relation = positive("mu", mu), _checked(relation)
     if counted:

@@ -41,27 +41,15 @@ FLOOR = 0.01
 
 @dataclass(frozen=True, eq=False)
 class CountPrior:
-    """What is believed of the counts per node before the release.
+    """What is believed of the counts per node before the release."""
 
-    Parameters
-    ----------
-    mean
-        (M,) > 0
-    white
-        (M,) variance that nodes do not share, > 0
-    relative
-        (M, Q) such that `mean_i mean_j <relative_i, relative_j>` is the covariance they share, or None
-    rounds
-        how often mean and covariance are centred on the smoothed posterior again
-    growths
-        squared relative changes of a node's count; `white` holds the first, the released counts choose one,
-        after the rounds if there are any: what neighbours share is not to be taken for a change
-    """
-
-    mean: Floats
-    white: Floats
+    mean: Floats  # (M,) > 0
+    white: Floats  # (M,) variance that nodes do not share, > 0
+    # (M, Q) such that `mean_i mean_j <relative_i, relative_j>` is the covariance they share, or None
     relative: Floats | None = None
-    rounds: int = 0
+    rounds: int = 0  # how often mean and covariance are centred on the smoothed posterior again
+    # squared relative changes of a node's count; `white` holds the first, the released counts choose one,
+    # after the rounds if there are any: what neighbours share is not to be taken for a change
     growths: tuple[float, ...] = (0.0,)
 
     def __post_init__(self) -> None:
@@ -73,14 +61,7 @@ class CountPrior:
             raise InvalidValue("prior variances of counts must not be negative.")
 
     def likeliest(self, features: Floats, released: Floats, noise: float) -> CountPrior:
-        """The same with the one of its growths under which released counts (p,) have the largest density.
-
-        Parameters
-        ----------
-        features : ndarray, shape (M, p)
-        noise : float
-            Standard deviation of the noise on the released counts.
-        """
+        """The same with the growth under which released counts (p,) of features (M, p) are likeliest."""
         if len(self.growths) == 1:
             return self
         best, likeliest = -np.inf, self
@@ -111,24 +92,12 @@ class CountPrior:
 
 @dataclass(frozen=True, eq=False)
 class NodeCounts:
-    """Counts per node as the reading uses them.
+    """Counts per node as the reading uses them."""
 
-    Parameters
-    ----------
-    mean
-        (M,) >= 0
-    error
-        (p, p) covariance of the error of `sum phi` over the records, given what was released
-    growth
-        squared relative deviation of a node's own count from `mean`, beyond chance
-    sd
-        (M,) standard deviation of each node's count, where it was asked for
-    """
-
-    mean: Floats
-    error: Floats
-    growth: float = 0.0
-    sd: Floats | None = None
+    mean: Floats  # (M,) >= 0
+    error: Floats  # (p, p) covariance of the error of `sum phi` over the records, given what was released
+    growth: float = 0.0  # squared relative deviation of a node's own count from `mean`, beyond chance
+    sd: Floats | None = None  # (M,) standard deviation of each node's count, where it was asked for
 
     @classmethod
     def known(cls, counts: Floats, size: int) -> NodeCounts:
@@ -141,23 +110,10 @@ class NodeCounts:
 
 
 def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: bool = False) -> CountPrior:
-    """Prior from public counts of another period, scaled to n records.
+    """Prior from public counts (N,) of another period, scaled to n; 1 or 0 for the unit "cell record".
 
-    Parameters
-    ----------
-    nodes : Nodes
-        The domain.
-    reference : ndarray, shape (N,)
-        Public counts per cell; occupied or not (1 or 0) for the unit "cell record".
-    n : float
-        Public (or estimated) number of records.
-    single : bool
-        Whether a cell holds at most one record.
-
-    Raises
-    ------
-    InvalidValue
-        If a reference count is negative, or all are zero.
+    `single` says that a cell holds one record at most. Raises InvalidValue for a negative count, or none
+    above 0.
     """
     n = positive("n", n)
     public = nodes.gather(np.asarray(reference, dtype=np.float64))
@@ -181,10 +137,7 @@ def _single(nodes: Nodes, mean: Floats) -> CountPrior:
 def prior_of_unknown(nodes: Nodes, n: float, relative: Floats, *, single: bool = False) -> CountPrior:
     """Prior where nothing but n is public: even on average, with unevenness that neighbours share.
 
-    Parameters
-    ----------
-    relative
-        (M, Q) rows of length at most 1, leading directions first, such as the field's own basis
+    `relative` (M, Q) has rows of length at most 1, leading directions first, such as the field's own basis.
     """
     mean = positive("n", n) * nodes.cells_per_node / nodes.cells
     chance = 1.0 if single else CHANCE
@@ -192,12 +145,9 @@ def prior_of_unknown(nodes: Nodes, n: float, relative: Floats, *, single: bool =
 
 
 def estimated_number(features: Features, shape: Floats, released: Floats) -> float:
-    """Estimate of the number of records, >= 1, from released counts where n is not public: least squares.
+    """Estimate the number of records, >= 1, from released counts where n is not public: least squares.
 
-    Parameters
-    ----------
-    shape
-        (M,) expected counts up to a factor, from public knowledge
+    `shape` (M,) are the expected counts up to a factor, from public knowledge.
     """
     direction = features.values.T @ (shape / shape.sum())
     return max(1.0, float(direction @ released) / float(direction @ direction))
@@ -213,27 +163,12 @@ def read_counts(
     rough: bool = False,
     with_sd: bool = False,
 ) -> NodeCounts:
-    """Posterior of the counts given `sum phi + N(0, noise^2)`: post-processing, free.
+    """Posterior of the counts given the released `sum phi + N(0, noise^2)`, (p,): post-processing, free.
 
-    Parameters
-    ----------
-    prior : CountPrior
-        From public knowledge; its mean sums to the number of records.
-    rows : ndarray, shape (M, p)
-        Features, as released.
-    released : ndarray, shape (p,)
-        Noisy `sum phi`.
-    noise : float
-        Its standard deviation.
-    nodes : Nodes
-        For the smoothing between rounds.
-    rough : bool
-        For simulations only: sums over nodes in single precision, twice as fast.
-    with_sd : bool
-        Whether each node's own deviation is wanted as well.
+    `rows` (M, p) are the features, and the prior's mean sums to the number of records. `rough`, for
+    simulations only, sums over nodes in single precision, twice as fast. `with_sd` asks for each node's
+    deviation as well.
 
-    Notes
-    -----
     With covariance V and features A (p, M): mean + V A^T (A V A^T + noise^2)^-1 (released - A mean), and the
     error of A m has covariance `noise^2 C (C + noise^2)^-1` with C = A V A^T. Counts are not Gaussian: in the
     rounds, prior mean and covariance follow the smoothed estimate, so that empty regions, where nothing was

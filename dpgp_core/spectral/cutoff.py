@@ -12,23 +12,11 @@ OWN_CUTOFFS = tuple(round(0.01 * step, 2) for step in range(5, 96))
 
 
 def cutoff_for_map(probability: Floats, shown: Floats) -> float:
-    """The cutoff on `probability` whose set is expected to agree best with a map that is not known.
+    """Choose the cutoff on `probability` (N,) whose set is expected to agree best with an unknown map.
 
-    Parameters
-    ----------
-    probability : ndarray, shape (N,)
-        Exceedance probabilities of one release, which are cut.
-    shown : ndarray, shape (N,)
-        Probability that the map to be reached shows the cell inside.
+    `shown` (N,) is the probability that the map shows the cell inside. Of `OWN_CUTOFFS` the one with the
+    largest expected intersection over expected union is returned; of equals the one nearest to 1/2.
 
-    Returns
-    -------
-    float
-        Of `OWN_CUTOFFS` the one with the largest expected intersection over expected union; of those that are
-        level the one nearest to 1/2.
-
-    Examples
-    --------
     >>> cutoff_for_map(np.array([0.45, 0.4, 0.2]), np.array([0.9, 0.8, 0.1]))
     0.4
     """

@@ -21,18 +21,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class KeptField:
-    """A `PublicField` in the numbers that make it.
+    """A `PublicField` in the numbers that make it."""
 
-    Parameters
-    ----------
-    count, mean : ndarray, shape (M,)
-        Public records of each node, 0 where there are none, and the mean of their responses.
-    deviation, scatter, lengthscale : float
-        As in `PublicField`.
-    """
-
+    # count, mean: (M,) public records of each node, 0 where there are none, and the mean of their responses
     count: Floats
     mean: Floats
+    # deviation, scatter, lengthscale: as in `PublicField`
     deviation: float
     scatter: float
     lengthscale: float
@@ -45,13 +39,7 @@ class KeptField:
         return cls(count, mean, field.deviation, field.scatter, field.lengthscale)
 
     def at(self, nodes: Nodes) -> PublicField:
-        """The field again, on the nodes of its domain.
-
-        Raises
-        ------
-        InvalidValue
-            If it has another number of nodes, or no records.
-        """
+        """The field again, on the nodes of its domain; raises InvalidValue if they are not its nodes."""
         index = np.flatnonzero(self.count > 0)
         if self.count.shape != (nodes.size,) or self.mean.shape != (nodes.size,) or index.size == 0:
             raise InvalidValue("the public records kept with the sums are not those of this domain.")
@@ -62,32 +50,17 @@ class KeptField:
 
 @dataclass(frozen=True, eq=False)
 class KeptSums:
-    """Released sums in whole numbers, with what else their reading needs beside the design: all of it public.
+    """Released sums in whole numbers, with what else their reading needs beside the design: all public."""
 
-    Parameters
-    ----------
-    sums
-        (p,) released `sum y phi` in units of 2^-30
-    counts
-        (p,) released `sum phi` in units of 2^-20; None where places are public
-    features
-        SHA-256 of the features (`features_digest`)
-    noise
-        the standard deviations
-    public_counts
-        (N,) what is public of the counts: of another period, or the true ones where places are public
-    field
-        what public records the reading starts from, None where it starts from none
-    second
-        the same of a second look, without what is public; None where there was one look
-    """
-
-    sums: Ints
-    counts: Ints | None
-    features: str
-    noise: SpectralNoise
+    sums: Ints  # (p,) released `sum y phi` in units of 2^-30
+    counts: Ints | None  # (p,) released `sum phi` in units of 2^-20; None where places are public
+    features: str  # SHA-256 of the features (`features_digest`)
+    noise: SpectralNoise  # the standard deviations
+    # (N,) what is public of the counts: of another period, or the true ones where places are public
     public_counts: Floats | None = None
+    # what public records the reading starts from, None where it starts from none
     field: KeptField | None = None
+    # the same of a second look, without what is public; None where there was one look
     second: KeptSums | None = None
 
     @classmethod
@@ -107,13 +80,7 @@ class KeptSums:
         )  # fmt: skip
 
     def again(self, features: Features) -> SpectralSums:
-        """The release, for features made anew.
-
-        Raises
-        ------
-        InvalidValue
-            If the sums were not made with these features.
-        """
+        """The release, for features made anew; raises InvalidValue if the sums were made with others."""
         if self.sums.shape != (features.size,) or self.features != features_digest(features):
             raise InvalidValue(
                 "the features of these sums are not those that this machine makes from their design."

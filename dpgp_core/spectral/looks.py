@@ -41,24 +41,12 @@ _POINTS, _REACH = 161, 6.0  # of the quadrature over a record's value, in deviat
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """What one release of sums looks at: responses `clip((y - centre)/bound)` of once clipped y, by features.
+    """What one release of sums looks at: responses `clip((y - centre)/bound)` of once clipped y."""
 
-    Parameters
-    ----------
-    features
-        public before this look
-    noise
-        the standard deviations
-    centre
-        (M,) of the nodes, in [-1, 1], response units of the first look
-    bound
-        in (0, 1], likewise
-    """
-
-    features: Features
-    noise: SpectralNoise
-    centre: Floats
-    bound: float
+    features: Features  # public before this look
+    noise: SpectralNoise  # the standard deviations
+    centre: Floats  # (M,) of the nodes, in [-1, 1], response units of the first look
+    bound: float  # in (0, 1], likewise
 
     @classmethod
     def first(cls, plan: Prepared) -> Look:
@@ -73,13 +61,8 @@ class Look:
     def records(self, nodes: Nodes, cells: Ints, counts: Ints, singles: Ints) -> GridRecords:
         """What records say at this look: each is rounded by itself, so one record changes one response.
 
-        Parameters
-        ----------
-        nodes : Nodes
-        cells, counts : ndarray of int64, shape (k,)
-            Occupied cells, increasing, and their records.
-        singles : ndarray of int, shape (n,)
-            The first look's response of every record in units of 2^-10, cell by cell.
+        `cells`, `counts` (k,) are the occupied cells, increasing, and their records; `singles` (n,) the first
+        look's response of every record in units of 2^-10, cell by cell.
         """
         apart = singles * UNIT - np.repeat(self.centre[nodes.place[cells]], counts)
         whole = np.rint(np.clip(apart / self.bound, -1.0, 1.0) * (1 << RESPONSE_BITS)).astype(np.int64)
@@ -88,27 +71,14 @@ class Look:
 
 
 def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu: float, tight: float) -> Look:
-    """Where a second look of parameter mu should look: a function of what the first has released.
+    """Where a second look of parameter mu > 0 should look: a function of what the first has released.
 
-    Parameters
-    ----------
-    plan : Prepared
-        Of the first look.
-    released : SpectralSums
-        By it.
-    known : PublicCounts
-    mu : float
-        Gaussian-DP parameter of the second look, > 0.
-    tight : float
-        Its clip bound in deviations of a record about the map that the first look gives, > 0.
-
-    Notes
-    -----
-    The features are those functions on the nodes in which the field that is left varies most where records
-    are expected, with water-filled powers: with posterior covariance R R', expected records w and
-    `R' diag(w) R = U diag(e) U'` they are the rows of `R U diag(l/e)^(1/2) U'`. The last factor turns all
-    features together, which changes no inner product, and makes them a function of R that is not sensitive to
-    the last digits. Whatever they are, they are priced as they are.
+    `tight` > 0 is its clip bound in deviations of a record about the map that the first look gives. The
+    features are those functions on the nodes in which the field that is left varies most where records are
+    expected, with water-filled powers: with posterior covariance R R', expected records w and `R' diag(w) R =
+    U diag(e) U'` they are the rows of `R U diag(l/e)^(1/2) U'`. The last factor turns all features together,
+    which changes no inner product, and makes them a function of R that is not sensitive to the last digits.
+    Whatever they are, they are priced as they are.
     """
     counts = plan.counts(known, released.counts)
     looks = (Look.first(plan),)
@@ -153,22 +123,13 @@ def coarse_features(rows: Floats) -> Features:
 
 @dataclass(frozen=True, eq=False)
 class LinearLaws:
-    """Responses at several looks, made linear in the field around what is known of it at each node.
+    """Responses at several looks, made linear in the field around what is known of it at each node."""
 
-    Parameters
-    ----------
-    start, slope
-        shape (looks, M): a response is `start + slope f` and a rest
-    left
-        shape (looks, looks, M), covariance of the rests of one record, at its looks
-    size
-        shape (looks, looks, M), products of mean responses, and what the field's doubt adds
-    """
-
+    # start, slope: shape (looks, M): a response is `start + slope f` and a rest
     start: Floats
     slope: Floats
-    left: Floats
-    size: Floats
+    left: Floats  # shape (looks, looks, M), covariance of the rests of one record, at its looks
+    size: Floats  # shape (looks, looks, M), products of mean responses, and what the field's doubt adds
 
 
 def linear_laws(law: PublicPrior, looks: Sequence[Look], value: Floats, deviation: Floats) -> LinearLaws:
@@ -195,10 +156,7 @@ def counts_of_looks(
 ) -> NodeCounts:
     """Posterior of the counts per node given those (p,) that every look has released.
 
-    Raises
-    ------
-    InvalidValue
-        If counts were not released and nothing is known of them.
+    Raises InvalidValue if counts were not released and nothing is known of them.
     """
     if known.kind == "known" and known.cells is not None:
         size = sum(look.features.size for look in looks)
@@ -217,22 +175,8 @@ def counts_of_looks(
 def read_looks(
     plan: Prepared, looks: Sequence[Look], counts: NodeCounts, sums: Floats, belief: int = 0
 ) -> FieldReader:
-    """The posterior of the field given the sums of all looks, one after the other in `sums`: one reading.
+    """Read the sums (p,) of all looks, one after the other, as one: the field under one belief.
 
-    Parameters
-    ----------
-    plan : Prepared
-        Of the first look.
-    looks : sequence of Look
-    counts : NodeCounts
-        For all looks, as `counts_of_looks`.
-    sums : ndarray, shape (p,)
-        Released, of all looks.
-    belief : int
-        Which of the plan's beliefs.
-
-    Notes
-    -----
     As for answers of yes and no, responses are made linear around the posterior, ROUNDS times. A record
     enters both looks with the same scatter: the rests of its responses have a covariance.
     """

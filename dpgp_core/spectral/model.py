@@ -57,47 +57,25 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SpectralPlan:
-    """Every public choice before a release that its noise and its reading depend on.
+    """Every public choice before a release that its noise and its reading depend on."""
 
-    Parameters
-    ----------
-    strategy
-        name in `STRATEGIES`
-    prior
-        name in `PRIORS`; lengthscale in metres
-    field
-        public belief on responses before clipping, response units
-    mu
-        Gaussian-DP parameter that the release may cost
-    density
-        public number of records per cell, or a guess where it is not public
-    relation
-        which datasets are neighbours
-    signal
-        standard deviation of the clipped field for which the features are chosen, which plans that differ in
-        `field` alone then share; None: that of `field`
-    common
-        share of the field's variance that the whole domain has in common: its mean is then read, too
-    rough
-        for simulations only: the noise of the counts, of all pairs of nodes, is taken from some of them
-    covariates
-        share of the variance that the domain's public columns explain together, beside the field's own
-    whole
-        whether all patterns of the domain are kept for the reading, for a second look
-    """
-
-    strategy: str
-    prior: str
+    strategy: str  # name in `STRATEGIES`
+    prior: str  # name in `PRIORS`; lengthscale in metres
     lengthscale: float
-    field: PublicPrior
-    mu: float
-    density: float
-    relation: Relation = "replace-one"
+    field: PublicPrior  # public belief on responses before clipping, response units
+    mu: float  # gaussian-DP parameter that the release may cost
+    density: float  # public number of records per cell, or a guess where it is not public
+    relation: Relation = "replace-one"  # which datasets are neighbours
+    # standard deviation of the clipped field for which the features are chosen, which plans that differ in
+    # `field` alone then share; None: that of `field`
     signal: float | None = None
+    # share of the field's variance that the whole domain has in common: its mean is then read, too
     common: float = 0.0
+    # for simulations only: the noise of the counts, of all pairs of nodes, is taken from some of them
     rough: bool = False
+    # share of the variance that the domain's public columns explain together, beside the field's own
     covariates: float = 0.0
-    whole: bool = False
+    whole: bool = False  # whether all patterns of the domain are kept for the reading, for a second look
 
     def __post_init__(self) -> None:
         for name in ("lengthscale", "mu", "density"):
@@ -117,24 +95,13 @@ class SpectralPlan:
 
 @dataclass(frozen=True, eq=False)
 class PublicCounts:
-    """What is public of the counts.
+    """What is public of the counts."""
 
-    Parameters
-    ----------
-    kind
-        "unknown" (n alone), "reference" (counts of another period), "known" (the places are public)
-    cells
-        (N,) public counts per cell for "reference" and "known"
-    n
-        number of records where it is public, else None
-    single
-        whether a cell holds at most one record (cell records)
-    """
-
+    # "unknown" (n alone), "reference" (counts of another period), "known" (the places are public)
     kind: Literal["unknown", "reference", "known"]
-    n: float | None
-    cells: Floats | None = None
-    single: bool = False
+    n: float | None  # number of records where it is public, else None
+    cells: Floats | None = None  # (N,) public counts per cell for "reference" and "known"
+    single: bool = False  # whether a cell holds at most one record (cell records)
 
     def __post_init__(self) -> None:
         if self.kind not in ("unknown", "reference", "known"):
@@ -168,15 +135,7 @@ class Prepared:
         return (self.basis.with_columns(self.columns, share), ClippedPrior.of(law)), plain
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
-        """The prior of the counts; where n is not public it is estimated from the released ones.
-
-        Parameters
-        ----------
-        known
-            what is public
-        released
-            noisy `sum phi`, shape (p,)
-        """
+        """The prior of the counts; where n is not public it is estimated from the released ones (p,)."""
         shape = self.nodes.cells_per_node if known.cells is None else self.nodes.gather(known.cells)
         n = known.n if known.n is not None else estimated_number(self.features, shape, released)
         if known.kind == "reference" and known.cells is not None:
@@ -184,21 +143,9 @@ class Prepared:
         return prior_of_unknown(self.nodes, n, self.shape.rows, single=known.single)
 
     def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
-        """Posterior of the counts per node given the released ones, if any.
+        """Posterior of the counts per node given the released ones (p,), None where the places are public.
 
-        A rough plan computes it in single precision.
-
-        Parameters
-        ----------
-        known
-            what is public
-        released
-            noisy `sum phi`, shape (p,), or None where the places are public
-
-        Raises
-        ------
-        InvalidValue
-            If counts were not released and nothing is known of them.
+        A rough plan uses single precision. Raises InvalidValue if nothing was released and nothing is known.
         """
         if known.kind == "known" and known.cells is not None:
             return NodeCounts.known(self.nodes.gather(known.cells), self.features.size)
@@ -220,13 +167,7 @@ class Prepared:
         return tuple(replace(self, basis=basis, prior=prior).reader(counts) for basis, prior in self.beliefs)
 
     def answers(self, reader: FieldReader, counts: NodeCounts, sums: Floats) -> FieldReader:
-        """One of `readers` for these counts, made linear around what it reads of yes and no, ROUNDS times.
-
-        Parameters
-        ----------
-        sums : ndarray, shape (p,)
-            Released.
-        """
+        """One of `readers` for these counts, made linear around what it reads of sums (p,), ROUNDS times."""
         before, basis = reader.prior.before, reader.basis
         value, deviation = np.full(basis.rest.size, before.mean), before.deviation * np.sqrt(basis.variance)
         for _ in range(ROUNDS):
@@ -244,13 +185,7 @@ class Prepared:
     def read_with_counts(
         self, released: SpectralSums, known: PublicCounts
     ) -> tuple[FieldPosterior, NodeCounts]:
-        """The same, and the posterior of the counts.
-
-        Raises
-        ------
-        InvalidValue
-            If the release was made by another plan.
-        """
+        """The same, and the posterior of the counts; raises InvalidValue for a release of another plan."""
         if released.noise != self.noise or released.sums.size != self.features.size:
             raise InvalidValue("this release was made by another plan.")
         counts = self.counts(known, released.counts)
@@ -260,20 +195,9 @@ class Prepared:
 class SpectralModel:
     """All that is public of one domain, made when first asked for and kept.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        The domain.
-    store : EigenStore, optional
-        Keeps eigenpairs between runs.
-    hierarchy : sequence of ndarray of int, each of shape (N,), optional
-        Public parent labels of the cells, coarsest level first, for the strategy "parent-tree".
-    columns : ndarray, shape (N, k), optional
-        Public columns that may explain the field, in any units.
-    most_nodes : int
-        Nodes at most (see `Nodes`).
-    pairs : int
-        Eigenpairs kept per prior.
+    `store` keeps eigenpairs between runs, `pairs` of them for each prior. `hierarchy` holds (N,) public
+    parent labels of the cells, coarsest level first, for the strategy "parent-tree"; `columns` (N, k) public
+    numbers that may explain the field, in any units. The domain has `most_nodes` nodes at most (see `Nodes`).
     """
 
     def __init__(

@@ -46,38 +46,20 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class ModelCheck:
-    """How a release compares with draws of its model.
+    """How a release compares with draws of its model."""
 
-    Parameters
-    ----------
-    chance
-        of sums at least as unusual if the model were true, in (0, 1]
-    about
-        what is most unusual, one of `ABOUT`
-    """
-
-    chance: float
-    about: str
+    chance: float  # of sums at least as unusual if the model were true, in (0, 1]
+    about: str  # what is most unusual, one of `ABOUT`
 
 
 def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES) -> ModelCheck:
-    """Compare released sums with draws of the model that reads them.
+    """Compare released sums (p,) with draws of the model that reads them, given what was read of the counts.
 
-    Parameters
-    ----------
-    reader
-        The model: of the sums given what was read of the counts.
-    sums
-        Released, (p,).
-
-    Notes
-    -----
-    Under the model the whitened sums are p independent standard normal numbers. The statistics are their
-    mean square in three groups (too wide or too narrow), the largest of them, the largest deviation of the
-    map from the prior mean over the map's standard deviation, and the number of regions above the map's
-    median (too many or too few). The test ranks each statistic among the replicates' and compares the least
-    rank, so it keeps the chance of a false alarm for any number of statistics (min-P test: Westfall and
-    Young 1993).
+    Under the model the whitened sums are p independent standard normal numbers. The statistics are their mean
+    square in three groups (too wide or too narrow), the largest of them, the largest deviation of the map
+    from the prior mean over the map's standard deviation, and the number of regions above the map's median
+    (too many or too few). The test ranks each statistic among the replicates' and compares the least rank, so
+    it keeps the chance of a false alarm for any number of statistics (min-P test: Westfall and Young 1993).
     """
     white = SimulationEntropy(SEED).normal((replicates + 1, reader.root.shape[0]))
     white[0] = solve_lower(reader.root, sums - reader.offset)

@@ -26,19 +26,14 @@ JITTER = 1e-9
 
 @dataclass(frozen=True)
 class MapModel:
-    """How the map of the private records without privacy is made: a public linear smoother.
+    """How the map of the private records without privacy is made: a public linear smoother."""
 
-    Parameters
-    ----------
-    prior, lengthscale, ridge
-        Of its Gaussian process: name in `PRIORS`, metres, and noise over signal.
-    centre, clip
-        Its own response scale, in the response units of the release: it clips values to centre +- clip.
-    """
-
+    # prior, lengthscale, ridge: of its Gaussian process: name in `PRIORS`, metres, and noise over signal
     prior: str
     lengthscale: float
     ridge: float
+    # centre, clip: its own response scale, in the response units of the release: it clips values to centre +-
+    # clip
     centre: float
     clip: float
 
@@ -50,45 +45,25 @@ class PublicField:
     Records scatter around the field with standard deviation `scatter`. The field has an exponential kernel
     and an unknown constant mean. The private records are judged by it, up to drift: `drift` is the covariance
     of what may have changed since, for a drift as large as the field itself.
-
-    Parameters
-    ----------
-    nodes : Nodes
-    index : ndarray of int, shape (k,)
-        Nodes with public records, increasing.
-    count, mean : ndarray, shape (k,)
-        Number and mean of their responses, not clipped.
-    deviation, scatter, lengthscale
-        Standard deviations, response units, and metres.
-    map : MapModel, optional
-        How the map without privacy is made.
     """
 
     nodes: Nodes
-    index: NDArray[np.int64]
+    index: NDArray[np.int64]  # (k,) nodes with public records, increasing
+    # count, mean: (k,) number and mean of their responses, not clipped
     count: Floats
     mean: Floats
+    # deviation, scatter, lengthscale: standard deviations, response units, and metres
     deviation: float
     scatter: float
     lengthscale: float
-    map: MapModel | None = None
+    map: MapModel | None = None  # how the map without privacy is made
 
     @classmethod
     def of(cls, nodes: Nodes, cell: NDArray[np.int64], response: Floats) -> PublicField:
-        """Range, and the field's share of the variance, that make public records likeliest.
+        """Find the range, and the field's share of the variance, that make public records likeliest.
 
-        Parameters
-        ----------
-        nodes : Nodes
-        cell : ndarray of int, shape (n,)
-            Cell of each public record.
-        response : ndarray, shape (n,)
-            Response units, not clipped.
-
-        Raises
-        ------
-        InvalidValue
-            If there are fewer than two records, or all are equal.
+        `cell`, `response` (n,): where records lie, and what they say in response units, not clipped. Raises
+        InvalidValue for fewer than two records, or all equal.
         """
         place = nodes.place[cell]
         count = np.bincount(place, minlength=nodes.size).astype(np.float64)
@@ -125,14 +100,8 @@ class PublicField:
         return CLIP * float(np.hypot(self.scatter, 0.5 * self.deviation))
 
     def rescaled(self, centre: float, clip: float, model: MapModel | None = None) -> PublicField:
-        """The same in response units of which `centre` is 0 and `clip` is 1.
-
-        Parameters
-        ----------
-        centre, clip
-            In the units of this one.
-        model
-            How the map without privacy is made, in the new units.
+        """The same in response units of which `centre` is 0 and `clip` is 1; `model` makes the map without
+        privacy.
         """
         return replace(
             self, mean=(self.mean - centre) / clip, deviation=self.deviation / clip,
@@ -190,12 +159,8 @@ class PublicField:
 
     @cached_property
     def smoother(self) -> Prior:
-        """The prior at the nodes of the map without privacy.
-
-        Raises
-        ------
-        InvalidValue
-            If it is not said how that map is made.
+        """The prior at the nodes of the map without privacy; raises InvalidValue if the map's model is
+        unknown.
         """
         if self.map is None:
             raise InvalidValue("say how the map without privacy is made.")

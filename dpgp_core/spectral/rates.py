@@ -29,51 +29,26 @@ NO_NUMBERS = "counts are read over public numbers of each cell, such as inhabita
 
 @dataclass(frozen=True, eq=False)
 class RateReading:
-    """The field of log rates given one release, waiting for its draws.
+    """The field of log rates given one release, waiting for its draws."""
 
-    Parameters
-    ----------
-    reader
-        of the field, linear around its own posterior
-    seen
-        (p,) the released sums as the reader takes them
-    counts
-        expected records per node, given the release
-    shift
-        what is added to what is read, so that all expected records are as many as there are
-    """
-
-    reader: FieldReader
-    seen: Floats
-    counts: NodeCounts
-    shift: float
+    reader: FieldReader  # of the field, linear around its own posterior
+    seen: Floats  # (p,) the released sums as the reader takes them
+    counts: NodeCounts  # expected records per node, given the release
+    shift: float  # what is added to what is read, so that all expected records are as many as there are
 
 
 def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading:
-    """Read the log rate of counted records from their released sums: post-processing, free.
+    """Read the log rate of counted records from their released sums (p,): post-processing, free.
 
-    Parameters
-    ----------
-    made : Prepared
-        With the basis and the prior of one belief.
-    known : PublicCounts
-        Its cells (N,) are the public numbers that records are counted over: of any sum for the law "rate",
-        and the numbers of records that are expected beforehand for "density".
-    sums : ndarray, shape (p,)
-        Released.
+    The cells (N,) of `known` are the public numbers that records are counted over: of any sum for the law
+    "rate", and the numbers of records expected beforehand for "density". Raises InvalidValue where one is not
+    positive.
 
-    Raises
-    ------
-    InvalidValue
-        Without public numbers, or where one of them is not positive.
-
-    Notes
-    -----
-    Records of node i are Poisson with mean `E_i exp(u_i)`. Around a field N(v, d^2) they number
-    `l_i = E_i exp(v_i + d_i^2/2)` on average, and `l_i (1 + u_i - v_i)` with a scatter of `l_i` is the
-    Gaussian law that variational inference of counts arrives at. Where the number n of all records is public
-    it is conditioned on: features and basis are taken less their means over the records. Where it is not, the
-    level of all rates is read as well, and a relative risk leaves it out in the end.
+    Records of node i are Poisson with mean `E_i exp(u_i)`. Around a field N(v, d^2) they number `l_i = E_i
+    exp(v_i + d_i^2/2)` on average, and `l_i (1 + u_i - v_i)` with a scatter of `l_i` is the Gaussian law that
+    variational inference of counts arrives at. Where the number n of all records is public it is conditioned
+    on: features and basis are taken less their means over the records. Where it is not, the level of all
+    rates is read as well, and a relative risk leaves it out in the end.
     """
     public = _public(made.nodes, known)
     total = known.n if known.n is not None else estimated_number(made.features, public, sums)
@@ -111,12 +86,7 @@ def rates_of_records(
 ) -> tuple[Floats, Floats]:
     """(N,) mean and deviation of the log rate given counts (N,) of every cell: the map without privacy.
 
-    Parameters
-    ----------
-    nodes, basis, prior
-        Public: the belief on the field.
-    known : PublicCounts
-        As in `read_rates`; the counts themselves say how many there are.
+    `known` is as in `read_rates`, but the counts themselves say how many records there are.
     """
     at = nodes.gather(np.asarray(counts, dtype=np.float64))
     total, public = float(at.sum()), _public(nodes, known)

@@ -41,15 +41,9 @@ def variance_given_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, c
 def map_variance(released: Floats, private: Floats, deviation: float, unseen: float = 0.0) -> Floats:
     """(K,) variance, given a release, of what the map without privacy noise shows.
 
-    Parameters
-    ----------
-    released, private
-        (K,) posterior variances of the field given the release, and given the records.
-    deviation
-        Of the field before either.
-    unseen
-        Standard deviation of what a release cannot see of the records' mean because they are clipped: far
-        from all records that map shows their mean, near them it does not matter.
+    `released`, `private` (K,) are the field's posterior variances given the release, and given the records;
+    `deviation` is that of the field before either. `unseen` is the standard deviation of what a release
+    cannot see of the records' mean because they are clipped: far from all records that map shows their mean.
     """
     left = np.maximum(released - private, LEAST_MAP_SHARE * released)
     return np.asarray(left + np.square(unseen * private / deviation**2))
@@ -101,22 +95,11 @@ class FieldReader:
         paths: bool = True,
         linear: LinearLaw | None = None,
     ) -> FieldReader:
-        """Factor the posterior.
+        """Factor the posterior; nodes, basis and prior are public.
 
-        Parameters
-        ----------
-        nodes, basis, prior
-            Public.
-        loadings : ndarray, shape (M, p)
-            A transposed: the features' values for a release of sums.
-        counts : NodeCounts
-            Posterior of the counts given their release, or known ones.
-        noise : float or ndarray of shape (p, p)
-            Standard deviation of independent noise, or its covariance.
-        paths : bool
-            Whether paths will be drawn: they need one more factorisation.
-        linear : LinearLaw, optional
-            In place of the mean law of responses over the prior, one for each node.
+        `loadings` (M, p) is A transposed: the features' values for a release of sums. `noise` is the standard
+        deviation of independent noise, or its covariance (p, p). Drawing `paths` needs one more
+        factorisation. `linear` replaces the mean law of responses over the prior by one for each node.
         """
         a, m = loadings, counts.mean
         law = prior if linear is None else linear
@@ -146,17 +129,7 @@ class FieldReader:
         return law.mean, law.deviation
 
     def weights(self, sums: Floats) -> Floats:
-        """Posterior mean of z.
-
-        Parameters
-        ----------
-        sums : ndarray, shape (p,) or (p, R)
-            Released, of one or of R releases.
-
-        Returns
-        -------
-        ndarray, shape (Q,) or (Q, R)
-        """
+        """Posterior mean (Q,) of z, from the released sums (p,) of one or of R releases."""
         offset = self.offset if sums.ndim == 1 else self.offset[:, None]
         return np.asarray(self.half.T @ solve_lower(self.root, sums - offset))
 
@@ -171,41 +144,19 @@ class FieldReader:
         return np.asarray(self._read[1] * np.sqrt(np.maximum(self.basis.variance - known, 1e-12)))
 
     def log_evidence(self, sums: Floats) -> float:
-        """Log density, nats, of released sums under this prior: ranks priors for free.
-
-        Parameters
-        ----------
-        sums : ndarray, shape (p,)
-        """
+        """Log density, nats, of released sums (p,) under this prior: ranks priors for free."""
         white = solve_lower(self.root, sums - self.offset)
         spread = 2.0 * float(np.sum(np.log(self.root.diagonal())))
         return -0.5 * (float(white @ white) + spread + sums.size * float(np.log(2.0 * np.pi)))
 
     def draw(self, sums: Floats, count: int, entropy: Entropy) -> Floats:
-        """Posterior draws at the cells: free, as many as wanted; exact where every node is one cell.
+        """Draw clipped responses (count, N) given sums (p,): exact where every node is one cell.
 
         By Matheron's rule: for z, error from their priors, `z + G^T V^-1 (T - A m mean - G z - error)`. Where
         a node has several cells, B z is interpolated between nodes, and the rest, independent from node to
         node, is that of a cell's own node. A mean of nodes scatters less than each of them, so the scatter is
-        then widened at every cell to the deviation that is stated there.
-
-        Parameters
-        ----------
-        sums : ndarray, shape (p,)
-            Released.
-        count : int
-            How many.
-        entropy : Entropy
-
-        Returns
-        -------
-        ndarray, shape (count, N)
-            Clipped responses, response units.
-
-        Raises
-        ------
-        InvalidValue
-            If the reader was made without paths.
+        then widened at every cell to the deviation that is stated there. Raises InvalidValue for a reader
+        without paths.
         """
         if self.error_root is None:
             raise InvalidValue("this reader was made without paths: make it with paths=True.")
@@ -254,13 +205,6 @@ class FieldPosterior:
 
         That map is the posterior mean given the records themselves. Its variance given the release is the
         posterior variance given the release less the one given the records (law of total variance).
-
-        Parameters
-        ----------
-        counts
-            Those of the reading.
-        unseen
-            As in `map_variance`.
         """
         linear, prior, released = self.reader.linear, self.reader.prior, np.square(self.reader.deviation())
         law: ClippedPrior | LinearLaw = prior
@@ -273,40 +217,20 @@ class FieldPosterior:
         return self.reader.nodes.spread(np.sqrt(map_variance(released, private, spread, unseen)))
 
     def exceedance(self, threshold: Floats | float, sign: float = 1.0) -> Floats:
-        """(N,) posterior probability that the field before clipping exceeds the threshold.
+        """(N,) posterior probability that the field before clipping exceeds the threshold (sign -1: is
+        below).
 
-        Parameters
-        ----------
-        threshold : float or ndarray of shape (N,)
-            In response units before clipping. With a public prior mean, the threshold minus that mean.
-        sign : float
-            1 for above, -1 for below.
+        The threshold, a number or (N,), is in response units before clipping, less a public prior mean if
+        there is one.
         """
         return read_exceedance(self.reader.prior, self.mean(), self.deviation(), threshold, sign)
 
     def excursions(
         self, threshold: Floats | float, count: int, entropy: Entropy, sign: float = 1.0, batch: int = 64
     ) -> Iterator[Bools]:
-        """Posterior excursion sets: free, as many as wanted.
+        """Yield `count` posterior excursion sets, at most `batch` at a time (b, N): free, as many as wanted.
 
-        In each, a cell is inside with the probability that `exceedance` states.
-
-        Parameters
-        ----------
-        threshold : float or ndarray of shape (N,)
-            In response units before clipping, as in `exceedance`.
-        count : int
-            How many sets.
-        entropy : Entropy
-        sign : float
-            1 for above, -1 for below.
-        batch : int
-            Most sets made at a time.
-
-        Yields
-        ------
-        ndarray of bool, shape (b, N)
-            b <= batch sets; the b of all batches sum to `count`.
+        A cell is inside with the probability that `exceedance` states for this threshold and sign.
         """
         prior, deviation = self.reader.prior, self.deviation()
         level = prior.level(threshold, deviation / prior.deviation)
@@ -315,11 +239,5 @@ class FieldPosterior:
             yield np.asarray(sign * (paths - level) > 0)
 
     def paths(self, count: int, entropy: Entropy) -> Floats:
-        """Posterior paths, free.
-
-        Returns
-        -------
-        ndarray, shape (count, N)
-            Clipped responses, response units.
-        """
+        """Posterior paths (count, N), clipped responses in response units: free."""
         return self.reader.draw(self.sums, count, entropy)

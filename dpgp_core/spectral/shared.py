@@ -46,24 +46,13 @@ class _Drawn:
 class SharedReadings:
     """Simulated releases by one set of features, waiting for clip bounds and priors of the field.
 
-    Parameters
-    ----------
-    made : Prepared
-        Any plan with these features; its `field` is not used. A rough one is summed in single precision.
-    counts : ndarray, shape (N,)
-        Records per cell of the reference data.
-    known : PublicCounts
-        What would be public of the counts.
-    releases, draws : int
-        Simulated releases (rounded up to a multiple of draws), and releases of the counts among them.
-    same : bool
-        Whether the public counts are those of the reference records: they are then drawn anew for each
-        release of the counts, because counts of another period never agree this well.
-    thin : int
-        Posterior deviations are computed at every so many nodes and interpolated: 1 is exact.
+    `made` is any plan with these features, whose `field` is not used; a rough one is summed in single
+    precision. `counts` (N,) are the records per cell of the reference data. Of `releases`, rounded up to a
+    multiple of `draws`, the counts are drawn `draws` times. `same` says that the public counts are those of
+    the reference records: they are drawn anew for each release of the counts, because counts of another
+    period never agree this well. Posterior deviations are computed at every `thin` nodes and interpolated: 1
+    is exact.
 
-    Notes
-    -----
     A reading then costs one Cholesky factor of size p and one triangular solve with M/thin right-hand sides,
     and no product with the features. The posterior is that of `FieldReader`, its products regrouped.
     """
@@ -140,19 +129,10 @@ class SharedReadings:
     ) -> tuple[Floats, Floats]:
         """Exceedance probabilities (R, N) of all simulated releases under one reading, and own cutoffs (R,).
 
-        The cutoff is the one that a release chooses itself (`cutoff_for_map`). In what records alone leave
-        open, parts that the patterns leave out count as much as a record's scatter, whatever the prior.
-
-        Parameters
-        ----------
-        totals : ndarray, shape (N,)
-            Sums of the reference records' clipped responses per cell.
-        prior : ClippedPrior
-            What is believed of the clipped field.
-        threshold : float or ndarray of shape (N,)
-            In response units before clipping; sign 1 for above, -1 for below.
-        unseen : float
-            As in `map_variance`.
+        `totals` (N,) are sums of the reference records' clipped responses per cell; threshold and sign as in
+        `FieldPosterior.exceedance`. The cutoff is the one that a release chooses itself (`cutoff_for_map`).
+        In what records alone leave open, parts that the patterns leave out count as much as a record's
+        scatter.
         """
         probability, shown, _ = self.stated(totals, prior, threshold, sign, unseen)
         return probability, np.array([cutoff_for_map(*row) for row in zip(probability, shown, strict=True)])
@@ -165,13 +145,8 @@ class SharedReadings:
         sign: float = 1.0,
         unseen: float = 0.0,
     ) -> tuple[Floats, Floats, Floats]:
-        """Of all simulated releases under one reading, parameters as in `read`.
-
-        Returns
-        -------
-        tuple of ndarray
-            (R, N) exceedance probabilities of the field, (R, N) those of the map without privacy, and (R,)
-            log densities of what was released.
+        """Chances (R, N) of the field, (R, N) of the map without privacy, and (R,) log densities of the
+        releases.
         """
         nodes, square = self._made.nodes, prior.deviation**2
         found, maps, evidence = [], [], []
@@ -186,9 +161,8 @@ class SharedReadings:
         return np.concatenate(found), np.concatenate(maps), np.concatenate(evidence)
 
     def _fields(self, totals: Floats, prior: ClippedPrior) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """For each draw of the counts: (R, M) posterior means at the nodes, (K,) variance left, as a share.
-
-        And (R,) log densities of the releases, up to a constant.
+        """Per draw of the counts: (R, M) means at the nodes, (K,) share of variance left, (R,) log densities
+        up to a constant.
         """
         before = self._made.basis.variance[self._some]
         nodes, s, square = self._made.nodes, self._made.noise.sums, prior.deviation**2
@@ -234,12 +208,8 @@ class SharedReadings:
 
 
 def drawn_anew(known: PublicCounts, n: float, same: bool, entropy: Entropy) -> PublicCounts:
-    """Public counts as another period might have shown them, for n records.
-
-    Parameters
-    ----------
-    same
-        whether the public counts are those of the reference records themselves: only then are they drawn anew
+    """Public counts as another period might have shown them, for n records; unchanged unless they are the
+    `same`.
     """
     known = replace(known, n=None if known.n is None else n)
     if not same or known.kind != "reference" or known.cells is None:

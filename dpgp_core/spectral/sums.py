@@ -29,12 +29,7 @@ class RoundedNoise(Protocol):
     """Independent deviates of a normal distribution times `scale`, each rounded to the nearest integer."""
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
-        """Integers.
-
-        Returns
-        -------
-        ndarray of int64, shape (size,)
-        """
+        """Integers (size,)."""
         ...
 
 
@@ -45,32 +40,17 @@ class ExactNoise:
     source: WordSource
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
-        """Integers.
-
-        Returns
-        -------
-        ndarray of int64, shape (size,)
-        """
+        """Integers (size,)."""
         return rounded_normal(scale, size, self.source)
 
 
 @dataclass(frozen=True, eq=False)
 class GridRecords:
-    """Records summed per cell in whole numbers: the same for every order of the records.
+    """Records summed per cell in whole numbers: the same for every order of the records."""
 
-    Parameters
-    ----------
-    cell
-        (k,) occupied cells, strictly increasing
-    count
-        (k,) records of each, >= 1
-    total
-        (k,) sum of the responses of each, in units of 2^-10, at most 2^10 count in size
-    """
-
-    cell: Ints
-    count: Ints
-    total: Ints
+    cell: Ints  # (k,) occupied cells, strictly increasing
+    count: Ints  # (k,) records of each, >= 1
+    total: Ints  # (k,) sum of the responses of each, in units of 2^-10, at most 2^10 count in size
 
     def __post_init__(self) -> None:
         if not (self.cell.ndim == 1 and self.cell.shape == self.count.shape == self.total.shape):
@@ -91,21 +71,10 @@ class GridRecords:
 
     @classmethod
     def of(cls, cell: ArrayLike, response: ArrayLike) -> GridRecords:
-        """From one row per record, whose responses are clipped to [-1, 1] and rounded.
+        """From the cell and the response of each record (n,), clipped to [-1, 1] and rounded.
 
-        Each record is rounded by itself, so replacing one record changes one record's integers only.
-
-        Parameters
-        ----------
-        cell
-            position of each record's cell in the domain, shape (n,)
-        response
-            of each record, response units, shape (n,)
-
-        Raises
-        ------
-        InvalidValue
-            If cells and responses differ in length, or a response is not finite.
+        Each record is rounded by itself, so replacing one record changes one record's integers only. Raises
+        InvalidValue if lengths differ, or a response is not finite.
         """
         cells = np.asarray(cell, dtype=np.int64)
         values = np.asarray(response, dtype=np.float64)
@@ -122,21 +91,11 @@ class GridRecords:
 
 @dataclass(frozen=True, eq=False)
 class SpectralSums:
-    """What is released: nothing in it is private any more.
+    """What is released: nothing in it is private any more."""
 
-    Parameters
-    ----------
-    sums
-        (p,) `sum y phi` plus noise
-    counts
-        (p,) `sum phi` plus noise; None where places are public
-    noise
-        the standard deviations
-    """
-
-    sums: Floats
-    counts: Floats | None
-    noise: SpectralNoise
+    sums: Floats  # (p,) `sum y phi` plus noise
+    counts: Floats | None  # (p,) `sum phi` plus noise; None where places are public
+    noise: SpectralNoise  # the standard deviations
 
     @property
     def parts(self) -> tuple[Floats, ...]:
@@ -155,16 +114,9 @@ class SpectralSums:
 
 
 def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[Ints, Ints]:
-    """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20: exact, and private.
+    """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20, (p,) each: exact, and private.
 
-    Returns
-    -------
-    tuple of ndarray of int64, shape (p,) each
-
-    Raises
-    ------
-    InvalidValue
-        If the features are of another domain, or a record lies outside it.
+    Raises InvalidValue if the features are of another domain, or a record lies outside it.
     """
     if features.nodes != nodes.size:
         raise InvalidValue("the features and the nodes must be of the same domain.")
@@ -183,23 +135,9 @@ def release_sums(
 ) -> SpectralSums:
     """Release the sums once: a Gaussian mechanism of parameter `release_mu(inner_products(features), noise)`.
 
-    Parameters
-    ----------
-    features : Features
-        Public.
-    nodes : Nodes
-        Public.
-    records : GridRecords
-        Private.
-    noise : SpectralNoise
-        From `noise_for`.
-    source : RoundedNoise
-        Of operating-system bits, for anything that leaves the curator's hands.
-
-    Notes
-    -----
-    As the exact sums T are integers, `T + round(s w) = round(T + s w)`: rounding is post-processing of the
-    ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here.
+    Records are private; the source must be operating-system bits for anything that leaves the curator's
+    hands. As the exact sums T are integers, `T + round(s w) = round(T + s w)`: rounding is post-processing of
+    the ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here.
     """
     totals, counts = exact_sums(features, nodes, records)
     sums = totals + source.rounded_normal(noise.sums / SUM_UNIT, features.size)

@@ -18,24 +18,11 @@ def unclipped(
 ) -> tuple[Floats, Floats, Floats]:
     """Paths, mean and deviation of the field before clipping, from the posterior of the clipped one.
 
-    Parameters
-    ----------
-    clipped, spread
-        (N,) posterior mean and standard deviation of the clipped field.
-    paths
-        (L, N) posterior paths of it.
-
-    Returns
-    -------
-    tuple of ndarray
-        (L, N), (N,) and (N,), response units, within REACH of the centre.
-
-    Notes
-    -----
-    A value t of the field stands for the level `prior.level(t, share)` of the clipped one, where the share is
-    the cell's posterior over its prior deviation. It increases in t, so paths exceed t as often as
-    `exceedance` states. The deviation is that for which a normal law states the same probability at the
-    centre, 0.
+    From the clipped field's mean and deviation `clipped`, `spread` (N,) and its paths (L, N): (L, N), (N,)
+    and (N,), response units, within REACH of the centre. A value t of the field stands for the level
+    `prior.level(t, share)` of the clipped one, where the share is the cell's posterior over its prior
+    deviation. It increases in t, so paths exceed t as often as `exceedance` states. The deviation is that for
+    which a normal law states the same probability at the centre, 0.
     """
     field, step = np.linspace(-REACH, REACH, STEPS, retstep=True)
     share = np.clip(spread / prior.deviation, 0.0, 1.0)

@@ -64,29 +64,12 @@ class PosteriorSamplingDesign(Design):
 def path_guarantee(
     design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts, *, rkhs_norm: float | None = None
 ) -> Guarantee:
-    """The proved cost of releasing `design` on `n` records (replace-one, responses clipped to [-1, 1]).
+    """Upper bound on the cost of releasing `design` on n records (replace-one, responses in [-1, 1]).
 
-    Parameters
-    ----------
-    design
-        The released paths.
-    n
-        Public number of records.
-    prior_facts
-        The prior that is really used: its lower correlation bound and the bounds that hold for it.
-    rkhs_norm
-        Only for the opt-in bound "rkhs": the assumed norm, response units.
-
-    Returns
-    -------
-    Guarantee
-        An upper bound. Source: Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2; for the mean term
-        the source of the bound.
-
-    Raises
-    ------
-    BoundRefused
-        For a bound that is unknown, unproved, or does not hold for the prior.
+    `prior_facts` are those of the prior that is really used; `rkhs_norm` is the norm, response units, that
+    the opt-in bound "rkhs" assumes. Source: Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2; for
+    the mean term the source of the bound. Raises BoundRefused for a bound that is unknown, unproved, or does
+    not hold for the prior.
     """
     terms = _terms(design, n, prior_facts, rkhs_norm)
     bound, total, pairs = terms.bound, terms.total, terms.pairs
@@ -103,22 +86,9 @@ def sharpened_paths(
 ) -> PosteriorSamplingDesign:
     """The design with the least noise that the sharper conversion of `path_guarantee` allows, else unchanged.
 
-    Parameters
-    ----------
-    design
-        A design that costs at most `epsilon` at `delta`, for example one from `smallest_scale_for`.
-    n
-        Public number of records.
-    prior_facts
-        As for `path_guarantee`.
-    epsilon, delta
-        The budget.
-
-    Returns
-    -------
-    PosteriorSamplingDesign
-        The same share of prior noise, about 8 % less noise, and a guarantee of at most `epsilon`.
-        Source: docs/accounting.md, section 5. About 50 ms.
+    It takes a design that costs at most (epsilon, delta), for example one from `smallest_scale_for`, keeps
+    its share of prior noise, and saves about 8 % of the noise. Source: docs/accounting.md, section 5. About
+    50 ms.
     """
     if design.scale == 0.0:
         return design

@@ -42,31 +42,20 @@ CONSTANT = 0.2
 class PathReader:
     """Reads released paths; made from the design and public facts alone, so before anything is drawn.
 
-    Parameters
-    ----------
-    design
-        Whose paths are read.
-    facts
-        Public facts of the release.
-    known
-        (N,) records per cell where the places are public, else None.
-
-    Notes
-    -----
     With the design's prior K, counts m in D = diag(m)/r^2 and mean responses y per cell, a released path is
-    `f = (K^-1 + D)^-1 D y + noise` of covariance `sigma^2 (K^-1 + D)^-1 + eta^2 K`. For any patterns H and
-    W = K H the numbers `H^T f + W^T D f` are then sums of the records with features W/r^2, plus noise of
+    `f = (K^-1 + D)^-1 D y + noise` of covariance `sigma^2 (K^-1 + D)^-1 + eta^2 K`. For any patterns H and W
+    = K H the numbers `H^T f + W^T D f` are then sums of the records with features W/r^2, plus noise of
     covariance `sigma^2 (H^T K H + W^T D W) + eta^2 (H^T K H + 2 W^T D W + W^T D K D W)`, divided by the
-    number of paths for their mean. They are read as other noisy sums are (docs/spectral-statistics.md).
-    The counts are not released: with their public guess in D, an error d of them adds `W^T d (g - f)/r^2`,
-    where `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1 + D)^-1, is taken as independent of d; as n is
-    public, such errors sum to 0. What is not public of the field (its deviation, range and scatter) is
-    weighed by how well it explains the paths.
+    number of paths for their mean. They are read as other noisy sums are (docs/spectral-statistics.md). The
+    counts are not released: with their public guess in D, an error d of them adds `W^T d (g - f)/r^2`, where
+    `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1 + D)^-1, is taken as independent of d; as n is public,
+    such errors sum to 0. What is not public of the field (its deviation, range and scatter) is weighed by how
+    well it explains the paths.
     """
 
-    design: PosteriorSamplingDesign
-    facts: PublicFacts
-    known: Floats | None = None
+    design: PosteriorSamplingDesign  # whose paths are read
+    facts: PublicFacts  # public facts of the release
+    known: Floats | None = None  # (N,) records per cell where the places are public, else None
 
     @cached_property
     def model(self) -> SpectralModel:
@@ -152,13 +141,7 @@ class PathReader:
         return self.model.smooth_pairs("exponential", factor * self.design.lengthscale)
 
     def read(self, paths: Floats, count: int, entropy: Entropy) -> Reading:
-        """The field given paths (L, N) as they were released, before any smoothing.
-
-        Parameters
-        ----------
-        count
-            How many draws of the field are wanted.
-        """
+        """The field, and `count` draws of it, given paths (L, N) as they were released, before smoothing."""
         seen = np.asarray(paths, dtype=np.float64).mean(axis=0)
         parts = self.parts
         sums = parts.sums.T @ seen
@@ -192,24 +175,12 @@ class PathReader:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Parts of the reading that depend on the design alone.
+    """Parts of the reading that depend on the design alone."""
 
-    Parameters
-    ----------
-    sums
-        (N, p) what turns a path into sums.
-    loadings
-        (M, p) features of the records per node.
-    noise
-        (p, p) covariance of the noise on the sums.
-    within
-        (M, p) root of the posterior covariance (K^-1 + D)^-1 at the nodes, along the patterns.
-    """
-
-    sums: Floats
-    loadings: Floats
-    noise: Floats
-    within: Floats
+    sums: Floats  # (N, p) what turns a path into sums
+    loadings: Floats  # (M, p) features of the records per node
+    noise: Floats  # (p, p) covariance of the noise on the sums
+    within: Floats  # (M, p) root of the posterior covariance (K^-1 + D)^-1 at the nodes, along the patterns
 
 
 def _correlate(prior: Prior, values: Floats) -> Floats:

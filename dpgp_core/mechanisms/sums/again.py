@@ -39,13 +39,7 @@ def spectral_model(facts: PublicFacts, pairs: int = PAIRS) -> SpectralModel:
 
 
 def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False) -> Prepared:
-    """Everything made from a design and public facts.
-
-    Parameters
-    ----------
-    rough
-        As in `SpectralPlan`.
-    """
+    """Make everything that follows from a design and public facts; `rough` as in `SpectralPlan`."""
     return spectral_model(facts, PATTERNS if design.first else PAIRS).prepare(
         SpectralPlan(
             design.strategy, design.prior, design.lengthscale,
@@ -93,12 +87,8 @@ def known_counts(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
 def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tuple[Floats, Floats]:
     """(N,) mean and deviation of the log rate given counts (N,) themselves: the map without privacy.
 
-    Parameters
-    ----------
-    facts
-        Their law is "rate" or "density", their counts the public numbers that records are counted over.
-    lengthscale
-        Range of the field, metres.
+    The law of `facts` is "rate" or "density", and their counts are the public numbers that records are
+    counted over.
     """
     design, model = fixed_design(facts.lattice.spacing).for_law(facts.law), spectral_model(facts)
     basis = FieldBasis.of(model.smooth_pairs(design.prior, lengthscale))
@@ -109,22 +99,9 @@ def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tup
 def records_again(
     design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums
 ) -> tuple[Floats, Floats]:
-    """Mean and deviation of the number of records of each cell, from released counts: free.
+    """Mean and deviation (N,) of the number of records of each cell, from released counts: free.
 
-    Parameters
-    ----------
-    design, facts, kept
-        As of `read_again`.
-
-    Returns
-    -------
-    tuple of ndarray
-        (N,) each; deviations are 0 where the places of the records are public.
-
-    Raises
-    ------
-    InvalidValue
-        As `read_again`.
+    Deviations are 0 where the places of the records are public. Raises InvalidValue as `read_again`.
     """
     made = prepared_plan(design, facts)
     released, known = kept.again(made.features), public_counts_of(facts, kept)
@@ -150,27 +127,11 @@ def records_again(
 def read_again(
     design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums
 ) -> tuple[Floats, Floats, ModelCheck | None]:
-    """Mean and deviation of the field, as a release stated them, from its sums, and its check: free.
+    """Mean and deviation (N,) of the field, as a release stated them, from its sums, and its check: free.
 
-    Parameters
-    ----------
-    design
-        Of the release.
-    facts
-        Lattice, number of records, neighbours, unit, law and covariates; counts and public field are taken
-        from `kept`.
-    kept
-        What the release left.
-
-    Returns
-    -------
-    tuple
-        (N,) each, response units, without the public prior mean, where there is one; and the check.
-
-    Raises
-    ------
-    InvalidValue
-        If the sums were made with other features, or with another noise than the design's.
+    In response units, without the public prior mean if there is one. Of `facts` enter lattice, number of
+    records, neighbours, unit, law and covariates; counts and public field are taken from `kept`. Raises
+    InvalidValue if the sums were made with other features, or with another noise than the design's.
     """
     made = prepared_plan(design, facts)
     released, known = kept.again(made.features), public_counts_of(facts, kept)
@@ -194,10 +155,8 @@ def second_again(
 ) -> tuple[Look, SpectralSums] | None:  # fmt: skip
     """The second look of a release, made again from what the first released, and its sums; None without one.
 
-    Raises
-    ------
-    InvalidValue
-        If there is one exactly where the design has none, or it looked elsewhere or with another noise.
+    Raises InvalidValue if it is there where the design has none or lacks, or looked elsewhere or with other
+    noise.
     """
     if (kept.second is None) != (design.first == 0.0):
         raise InvalidValue("the design and its sums disagree about a second look.")

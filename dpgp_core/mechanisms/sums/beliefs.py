@@ -67,20 +67,7 @@ def read_sums(
     plan: Prepared, released: SpectralSums, known: PublicCounts, unseen: Unseen, paths: int, entropy: Entropy,
     second: tuple[Look, SpectralSums] | None = None,
 ) -> Released:  # fmt: skip
-    """The field given one release, its beliefs weighed by how likely they make what was released: free.
-
-    Parameters
-    ----------
-    plan : Prepared
-    released : SpectralSums
-    known : PublicCounts
-    unseen : callable
-    paths : int
-        Draws of the field.
-    entropy : Entropy
-    second : tuple of Look and SpectralSums, optional
-        What a second look released.
-    """
+    """The field given one release, its beliefs weighed by how likely they make what was released: free."""
     under = _each_belief(plan, released, known, second)
     weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]))
     reach = RATE_REACH if plan.plan.field.counted else REACH
@@ -163,16 +150,8 @@ def simulated(
 ) -> tuple[Floats, Floats | None]:  # fmt: skip
     """Exceedance probabilities (R, N) of simulated releases, their beliefs weighed, and own cutoffs (R,).
 
-    Parameters
-    ----------
-    readings
-        Of `under_beliefs`.
-    totals
-        (N,) sums of the reference records' responses.
-    level
-        (N,) the threshold, response units; `sign` is 1 for above, -1 for below.
-    unseen
-        None where no cutoffs are asked for.
+    `totals` (N,) are sums of the reference records' responses; `level` (N,) is the threshold, response units.
+    `unseen` is None where no cutoffs are asked for.
     """
     if unseen is None and len(readings) == 1:
         return readings[0].probabilities(totals, plan.prior, level, sign), None

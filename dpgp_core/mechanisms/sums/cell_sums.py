@@ -33,24 +33,12 @@ sensitivity is 2M. Both extremes are attained (docs/mathematics.md, section 11).
 
 @dataclass(frozen=True, eq=False)
 class NoisyStatistics:
-    """What is released: nothing in it is private any more, everything computed from it is free.
+    """What is released: nothing in it is private any more, everything computed from it is free."""
 
-    counts (N,) record counts plus N(0, s^2); may be negative
-
-    Parameters
-    ----------
-    sums
-        (N,) clipped response sums plus N(0, s^2); cells without records carry noise as well
-    noise
-        s > 0
-    n
-        Number of records: their own where it is public, otherwise that of `counts`, at least 1.
-    """
-
-    sums: Floats
+    sums: Floats  # (N,) clipped response sums plus N(0, s^2); cells without records carry noise as well
     counts: Floats
-    noise: float
-    n: int
+    noise: float  # s > 0
+    n: int  # number of records: their own where it is public, otherwise that of `counts`, at least 1
 
     def __post_init__(self) -> None:
         if self.sums.ndim != 1 or self.sums.shape != self.counts.shape or self.sums.size == 0:
@@ -64,10 +52,7 @@ class NoisyStatistics:
 def statistic_noise_for(epsilon: float, delta: float) -> float:
     """Standard deviation s that makes the statistics (epsilon, delta)-private, exactly.
 
-    Raises
-    ------
-    InvalidValue
-        If epsilon or delta is out of range, or no noise reaches them.
+    Raises InvalidValue if epsilon or delta is out of range, or no noise reaches them.
     """
     return STATISTIC_SENSITIVITY / allowed_mu(epsilon, delta) * (1.0 + 1e-15)
 
@@ -107,26 +92,11 @@ def release_statistics(
 
     Sums and counts are whole multiples of `GRID`, each response rounded by itself before it is added, and so
     is the noise: exactly, from the bits of `SystemEntropy`; in floating point from any other source, which
-    stands behind simulations only. Called on private records only through `released.draw_release`.
+    stands behind simulations only. The records are PRIVATE: called only through `released.draw_release`.
     Source: docs/accounting.md, section 6.
 
-    Parameters
-    ----------
-    records : CollapsedRecords
-        PRIVATE; responses in [-1, 1].
-    size : int
-        Cells of the public domain.
-    statistic_noise : float
-        s > 0, response units for the sums and records for the counts.
-    entropy : Entropy
-        `SystemEntropy` for a release.
-    n_is_public : bool
-        False where one record may be more or less: the number of records is then that of the noisy counts.
-
-    Raises
-    ------
-    InvalidValue
-        If the noise is not positive and finite, or a record lies outside the domain.
+    Unless `n_is_public`, where one record may be more or less, the number of records is that of the noisy
+    counts. Raises InvalidValue if the noise is not positive and finite, or a record lies outside the domain.
     """
     if not (np.isfinite(statistic_noise) and statistic_noise > 0):
         raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")
@@ -140,21 +110,9 @@ def release_statistics(
 def noisy_totals(records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy) -> Floats:
     """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on the grid.
 
-    Parameters
-    ----------
-    records : CollapsedRecords
-        PRIVATE.
-    groups : ndarray of int64, shape (N,)
-        Public number of the group, 0 to k - 1, of every cell of the domain.
-    noise : float
-        Standard deviation > 0, response units.
-    entropy : Entropy
-        True noise from `SystemEntropy`, floating point from any other source.
-
-    Raises
-    ------
-    InvalidValue
-        If sums or noise do not fit the grid.
+    The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell. True noise
+    comes from `SystemEntropy`, floating point from any other source. Raises InvalidValue if numbers do not
+    fit the grid.
     """
     totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
     np.add.at(totals[0], groups[records.index], records.units * round(UNIT / GRID))

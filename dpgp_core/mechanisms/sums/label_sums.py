@@ -41,13 +41,7 @@ PARAMETERS = (
 
 
 def refuse_private_places(facts: PublicFacts, title: str) -> None:
-    """`BoundRefused` unless the places are public and one value is what may change.
-
-    Raises
-    ------
-    BoundRefused
-        If the places are not public, or a record rather than a value may change.
-    """
+    """Raise `BoundRefused` unless the places are public and one value is what may change."""
     if not facts.places_public:
         raise BoundRefused(
             f"{title} hides values only and shows where the records are: set `places_public` where their "
@@ -59,24 +53,12 @@ def refuse_private_places(facts: PublicFacts, title: str) -> None:
 
 @dataclass(frozen=True)
 class LabelDesign(Design):
-    """The model of the field that shapes and reads a release over public places.
+    """The model of the field that shapes and reads a release over public places."""
 
-    Parameters
-    ----------
-    prior
-        Name in `PRIORS`.
-    lengthscale
-        Range of the prior, metres, > 0.
-    ridge
-        Scatter of one record around its cell's value, in units of `scale`.
-    scale
-        Standard deviation of the field, response units, > 0; used for the reading only.
-    """
-
-    prior: str
-    lengthscale: float
-    ridge: float
-    scale: float
+    prior: str  # name in `PRIORS`
+    lengthscale: float  # range of the prior, metres, > 0
+    ridge: float  # scatter of one record around its cell's value, in units of `scale`
+    scale: float  # standard deviation of the field, response units, > 0; used for the reading only
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -87,30 +69,14 @@ class LabelDesign(Design):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedSums:
-    """The public part of a release, ready for the records' sums and the noise.
+    """The public part of a release, ready for the records' sums and the noise."""
 
-    Parameters
-    ----------
-    design
-        What is released.
-    places
-        Public places.
-    rows
-        (k, p) what a unit of response contributes.
-    variance
-        (p,) of the noise.
-    reading
-        The field given the sums.
-    noisy
-        Draws the sums: takes an entropy, gives (p,).
-    """
-
-    design: LabelDesign
-    places: PublicPlaces
-    rows: Floats
-    variance: Floats
-    reading: SumsReading
-    noisy: Any
+    design: LabelDesign  # what is released
+    places: PublicPlaces  # public places
+    rows: Floats  # (k, p) what a unit of response contributes
+    variance: Floats  # (p,) of the noise
+    reading: SumsReading  # the field given the sums
+    noisy: Any  # draws the sums: takes an entropy, gives (p,)
 
     def draw(self, entropy: Entropy) -> Released:
         design, sums = self.design, self.noisy(entropy)

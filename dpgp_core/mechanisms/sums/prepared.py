@@ -57,20 +57,13 @@ class PreparedSums:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PreparedLooks:
-    """Two looks at some records, ready for the noise.
+    """Two looks at some records, ready for the noise."""
 
-    Parameters
-    ----------
-    design, plan, known
-        of the release, and of its first look
-    records
-        private
-    """
-
+    # design, plan, known: of the release, and of its first look
     design: SpectralStatisticsDesign
     plan: Prepared
     known: PublicCounts
-    records: CollapsedRecords
+    records: CollapsedRecords  # private
 
     def __post_init__(self) -> None:
         if self.records.singles is None:
