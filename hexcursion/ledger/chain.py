@@ -41,17 +41,10 @@ def check_chain(
     seen: Mapping[int, str] | None = None,
     beside: Iterable[Seen] = (),
 ) -> list[Finding]:
-    """Everything that is wrong with the rows, in order; an empty list means that the chain holds.
-
-    Parameters
-    ----------
-    witness
-        what this machine remembers of the chain; read it before the snapshot is taken
-    seen
-        entry number -> hash, from released bundles or from notes kept elsewhere
-    beside
-        the seals of the releases that lie beside the ledger
-    """
+    """Everything that is wrong with the rows, in order; an empty list means that the chain holds. `witness`:
+    what this machine remembers of the chain; read it before the snapshot is taken; `seen`: entry number ->
+    hash, from released bundles or from notes kept elsewhere; `beside`: the seals of the releases that lie
+    beside the ledger."""
     entries = snapshot.entries
     findings = [*_rows(entries), *_head(snapshot, key)]
     if witness is not None:

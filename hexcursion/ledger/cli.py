@@ -34,9 +34,7 @@ MOST_LETTERS = 1_000
 
 def add_ledger_commands(subparsers: Any) -> None:
     """Register `ledger` and its commands; the chosen one stands in `options.run`: (options) -> exit status.
-
-    Exit status: 0 done, 1 the ledger does not verify, 2 refused, with one sentence on stderr.
-    """
+    Exit status: 0 done, 1 the ledger does not verify, 2 refused, with one sentence on stderr."""
     parser = subparsers.add_parser("ledger", help="show, verify and keep the ledger of releases")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 

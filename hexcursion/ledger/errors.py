@@ -71,13 +71,10 @@ def _unreleased(open: tuple[int, ...]) -> str:
 
 
 class BudgetExceeded(LedgerError):
-    """The release would pass the budget.
-
-    All numbers are epsilons at the budget's delta: `budget`, `spent` before, `asked` (this release on its
-    own), `after` (all releases and this one composed), `left` (budget - spent, never negative). `sharing`
-    is the dataset whose budget is meant where it is another one that holds some of the same records. `open`
-    are its charges that were neither released nor given back.
-    """
+    """The release would pass the budget. All numbers are epsilons at the budget's delta: `budget`, `spent`
+    before, `asked` (this release on its own), `after` (all releases and this one composed), `left` (budget -
+    spent, never negative). `sharing` is the dataset whose budget is meant where it is another one that holds
+    some of the same records. `open` are its charges that were neither released nor given back."""
 
     def __init__(
         self,

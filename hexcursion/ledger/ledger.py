@@ -51,11 +51,9 @@ from hexcursion.ledger.storage.store import Snapshot, Store, Writing
 
 @dataclass(frozen=True)
 class Reservation:
-    """A charge that stands in the ledger. The steps of its release, in order:
-
-    `begin_draw` before the first private random number; then draw and store; then `commit`, and only after
-    it show or hand out anything. `release_unused` gives the charge back, before `begin_draw` only.
-    """
+    """A charge that stands in the ledger. The steps of its release, in order: `begin_draw` before the first
+    private random number; then draw and store; then `commit`, and only after it show or hand out anything.
+    `release_unused` gives the charge back, before `begin_draw` only."""
 
     ledger: Ledger
     entry: Entry
@@ -73,12 +71,7 @@ class Reservation:
 
     def begin_draw(self, place: str | Path = "") -> None:
         """Declare that private randomness is about to be drawn: from here on the charge is not given back.
-
-        Parameters
-        ----------
-        place
-            where the release will be put; a person cannot void the charge once something lies there.
-        """
+        `place`: where the release will be put; a person cannot void the charge once something lies there."""
         self.ledger.begin_draw(self.number, place)
 
     def commit(self, release_id: str, digest: str) -> None:
@@ -92,10 +85,8 @@ class Reservation:
 
 class Ledger:
     """An open ledger; see `opening.open_ledger`. Safe to share between threads: nothing is kept in memory.
-
     What reads accounts or writes raises `LedgerDamaged` where the chain does not verify; every method raises
-    `LedgerBusy` or `LedgerError` where the database, the witness or what is asked for does not allow it.
-    """
+    `LedgerBusy` or `LedgerError` where the database, the witness or what is asked for does not allow it."""
 
     def __init__(self, store: Store, key: LedgerKey, beside: tuple[Seen, ...] = ()) -> None:
         self._store = store
@@ -118,10 +109,8 @@ class Ledger:
         return record_keys(self._key, longitude, latitude, value, **named)
 
     def request(self, *parts: str) -> str:
-        """The name of a request, from everything that makes it one: the plan, and the session that asks.
-
-        The same parts always give the same name, so a second click can be told from a new plan.
-        """
+        """The name of a request, from everything that makes it one: the plan, and the session that asks. The
+        same parts always give the same name, so a second click can be told from a new plan."""
         return self._key.mac("request", "".join(f"{len(part)}:{part}" for part in parts).encode())
 
     def seal(self, entry: Entry) -> str:
@@ -155,13 +144,8 @@ class Ledger:
 
     def overlaps(self, records: RecordKeys, dataset: str = "") -> tuple[Overlap, ...]:
         """Every other dataset that holds some of these records, with its accounts; the largest share first.
-
-        Parameters
-        ----------
-        dataset
-            the fingerprint of the dataset the records make up: it is no overlap of itself, and a person's
-            decisions about it count.
-        """
+        `dataset`: the fingerprint of the dataset the records make up: it is no overlap of itself, and a
+        person's decisions about it count."""
         book = self._book()
         return overlaps(book, self._meet(book, dataset, records), dataset)
 
@@ -190,13 +174,8 @@ class Ledger:
         return None if number is None else book.reserve_entry(number)
 
     def verify(self, seen: Iterable[str] = ()) -> list[Finding]:
-        """Recompute everything; an empty list means that nothing was changed, as far as can be known.
-
-        Parameters
-        ----------
-        seen
-            seals (`number:hash`) from released bundles or from notes kept elsewhere
-        """
+        """Recompute everything; an empty list means that nothing was changed, as far as can be known. `seen`:
+        seals (`number:hash`) from released bundles or from notes kept elsewhere."""
         noted = dict(parse_seal(seal) for seal in seen)
         triggers = [
             Finding(None, f"The append-only trigger {name} is missing or switched off.")
@@ -218,10 +197,8 @@ class Ledger:
     def set_budget(
         self, dataset: str, unit: Unit, epsilon: float, delta: float, *, reason: str = "", person: str = ""
     ) -> Budget:
-        """Set or change the budget of a dataset; setting what is set already writes nothing.
-
-        The first budget and a smaller one need no reason; a larger epsilon or delta needs one, and a person.
-        """
+        """Set or change the budget of a dataset; setting what is set already writes nothing. The first budget
+        and a smaller one need no reason; a larger epsilon or delta needs one, and a person."""
         check_account(dataset, unit)
         budget = Budget(float(epsilon), float(delta))
         account = self.account(dataset, unit)
@@ -232,10 +209,8 @@ class Ledger:
 
     def decide(self, dataset: str, other: str, joined: bool, *, reason: str, person: str) -> None:
         """A person's word on whether two datasets hold the same records; it outweighs what was counted.
-
         Joined, every release of one counts for the other as well, from the first on. Kept apart, none does:
-        the person answers for it that no record is in both.
-        """
+        the person answers for it that no record is in both."""
         facts = {"other": other, "joined": bool(joined), "reason": reason, "person": person}
         self._append(lambda book, _: [Draft(LINK, facts, dataset)])
 
@@ -245,18 +220,8 @@ class Ledger:
         return tuple(dict.fromkeys(book.reserve_entry(number).dataset for number in entries))
 
     def reserve(self, charge: Charge, request: str = "") -> Reservation:
-        """Charge a release before anything is drawn.
-
-        Parameters
-        ----------
-        request
-            a name from `request`; the same one is charged once, whatever became of it.
-
-        Raises
-        ------
-        BudgetExceeded, NoBudget, RequestTaken
-            Nothing is written then.
-        """
+        """Charge a release before anything is drawn. The same `request` is charged once, whatever became of
+        it. Raise `BudgetExceeded`, `NoBudget` or `RequestTaken`; nothing is written then."""
         previews: list[Preview] = []
         facts: dict[str, Any] = {"facts": charge.facts, "cost": written_cost(charge.cost)}
         if request:
@@ -285,15 +250,9 @@ class Ledger:
     @contextmanager
     def charged(self, charge: Charge, request: str = "") -> Iterator[Reservation]:
         """`with ledger.charged(charge) as reservation:` around one release; `request` as for `reserve`.
-
         Whatever happens inside, the charge stands until `release_unused` or a person's void: an exception is
-        passed on and gives nothing back.
-
-        Raises
-        ------
-        LedgerError
-            On leaving without commit or `release_unused`; before that, what `reserve` raises.
-        """
+        passed on and gives nothing back. Raise `LedgerError` on leaving without commit or `release_unused`;
+        before that, what `reserve` raises."""
         reservation = self.reserve(charge, request)
         yield reservation
         if reservation.number in self.account(charge.dataset, charge.unit).open:
@@ -316,13 +275,8 @@ class Ledger:
 
     def void(self, number: int, reason: str, person: str) -> None:
         """A person answers for giving back a charge that was never released; committed ones stay charged.
-
-        Raises
-        ------
-        LedgerError
-            If it is no open charge, or a bundle lies in the place that the draw named, or beside the ledger
-            with this charge's seal: what exists may have been seen.
-        """
+        Raise `LedgerError` if it is no open charge, or a bundle lies in the place that the draw named, or
+        beside the ledger with this charge's seal: what exists may have been seen."""
         book = self._book()
         place = book.places.get(number, "")
         bundles = [path for path in (place, f"{place}.zip") if place and os.path.lexists(path)]
@@ -365,10 +319,8 @@ class Ledger:
 
     def _append(self, make: Callable[[Book, Writing], Sequence[Draft]], request: str = "") -> Entry:
         """One transaction: lock, verify, ask the book whether the rows may follow, write them, sign the head.
-
         The last row is the one that `request` names. A ledger with another grid of orders is first brought to
-        today's, in the same transaction.
-        """
+        today's, in the same transaction."""
         with self._store.writing() as writing:
             book = self._checked(writing.snapshot, read_witness(self._key))
             last = writing.snapshot.entries[-1]

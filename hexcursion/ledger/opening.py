@@ -23,29 +23,12 @@ from hexcursion.ledger.storage.store import Head, Store
 def open_ledger(
     place: str | Path | None = None, key_path: str | Path | None = None, *, create: bool = True
 ) -> Ledger:
-    """Open a ledger, beginning a new one if there is none.
-
-    What is there is compared, with every use, with this machine's witness and with the seals of the releases
-    that lie beside the ledger: in `releases` beside the SQLite file, in the home directory and in
-    $HEXCURSION_BUNDLES.
-
-    Parameters
-    ----------
-    place
-        SQLite file or database URL; default $HEXCURSION_LEDGER, else `ledger.sqlite` in $HEXCURSION_HOME,
-        else in ./.hexcursion
-    key_path
-        the curator's key; default beside the SQLite file, or `<database>.key` in the home directory
-    create
-        False: a ledger that does not exist is an error
-
-    Raises
-    ------
-    NoLedger
-        Under create=False.
-    LedgerError
-        For a missing, foreign or open key, and for a database that lost its entries.
-    """
+    """Open a ledger, beginning a new one if there is none. What is there is compared, with every use, with
+    this machine's witness and with the seals of the releases beside the ledger: in `releases` beside the
+    SQLite file, in the home directory and in $HEXCURSION_BUNDLES. Default `place`: $HEXCURSION_LEDGER, else
+    `ledger.sqlite` in $HEXCURSION_HOME, else in ./.hexcursion; default key: beside the SQLite file, or
+    `<database>.key` in the home directory. Raise `NoLedger` where none is and none may be made, `LedgerError`
+    for a missing, foreign or open key, and for a database that lost its entries."""
     store = Store(ledger_url(place))
     path = default_key_path(store.url) if key_path is None else Path(key_path)
     # Asked before the database is: what is remembered by now was written to it before.

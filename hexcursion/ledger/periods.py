@@ -18,24 +18,14 @@ or in a sample; kept apart by a person; not known, where a release or its hashes
 
 @dataclass(frozen=True)
 class PeriodsShared:
-    """What a ledger knows of the records of T releases.
+    """What a ledger knows of the records of T releases."""
 
-    Parameters
-    ----------
-    known
-        of each release, whether the ledger has it with its record hashes
-    pairs
-        for each pair of places (i, j), i < j, what is known
-    """
-
-    known: tuple[bool, ...]
-    pairs: Mapping[tuple[int, int], Shares]
+    known: tuple[bool, ...]  # of each release, whether the ledger has it with its record hashes
+    pairs: Mapping[tuple[int, int], Shares]  # for each pair of places (i, j), i < j, what is known
 
     def together_with(self, place: int) -> tuple[int, ...]:
         """Places of the releases, this one among them, that may hold one of its records: costs add over them.
-
-        What is not known counts as shared.
-        """
+        What is not known counts as shared."""
         apart = ("none", "none in a sample", "kept apart")
         others = (
             other
@@ -53,17 +43,8 @@ def nothing_known(count: int) -> PeriodsShared:
 
 def periods_shared(ledger: Ledger, releases: Sequence[tuple[str, str]]) -> PeriodsShared:
     """Look releases up and compare their records by the hashes that were kept when each was charged.
-
-    Parameters
-    ----------
-    releases
-        Of each the id and the SHA-256 of its `SHA256SUMS`: a bundle that only bears the id is not known.
-
-    Raises
-    ------
-    LedgerDamaged
-        If the chain does not verify.
-    """
+    `releases`: of each the id and the SHA-256 of its `SHA256SUMS`: a bundle that only bears the id is not
+    known. Raise `LedgerDamaged` if the chain does not verify."""
     book = ledger._book()
     datasets = [_dataset(book, name, digest) for name, digest in releases]
     count = len(datasets)

@@ -19,10 +19,8 @@ from hexcursion.ledger.storage.store import Snapshot, Store, Writing
 
 class Unbegun(Store):
     """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be.
-
     Where another process begins it meanwhile with the same key, what stands there is read: this machine's
-    witness remembers that process's first entry, not the one that is in memory here.
-    """
+    witness remembers that process's first entry, not the one that is in memory here."""
 
     def begin_with(self, key: LedgerKey, *, kept: bool) -> None:
         """Take a first entry in, in memory; `kept` is whether the key stands in its file."""
@@ -48,33 +46,15 @@ class Unbegun(Store):
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Refused.
-
-        Raises
-        ------
-        LedgerError
-            Always: nothing is charged before `begin`.
-        """
+        """Raise LedgerError always: nothing is charged before `begin`."""
         raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
         yield
 
 
 def ledger_to_plan(place: str | Path | None = None) -> Ledger:
-    """A ledger that is there as `open_ledger` opens it, else an empty one that leaves no file behind.
-
-    A plan asks it what a release would say and cost; before a charge comes `begin`. A database on a server
-    is opened, and begun, as always.
-
-    Parameters
-    ----------
-    place
-        as for `open_ledger`
-
-    Raises
-    ------
-    LedgerError
-        As `open_ledger`; also where a ledger could not be begun.
-    """
+    """Open a ledger as `open_ledger` does, else an empty one that leaves no file behind. A plan asks it what
+    a release would say and cost; before a charge comes `begin`. A database on a server is opened, and begun,
+    as always. Raise `LedgerError` as `open_ledger`; also where a ledger could not be begun."""
     store = Unbegun(ledger_url(place))
     if not store.sqlite:
         return open_ledger(place)
@@ -95,15 +75,8 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
 
 def begin(ledger: Ledger) -> Ledger:
     """The ledger itself; one from `ledger_to_plan` that stands in no file is begun, with the key it has.
-
     Where another process has begun it in the meantime, that ledger's identity is another, and whatever was
-    planned is to be planned again.
-
-    Raises
-    ------
-    LedgerError
-        As `open_ledger`.
-    """
+    planned is to be planned again. Raise `LedgerError` as `open_ledger`."""
     store = ledger._store
     if not isinstance(store, Unbegun):
         return ledger

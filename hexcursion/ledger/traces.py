@@ -17,18 +17,8 @@ _DIGITS = 12
 
 
 def trace_marks(ledger: Ledger, time: ArrayLike, longitude: ArrayLike, latitude: ArrayLike) -> TraceMarks:
-    """The marks of a trace as it was recorded, before it is thinned.
-
-    Parameters
-    ----------
-    time, longitude, latitude : (n,)
-        Seconds since 1970, degrees.
-
-    Raises
-    ------
-    LedgerError
-        For an empty trace.
-    """
+    """The marks of a trace as it was recorded, before it is thinned. `time`, `longitude`, `latitude`: (n,),
+    seconds since 1970, degrees. Raise `LedgerError` for an empty trace."""
     table = np.column_stack([np.asarray(part, dtype=np.float64) for part in (time, longitude, latitude)])
     if not table.size:
         raise LedgerError("There are no records of a trace to mark: load one first.")
@@ -42,27 +32,9 @@ def check_trace(ledger: Ledger, marks: TraceMarks) -> None:
 
 
 def charge_trace(ledger: Ledger, marks: TraceMarks, facts: Mapping[str, Any], request: str) -> Entry:
-    """Write a trace's release down before anything is drawn; it is never given back.
-
-    Parameters
-    ----------
-    marks
-        Of all its records.
-    facts
-        Plain JSON, public: what is protected from whom, and how well.
-    request
-        A name from `Ledger.request`; the same one is charged once.
-
-    Returns
-    -------
-    Entry
-        For `Ledger.seal`.
-
-    Raises
-    ------
-    LedgerError, RequestTaken
-        Where some of the records were released before; nothing is written then.
-    """
+    """Charge a trace's release before anything is drawn, once for each `request` (from `Ledger.request`); it
+    is never given back. `facts`: public JSON. Raise `LedgerError` where some of its records were released
+    before, `RequestTaken` for a request that was charged; nothing is written then."""
     body: dict[str, Any] = {"facts": dict(facts), "marks": list(marks.marks), "request": request}
     canonical_json(body)
 

@@ -21,15 +21,9 @@ class Unreleased(WorkflowError):
 
 @contextmanager
 def charge_stands(ledger: Ledger, charge: Charge, request: str) -> Iterator[Reservation]:
-    """`Ledger.charged`, with an error that names the entry and what voiding it would mean.
-
-    Raises
-    ------
-    Unreleased
-        In place of any error after the charge; an interrupt keeps its kind and gets a note.
-    BudgetExceeded, NoBudget, RequestTaken
-        Before anything is charged.
-    """
+    """`Ledger.charged`, with an error that names the entry and what voiding it would mean. Raise `Unreleased`
+    in place of any error after the charge (an interrupt keeps its kind and gets a note); before it
+    `BudgetExceeded`, `NoBudget` or `RequestTaken`."""
     number = None
     try:
         with ledger.charged(charge, request) as reservation:

@@ -37,25 +37,9 @@ def label_html(
     picture: str | None = None,
     layers: Sequence[OwnLayer] = (),
 ) -> str:
-    """A self-contained HTML page: no script, no outside request; every text of the release is escaped.
-
-    Made from the statement and the released paths alone, so a viewer can make it anew from any bundle.
-
-    Parameters
-    ----------
-    statement
-        the checked privacy statement
-    cells
-        H3 indices of the domain, length N
-    region
-        the public region as a GeoJSON geometry, WGS 84
-    products
-        the products at the published threshold
-    picture
-        its SVG where that was drawn already
-    layers
-        the curator's own, which are drawn where there is no `picture`
-    """
+    """Return one HTML page without scripts or outside requests, every text of the release escaped. It is made
+    from the statement and the released paths alone, so a viewer makes it anew from any bundle. `cells`: N H3
+    indices; `region`: GeoJSON, WGS 84; `picture`: its SVG where that was drawn already."""
     style = _style()
     title = statement["release"]["title"] or words.named(statement["subject"])
     question = words.asked(statement["subject"], statement["guarantee"]["unit_word"])

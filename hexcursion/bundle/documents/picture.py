@@ -34,10 +34,8 @@ def picture_svg(
     threshold: str,
     own: Sequence[OwnLayer] = (),
 ) -> str:
-    """An SVG of the domain, the boundary and the classes of the release, with a legend below.
-
-    Dots and rings are a second channel beside colour. `threshold`: in words. The curator's own layers, `own`,
-    are drawn over it with as many names as find room.
+    """Draw the domain, its boundary and the classes of the release as an SVG with a legend below. Dots and
+    rings are a second channel beside colour; `own` layers are drawn over it with as many names as find room.
     """
     boundary = multipolygon(shape(dict(region)))
     whole = dissolve(cells)
@@ -124,17 +122,9 @@ Box = tuple[float, float, float, float]
 
 
 def own_svg(layers: Sequence[OwnLayer], frame: Box, stretch: float, scale: float) -> str:
-    """SVG elements of the layers; "" where there are none.
-
-    Parameters
-    ----------
-    frame
-        west, south, east and north of the picture, degrees
-    stretch
-        length of a degree of longitude, of one of latitude
-    scale
-        SVG units of a degree of latitude
-    """
+    """SVG elements of the layers; "" where there are none. `frame`: west, south, east and north, degrees;
+    `stretch`: length of a degree of longitude over one of latitude; `scale`: SVG units of a degree of
+    latitude."""
     if not layers:
         return ""
     west, south, east, north = frame

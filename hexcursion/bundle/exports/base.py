@@ -20,30 +20,14 @@ DECLARED = "Public layers that the curator declared to be public. They do not fo
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What every export is made from: public, checked, the same for all.
+    """What every export is made from: public, checked, the same for all."""
 
-    Parameters
-    ----------
-    statement
-        the checked privacy statement
-    facts
-        the key facts of the release, flat and harmless in a spreadsheet
-    domain
-        the cells and the public region
-    products
-        what the release says at its published threshold
-    columns
-        N values for each name: `h3` and what is said of each cell
-    layers
-        public layers that the curator added: not computed from the release
-    """
-
-    statement: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    domain: Domain
-    products: Products
-    columns: Mapping[str, Sequence[Any]]
-    layers: Sequence[OwnLayer] = ()
+    statement: Mapping[str, Any]  # the checked privacy statement
+    facts: Mapping[str, Any]  # the key facts of the release, flat and harmless in a spreadsheet
+    domain: Domain  # the cells and the public region
+    products: Products  # what the release says at its published threshold
+    columns: Mapping[str, Sequence[Any]]  # N values for each name: `h3` and what is said of each cell
+    layers: Sequence[OwnLayer] = ()  # public layers that the curator added: not computed from the release
 
     @cached_property
     def outlines(self) -> list[MultiPolygon]:
@@ -58,24 +42,11 @@ class Exported:
 
 @dataclass(frozen=True)
 class Export:
-    """One format.
+    """One format."""
 
-    Parameters
-    ----------
-    file
-        the file's name in the bundle; one that a package adds ends as a file of data does
-    says
-        one line for the README
-    most_bytes
-        the largest size that a reader accepts
-    write
-        the file's bytes
-    read
-        N values for each name, found in a stranger's file; BundleError where it is none of this format
-    """
-
-    file: str
-    says: str
-    most_bytes: int
-    write: Callable[[Exported], bytes]
+    file: str  # the file's name in the bundle; one that a package adds ends as a file of data does
+    says: str  # one line for the README
+    most_bytes: int  # the largest size that a reader accepts
+    write: Callable[[Exported], bytes]  # the file's bytes
+    # N values for each name, found in a stranger's file; BundleError where it is none of this format
     read: Callable[[bytes], Mapping[str, Sequence[Any]]]

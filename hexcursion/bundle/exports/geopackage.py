@@ -31,10 +31,8 @@ _START = b"SQLite format 3\x00"
 
 
 def write(exported: Exported) -> bytes:
-    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary.
-
-    Then the curator's own layers, each a table that says so in its description.
-    """
+    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary. Then the
+    curator's own layers, each a table that says so in its description."""
     import geopandas
 
     regions = exported.regions
@@ -115,13 +113,8 @@ def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: s
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run.
-
-    Raises
-    ------
-    BundleError
-        If it is no GeoPackage, is damaged, or has no layer of cells.
-    """
+    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run. Raise
+    `BundleError` if it is no GeoPackage, is damaged, or has no layer of cells."""
     if not content.startswith(_START):
         raise BundleError(f"{NAME} is no GeoPackage.")
     try:
@@ -170,24 +163,12 @@ _LONGEST = 40  # letters of a table's name
 
 @dataclass(frozen=True)
 class OwnTable:
-    """What of a layer has one kind of shape.
+    """What of a layer has one kind of shape."""
 
-    Parameters
-    ----------
-    table
-        its name in the GeoPackage: `own_` and the layer's name in harmless letters
-    says
-        its title, which no other table has
-    layer
-        the whole layer
-    kind
-        the kind of shape
-    """
-
-    table: str
-    says: str
-    layer: OwnLayer
-    kind: Kind
+    table: str  # its name in the GeoPackage: `own_` and the layer's name in harmless letters
+    says: str  # its title, which no other table has
+    layer: OwnLayer  # the whole layer
+    kind: Kind  # the kind of shape
 
     def frame(self) -> Any:
         """Labels and shapes, WGS 84."""

@@ -29,13 +29,8 @@ def write(exported: Exported) -> bytes:
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns without the outlines, after size, names and types were found right.
-
-    Raises
-    ------
-    BundleError
-        If it is no GeoParquet file, is damaged, or is larger than a bundle's.
-    """
+    """The columns without the outlines, after size, names and types were found right. Raise `BundleError` if
+    it is no GeoParquet file, is damaged, or is larger than a bundle's."""
     try:
         file = checked_parquet(content, NAME, COLUMNS)
         names = file.schema_arrow.names

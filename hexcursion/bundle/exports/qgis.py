@@ -31,17 +31,8 @@ def add_styles(
     created: str,
     own: Mapping[str, str] | None = None,
 ) -> None:
-    """Add the default style of each layer to a GeoPackage.
-
-    Parameters
-    ----------
-    classes
-        lines of the legend by the values of the column `class`, in the order of the classes
-    created
-        the release's own date
-    own
-        styles of further layers by their names
-    """
+    """Add the default style of each layer to a GeoPackage. `classes`: lines of the legend by the values of
+    `class`, in order; `created`: the release's own date; `own`: styles of further layers by their names."""
     styles = {
         "cells": cells_qml(classes),
         "regions": regions_qml(),

@@ -26,13 +26,8 @@ def write(exported: Exported) -> bytes:
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns as they were written; numbers and truth values are told by their look.
-
-    Raises
-    ------
-    BundleError
-        If it is damaged, its rows have different lengths, or `hex_id` is not `h3` again.
-    """
+    """The columns as they were written; numbers and truth values are told by their look. Raise `BundleError`
+    if it is damaged, its rows have different lengths, or `hex_id` is not `h3` again."""
     try:
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
     except (csv.Error, UnicodeError) as error:

@@ -29,25 +29,14 @@ def script_bytes() -> bytes:
 
 
 def check_script(content: bytes) -> None:
-    """Refuse a script that this program never shipped: people run it.
-
-    Raises
-    ------
-    BundleError
-        Unless the program put this very script into bundles.
-    """
+    """Raise BundleError unless the program itself put this very script into bundles: people run it."""
     if content != script_bytes() and hashlib.sha256(content).hexdigest() not in _EARLIER_SCRIPTS:
         raise BundleError("redraw.py is not the script that this program puts into bundles: do not run it.")
 
 
 def check_picture(content: bytes) -> None:
-    """Refuse anything but one PNG picture of a sensible size with nothing besides it.
-
-    Raises
-    ------
-    BundleError
-        For other formats, damaged or unknown parts, more than `MOST_PIXELS`, and bytes after the picture.
-    """
+    """Raise BundleError for anything but one PNG of at most `MOST_PIXELS` with only known parts and nothing
+    after it."""
     if not content.startswith(PNG_START):
         raise BundleError("map.png is not a PNG picture.")
     place, kinds = len(PNG_START), list[bytes]()

@@ -106,13 +106,7 @@ def sums_text(contents: Mapping[str, bytes]) -> str:
 
 
 def check_names(names: Collection[str]) -> None:
-    """Refuse anything but the files of a bundle.
-
-    Raises
-    ------
-    BundleError
-        If a file is missing, or one is there that no bundle has.
-    """
+    """Raise BundleError if a file is missing, or one is there that no bundle has."""
     if missing := sorted(REQUIRED - set(names)):
         raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
     added = [name for name in added_files(names) if may_be_added(name)]
@@ -121,26 +115,16 @@ def check_names(names: Collection[str]) -> None:
 
 
 def check_added(names: Collection[str], listed: Collection[str]) -> None:
-    """Refuse files of other formats that are not those which the statement lists.
-
-    Raises
-    ------
-    BundleError
-        Naming the first file that is not listed, or listed and not there.
-    """
+    """Raise BundleError, naming the first file of another format that is not listed, or is listed and not
+    there."""
     for name in sorted(set(added_files(names)) ^ set(listed)):
         why = "is listed by the privacy statement and not there" if name in listed else "is not listed there"
         raise BundleError(f"The privacy statement and the bundle disagree about {name}: it {why}; {_AGAIN}.")
 
 
 def check_sums(contents: Mapping[str, bytes]) -> None:
-    """Compare every file with `SHA256SUMS`, but for the signature of that file itself.
-
-    Raises
-    ------
-    BundleError
-        Naming the first file that differs, is missing, or is not listed.
-    """
+    """Raise BundleError, naming the first file that differs from `SHA256SUMS`, is missing or not listed. The
+    signature of that file itself is left out."""
     stated: dict[str, str] = {}
     for line in contents[SUMS].decode("utf-8", "replace").splitlines():
         match = _SUM_LINE.fullmatch(line)

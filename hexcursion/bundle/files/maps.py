@@ -21,13 +21,8 @@ LARGEST_LOG = 700.0  # beyond all data, and far within what `exp` can hold
 def cells_geojson(
     domain: Domain, products: Products, facts: Mapping[str, Any], *, rehearsed: bool = False
 ) -> bytes:
-    """One feature per cell of the domain, whether or not it is in the set; the facts stand once.
-
-    Parameters
-    ----------
-    rehearsed
-        Whether these cells were written before: their outlines are public, and not checked again then.
-    """
+    """One feature per cell of the domain, whether or not it is in the set; the facts stand once. `rehearsed`:
+    whether these cells were written before: their outlines are public, and not checked again then."""
     decimals = decimals_for(domain.resolution)
     made = cells_collection(domain, cell_properties(products), facts, decimals)
     return collection_bytes(made, checked=rehearsed)
@@ -51,14 +46,8 @@ def cell_columns(
     domain: Domain, products: Products, field: tuple[Floats, Floats] | None, scale: ResponseScale
 ) -> dict[str, Sequence[Any]]:
     """The columns of every export: `h3`, class and chance, the value and its deviation, then the others.
-
-    Parameters
-    ----------
-    field
-        (N,) mean and standard deviation of the cells given the release, response units
-    scale
-        the map from these to the data's own unit
-    """
+    `field`: (N,) mean and standard deviation of the cells given the release, response units; `scale`: the map
+    from these to the data's own unit."""
     said = cell_properties(products)
     first = {name: said.pop(name) for name in (CLASS, "probability") if name in said}
     columns: dict[str, Sequence[Any]] = {"h3": list(domain.cells), **first}

@@ -45,13 +45,8 @@ def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
 
 
 def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
-    """The layers of a bundle that anyone may have made.
-
-    Raises
-    ------
-    BundleError
-        For what no release writes: other properties, shapes, styles or amounts.
-    """
+    """The layers of a bundle that anyone may have made. Raise `BundleError` for what no release writes: other
+    properties, shapes, styles or amounts."""
     collection: Any = strict_json(content, layout.LAYERS)
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not 1 <= len(features) <= MOST_FEATURES:
@@ -72,10 +67,8 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
 
 
 def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
-    """The named polygons of the layers and their parts of the hexagons; None where there are none.
-
-    Nor are there any where their outlines run to and fro over the hexagons.
-    """
+    """The named polygons of the layers and their parts of the hexagons; None where there are none. Nor are
+    there any where their outlines run to and fro over the hexagons."""
     named: dict[str, list[BaseGeometry]] = {}
     for layer in layers:
         for one in layer.areas:

@@ -30,23 +30,8 @@ MAX_MAGNITUDE = 2.0**30
 
 
 def rounded(paths: Floats) -> Floats:
-    """Paths rounded to multiples of `GRID`.
-
-    Parameters
-    ----------
-    paths
-        (L, N) response units; any other shape is rounded alike
-
-    Returns
-    -------
-    array
-        the shape of `paths`
-
-    Raises
-    ------
-    BundleError
-        If a value is not finite, or beyond `MAX_MAGNITUDE`.
-    """
+    """Round values in response units, of any shape such as (L, N), to multiples of `GRID`. Raise
+    `BundleError` if one is not finite, or beyond `MAX_MAGNITUDE`."""
     values = np.asarray(paths, dtype=np.float64)
     if not np.all(np.isfinite(values)) or np.abs(values).max(initial=0.0) > MAX_MAGNITUDE:
         raise BundleError("The released paths hold values too large to publish: the design is useless.")
@@ -54,23 +39,8 @@ def rounded(paths: Floats) -> Floats:
 
 
 def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation on the grid, the deviation rounded upwards.
-
-    Parameters
-    ----------
-    mean, sd
-        (N,) response units
-
-    Returns
-    -------
-    mean, sd
-        (N,) multiples of `GRID`, response units
-
-    Raises
-    ------
-    BundleError
-        As `rounded`.
-    """
+    """Round the (N,) mean, and the (N,) standard deviation upwards, to the grid; response units. Raise
+    `BundleError` as `rounded`."""
     steps = rounded(np.stack([mean, sd]))
     return steps[0], up_to_grid(sd) + 0.0
 
@@ -83,23 +53,9 @@ def paths_bytes(
     records: Floats | None = None,
     shown: tuple[Floats, Floats] | None = None,
 ) -> bytes:
-    """Parquet: `h3`, the columns below where there are, `path_1` ... `path_L`, a row a cell.
-
-    Parameters
-    ----------
-    cells
-        H3 indices, length N
-    paths
-        (L, N) paths on the grid, response units; or the draws, whose columns are `draw_1`, ...
-    field
-        (N,) mean and standard deviation on the grid: `mean`, `sd`
-    kind
-        what the columns are named after
-    records
-        (N,) expected numbers of records on the grid: `records`
-    shown
-        (N,) mean and standard deviation, on the grid, of the map without privacy: `map_mean`, `map_sd`
-    """
+    """Parquet, a row a cell: `h3`, `mean` and `sd` of `field`, `records`, `map_mean` and `map_sd` of `shown`,
+    where there are, then the (L, N) `paths` as `path_1` ... `path_L` (or `draw_1`, ...). All are on the grid,
+    in response units; the columns but the paths come from (N,) arrays."""
     columns = {"h3": pa.array(list(cells), type=pa.string())}
     for names, pair in ((FIELD, field), (SHOWN, shown)):
         if pair is not None:
@@ -116,26 +72,13 @@ def paths_bytes(
 
 @dataclass(frozen=True, eq=False)
 class StoredPaths:
-    """What the file holds.
+    """What the file holds."""
 
-    Parameters
-    ----------
-    cells
-        H3 indices, length N
-    paths
-        (L, N) paths or draws, response units
-    field
-        (N,) mean and standard deviation, where the file has them
-    records
-        (N,) expected numbers of records, where the file has them
-    shown
-        (N,) mean and standard deviation of the map without privacy, where the file has them
-    """
-
-    cells: tuple[str, ...]
-    paths: Floats
-    field: tuple[Floats, Floats] | None
-    records: Floats | None = None
+    cells: tuple[str, ...]  # H3 indices, length N
+    paths: Floats  # (L, N) paths or draws, response units
+    field: tuple[Floats, Floats] | None  # (N,) mean and standard deviation, where the file has them
+    records: Floats | None = None  # (N,) expected numbers of records, where the file has them
+    # (N,) mean and standard deviation of the map without privacy, where the file has them
     shown: tuple[Floats, Floats] | None = None
 
 
@@ -143,12 +86,8 @@ def read_paths(
     content: bytes, *, field: bool = False, kind: Kind = "path", records: bool = False, shown: bool = False
 ) -> StoredPaths:
     """The file's values, checked; `field`, `records` and `shown` say whether these columns must be there.
-
-    Raises
-    ------
-    BundleError
-        If it is damaged, or has other columns, types or sizes, or values that are not on the grid.
-    """
+    Raise `BundleError` if it is damaged, or has other columns, types or sizes, or values that are not on the
+    grid."""
     try:
         extra = (FIELD if field else ()) + (SHOWN if shown else ()) + ((RECORDS,) if records else ())
         table, count = _checked_table(content, extra, kind)

@@ -38,15 +38,7 @@ def relative_block(release: Release) -> dict[str, Any]:
 
 
 def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
-    """The table `h3`, `value`, a row a cell; the values as they are.
-
-    Parameters
-    ----------
-    cells
-        H3 indices, length N
-    field
-        (N,) in the data's own unit
-    """
+    """The table `h3`, `value`, a row a cell; the (N,) values as they are, in the data's own unit."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
@@ -57,13 +49,8 @@ def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
 def field_of(
     contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: Sequence[str]
 ) -> Floats | None:
-    """(N,) public values of a bundle, the data's own unit; None where the statement names none.
-
-    Raises
-    ------
-    BundleError
-        Unless they are there exactly where the statement names them, a usable one for each cell.
-    """
+    """(N,) public values of a bundle, the data's own unit; None where the statement names none. Raise
+    `BundleError` unless they are there exactly where the statement names them, a usable one for each cell."""
     stated = statement["subject"].get("relative")
     if (stated is None) != (layout.PUBLIC_FIELD not in contents):
         raise BundleError(f"The privacy statement and the bundle disagree about {layout.PUBLIC_FIELD}.")
@@ -113,12 +100,8 @@ def covariates_of(
     contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: Sequence[str]
 ) -> Floats | None:
     """(N, k) covariates of a bundle, those which the statement names and its design reads; None for none.
-
-    Raises
-    ------
-    BundleError
-        Unless they are there exactly where both say so, a finite number for each hexagon, none constant.
-    """
+    Raise `BundleError` unless they are there exactly where both say so, a finite number for each hexagon,
+    none constant."""
     stated, name = statement.get("covariates"), layout.COVARIATES
     read = bool(statement["design"].get("covariates"))
     if len({stated is not None, name in contents, read}) > 1:

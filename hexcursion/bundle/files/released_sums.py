@@ -33,17 +33,10 @@ NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class StoredSums:
-    """What the file holds.
+    """What the file holds."""
 
-    Parameters
-    ----------
-    kept
-        the released sums, with what is public in their reading
-    public_mean
-        (N,) public prior mean, response units, that was taken off each response; None where none was
-    """
-
-    kept: KeptSums
+    kept: KeptSums  # the released sums, with what is public in their reading
+    # (N,) public prior mean, response units, that was taken off each response; None where none was
     public_mean: Floats | None
 
 
@@ -91,15 +84,8 @@ def _columns(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[An
 
 
 def sums_bytes(kept: KeptSums, public_mean: Floats | None) -> bytes:
-    """Parquet: a column for each kind of number; shorter ones end in nulls.
-
-    Parameters
-    ----------
-    kept
-        of the release
-    public_mean
-        (N,) response units, where one was taken off
-    """
+    """Parquet: a column for each kind of number; shorter ones end in nulls. `public_mean`: (N,) response
+    units, where one was taken off."""
     columns = _columns(kept, public_mean)
     rows = max(values.size for values in columns.values())
     made = {
@@ -115,16 +101,9 @@ def sums_bytes(kept: KeptSums, public_mean: Floats | None) -> bytes:
 
 
 def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: int) -> StoredSums | None:
-    """The sums of a bundle with N cells; None where its statement names none.
-
-    What can be seen without making the features is checked: columns, types, lengths, sizes. `check_again`
-    does the rest.
-
-    Raises
-    ------
-    BundleError
-        Unless they are there exactly where the statement names them, as it describes them.
-    """
+    """The sums of a bundle with N cells; None where its statement names none. What can be seen without making
+    the features is checked: columns, types, lengths, sizes. `check_again` does the rest. Raise `BundleError`
+    unless they are there exactly where the statement names them, as it describes them."""
     stated, name = statement.get("sums"), layout.RELEASED_SUMS
     if (stated is None) != (name not in contents):
         raise BundleError(f"The privacy statement and the bundle disagree about {name}.")

@@ -19,21 +19,12 @@ DUST = 1e-9  # what is nearer to a whole per cent than that is one
 
 @dataclass(frozen=True)
 class BoroughTable:
-    """The table.
+    """The table."""
 
-    Parameters
-    ----------
-    rows
-        name, share and interval in words, and how much of the area the hexagons cover; largest share first
-    left_out
-        areas that found no place in the table
-    intervals
-        whether the release has draws enough to say how surely
-    """
-
+    # name, share and interval in words, and how much of the area the hexagons cover; largest share first
     rows: tuple[tuple[str, str, str, str], ...]
-    left_out: int
-    intervals: bool
+    left_out: int  # areas that found no place in the table
+    intervals: bool  # whether the release has draws enough to say how surely
 
     @property
     def lead(self) -> str:
@@ -63,19 +54,9 @@ def borough_table(
     draws: Floats,
     level: float,
 ) -> BoroughTable | None:
-    """The table of the named areas in a map's own layers; None where there are none.
-
-    Parameters
-    ----------
-    products
-        at the threshold of the table
-    field
-        (N,) mean and standard deviation given the release, response units, where the mechanism has them
-    draws
-        (J, N) joint draws of the field, response units
-    level
-        that threshold, response units
-    """
+    """The table of the named areas in a map's own layers; None where there are none. `products` are at the
+    threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws; all in response
+    units."""
     areas = named_areas_of(layers, domain)
     if areas is None:
         return None

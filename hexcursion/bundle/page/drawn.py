@@ -45,43 +45,22 @@ EMPTY = 128  # the bit that says: no record expected there; the other seven hold
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What of a release the page draws.
+    """What of a release the page draws."""
 
-    Parameters
-    ----------
-    statement
-        the checked statement
-    domain
-        the hexagons and the public region
-    paths
-        (L, N) released paths, response units, before smoothing
-    field
-        (N,) mean and standard deviation, response units, where the mechanism has them
-    voted
-        whether the set is cut from the paths although there are probabilities
-    around
-        coast, borders, named places and the curator's own layers, drawn under and over the hexagons
-    draws
-        (J, N) joint draws of the field, response units, where the paths are none themselves
-    """
-
-    statement: Mapping[str, Any]
-    domain: Domain
-    paths: Floats
+    statement: Mapping[str, Any]  # the checked statement
+    domain: Domain  # the hexagons and the public region
+    paths: Floats  # (L, N) released paths, response units, before smoothing
+    # (N,) mean and standard deviation, response units, where the mechanism has them
     field: tuple[Floats, Floats] | None
-    voted: bool = False
+    voted: bool = False  # whether the set is cut from the paths although there are probabilities
+    # coast, borders, named places and the curator's own layers, drawn under and over the hexagons
     around: Surroundings = dataclasses.field(default_factory=Surroundings)
+    # (J, N) joint draws of the field, response units, where the paths are none themselves
     draws: Floats | None = None
 
 
 def drawing(released: Released, products: Products) -> dict[str, Any]:
-    """Everything the page's script needs, as JSON values; texts in it are not yet escaped.
-
-    Parameters
-    ----------
-    products
-        the published products
-    """
+    """Everything the page's script needs, as JSON values; texts in it are not yet escaped."""
     stops, start = thresholds(released)
     subject = released.statement["subject"]
     labels = class_labels(products, THRESHOLD)
@@ -115,11 +94,9 @@ def colours_of(count: int) -> dict[str, dict[str, Any]]:
 
 
 def thresholds(released: Released) -> tuple[list[float], int]:
-    """Increasing thresholds in the data's unit, the published one among them, and where that stands.
-
-    They lie where the released values do, evenly in response units, rounded to three digits. Fewer where
-    there are very many hexagons.
-    """
+    """Increasing thresholds in the data's unit, the published one among them, and where that stands. They lie
+    where the released values do, evenly in response units, rounded to three digits. Fewer where there are
+    very many hexagons."""
     published = float(released.statement["subject"]["threshold"])
     count = released.domain.size
     room = (MOST_BYTES - _bytes_of_shape(count, len(_families(released.domain)))) // count
@@ -140,15 +117,9 @@ def thresholds(released: Released) -> tuple[list[float], int]:
 
 
 def cube(released: Released, stops: Sequence[float], empty: Bools | None = None) -> NDArray[np.uint8]:
-    """(K, N) what each hexagon says at each threshold: its share in per cent, and `EMPTY`.
-
-    A share that is neither none nor all is at least 1 and at most 99, and none is rounded into another class.
-
-    Parameters
-    ----------
-    empty
-        (N,) hexagons in which no record is expected
-    """
+    """(K, N) what each hexagon says at each threshold: its share in per cent, and `EMPTY`. A share that is
+    neither none nor all is at least 1 and at most 99, and none is rounded into another class. `empty`: (N,)
+    hexagons in which no record is expected."""
     products, subject = released.statement["products"], released.statement["subject"]
     stated = released.statement["response"]
     scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
@@ -235,10 +206,8 @@ def _names(near: Surroundings) -> tuple[Place, ...]:
 
 
 def own_lines(near: Surroundings) -> list[list[Floats]]:
-    """The (k, 2) outlines and lines of each own layer, degrees, simplified.
-
-    All of them together have at most `OWN_LINE_CORNERS` corners, unless a tolerance of a degree leaves more.
-    """
+    """The (k, 2) outlines and lines of each own layer, degrees, simplified. All of them together have at most
+    `OWN_LINE_CORNERS` corners, unless a tolerance of a degree leaves more."""
     exact = 1e-5
     made = [[*layer.lines] for layer in near.own]
     while sum(len(line) for lines in made for line in lines) > OWN_LINE_CORNERS and exact < 1.0:

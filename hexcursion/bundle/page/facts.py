@@ -32,24 +32,12 @@ About = Literal["How sure", "Who is protected", "What it is not"]
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact of a release.
+    """One fact of a release."""
 
-    Parameters
-    ----------
-    about
-        the heading: what is answered
-    lead
-        the answer in a few words
-    text
-        the answer in sentences
-    warning
-        whether a reader should not miss it
-    """
-
-    about: About
-    lead: str
-    text: str
-    warning: bool = False
+    about: About  # the heading: what is answered
+    lead: str  # the answer in a few words
+    text: str  # the answer in sentences
+    warning: bool = False  # whether a reader should not miss it
 
 
 def heading_of(statement: Mapping[str, Any]) -> str:
@@ -87,10 +75,8 @@ def place(domain: Domain, places: Sequence[Place] = ()) -> str:
 
 
 def hexagon_area(domain: Domain) -> float:
-    """The area of a hexagon of the domain, square kilometres: a regular one of its spacing.
-
-    H3's average over the Earth is a tenth off in some countries.
-    """
+    """The area of a hexagon of the domain, square kilometres: a regular one of its spacing. H3's average over
+    the Earth is a tenth off in some countries."""
     return math.sqrt(0.75) * domain.spacing**2 / 1e6
 
 
@@ -108,9 +94,7 @@ def area(square_kilometres: float) -> str:
 
 def belief_of(statement: Mapping[str, Any]) -> float | None:
     """Chance with which anybody's guess between two claims of even odds is right, 0.5 to 1; an upper bound.
-
-    None where n delta is at least 1: then whole records may be published, and luck decides.
-    """
+    None where n delta is at least 1: then whole records may be published, and luck decides."""
     guarantee = statement["guarantee"]
     if guarantee["n"] * guarantee["delta"] >= 1.0:
         return None

@@ -39,22 +39,12 @@ PICTURE = "map.png"  # beside the page, for who makes a card of its address
 def map_html(
     released: Released, products: Products, *, address: str = "", picture: str | None = None, signed: str = ""
 ) -> bytes:
-    """The page's bytes: the same release always gives the same page.
-
-    Every text of the release is escaped; the page's own policy lets its one script and its one style run
-    and nothing else, and lets nothing be loaded.
-
-    Parameters
-    ----------
-    products
-        the published products
-    address
-        where the page will stand ("https://example.org/maps/x/map.html"), for cards that need whole addresses
-    picture
-        the SVG that stands there until the script draws, where it was made already
-    signed
-        who signed the bundle, where whoever makes the page has a list of signers
-    """
+    """The page's bytes: the same release always gives the same page. Every text of the release is escaped;
+    the page's own policy lets its one script and its one style run and nothing else, and lets nothing be
+    loaded. `products`: the published products; `address`: where the page will stand
+    ("https://example.org/maps/x/map.html"), for cards that need whole addresses; `picture`: the SVG that
+    stands there until the script draws, where it was made already; `signed`: who signed the bundle, where
+    whoever makes the page has a list of signers."""
     statement, domain = released.statement, released.domain
     question, added = heading_of(statement), added_title(statement)
     facts, places = three_facts(statement, products), released.around.places
@@ -137,14 +127,8 @@ def series_script_text() -> str:
 
 def whole_page(title: str, about: str, body: str, style: str, script: str, card: str = "") -> bytes:
     """A page around a body (HTML): its policy lets this style and this script run, and nothing be loaded.
-
-    Parameters
-    ----------
-    title, about
-        of the page, as text
-    card
-        lines of its head, as HTML, for messages that show a link to it
-    """
+    `title`, `about`: of the page, as text; `card`: lines of its head, as HTML, for messages that show a link
+    to it."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

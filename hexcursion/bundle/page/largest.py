@@ -24,40 +24,19 @@ _NORTH = ("south", "", "north")
 
 @dataclass(frozen=True)
 class LargeRegion:
-    """One connected region of the set.
+    """One connected region of the set."""
 
-    Parameters
-    ----------
-    cells
-        its hexagons
-    size
-        its area, in words
-    where
-        its part of the map and its middle, in words
-    near
-        the named place nearest to its middle; "" where none is near
-    """
-
-    cells: int
-    size: str
-    where: str
-    near: str = ""
+    cells: int  # its hexagons
+    size: str  # its area, in words
+    where: str  # its part of the map and its middle, in words
+    near: str = ""  # the named place nearest to its middle; "" where none is near
 
 
 def largest_regions(
     domain: Domain, members: NDArray[np.bool_], most: int = MOST, places: Sequence[Place] = ()
 ) -> tuple[LargeRegion, ...]:
-    """The largest regions of hexagons that touch each other, largest first.
-
-    Parameters
-    ----------
-    members
-        (N,) the set
-    most
-        how many at most
-    places
-        named places: each region is told by the one nearest to its middle
-    """
+    """The largest regions of hexagons that touch each other, largest first. `members`: (N,) the set; `most`:
+    how many at most; `places`: named places: each region is told by the one nearest to its middle."""
     inside = np.flatnonzero(members)
     if inside.size == 0:
         return ()
@@ -68,15 +47,8 @@ def largest_regions(
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
-    """Where the largest regions of a set lie, in one sentence; "" for an empty or a whole map.
-
-    Parameters
-    ----------
-    members
-        (N,) the set
-    places
-        as for `largest_regions`
-    """
+    """Where the largest regions of a set lie, in one sentence; "" for an empty or a whole map. `members`:
+    (N,) the set; `places`: as for `largest_regions`."""
     regions = largest_regions(domain, members, NAMED, places)
     if not regions or members.all():
         return ""
@@ -106,10 +78,8 @@ def _region(domain: Domain, cells: NDArray[np.int64], places: Sequence[Place]) -
 
 
 def _nearest_name(domain: Domain, cell: int, places: Sequence[Place]) -> str:
-    """The nearest place within a quarter of the map; "" where there is none.
-
-    A city that fills the map, such as London on a map of London, tells nothing about where on it.
-    """
+    """The nearest place within a quarter of the map; "" where there is none. A city that fills the map, such
+    as London on a map of London, tells nothing about where on it."""
     extent = float(np.ptp(domain.centres, axis=0).max())
     places = [one for one in places if 2.0 * _radius(one) < 0.5 * extent]
     if not places:

@@ -25,26 +25,14 @@ CONFIDENCE = 0.9
 
 @dataclass(frozen=True)
 class AreaAnswer:
-    """What a release says of one area.
+    """What a release says of one area."""
 
-    Parameters
-    ----------
-    name
-        Of the area.
-    share
-        Expected share of the area beyond the threshold; None where no hexagon lies in it.
-    low, high
-        Interval that holds that share with `confidence`.
-    covered
-        Share of the area in which there are hexagons; the others are left out of its answer.
-    """
-
-    name: str
-    share: float | None
-    low: float | None
+    name: str  # Of the area
+    share: float | None  # Expected share of the area beyond the threshold; None where no hexagon lies in it
+    low: float | None  # with `high`: Interval that holds that share with `confidence`
     high: float | None
     confidence: float
-    covered: float
+    covered: float  # Share of the area in which there are hexagons; the others are left out of its answer
 
     def row(self) -> dict[str, str | float | None]:
         """Columns of a table, shares with four decimals."""
@@ -63,26 +51,10 @@ def shares_of(
     direction: Direction,
     confidence: float = CONFIDENCE,
 ) -> list[AreaAnswer]:
-    """One answer for each of the areas.
-
-    Parameters
-    ----------
-    areas
-        with the (A, N) parts of the hexagons that lie in each
-    field
-        (N,) mean and standard deviation, response units, where the mechanism has them
-    draws
-        (J, N) joint draws of the field, response units
-    level
-        the threshold, response units
-    confidence
-        of the intervals, in (0, 1)
-
-    Raises
-    ------
-    BundleError
-        For fewer than `FEWEST` draws.
-    """
+    """One answer for each of the areas. `areas`: with the (A, N) parts of the hexagons that lie in each;
+    `field`: (N,) mean and standard deviation, response units, where the mechanism has them; `draws`: (J, N)
+    joint draws of the field, response units; `level`: the threshold, response units; `confidence`: of the
+    intervals, in (0, 1). Raise `BundleError` for fewer than `FEWEST` draws."""
     if draws.shape[0] < FEWEST:
         raise BundleError(
             f"This release has {words.plural(draws.shape[0], 'draw')} of its field, too few for intervals: "

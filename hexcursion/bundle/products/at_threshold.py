@@ -64,59 +64,32 @@ SURE = (
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """What L paths say about one threshold, over the N cells of the domain.
+    """What L paths say about one threshold, over the N cells of the domain."""
 
-    Parameters
-    ----------
-    level
-        the threshold, response units; (N,) where it varies
-    direction
-        the side of it that is the set
-    cutoff
-        share or probability from which a cell is in `vote_set`
-    confidence
-        of `inner`, `outer` and `three_way`
-    votes
-        (N,) share of the paths in whose excursion set a cell lies, in steps of 1/L
-    probability
-        (N,) exceedance probability given the release, where its mechanism has one
-    paths
-        (L, N) excursion set of each path
-    vote_set
-        (N,) the published set: cells with `shown` >= cutoff, with probability >= cutoff where there is no
-        `shown`, and with votes >= cutoff where there is neither
-    vorobev
-        (N,) Vorob'ev set
-    inner, outer, three_way
-        (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot tell; None when L paths
-        cannot support that confidence (see `supports`)
-    surely
-        (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None
-        where the draws cannot support a confidence, where there is no probability, and in earlier bundles
-    draws
-        number of joint draws of the field that the sets rest on
-    records
-        (N,) expected number of records given the release, where its mechanism knows it
-    shown
-        (N,) chance that the map of the same records without privacy shows the cell in the set, where the
-        published set is cut by it
-    """
-
-    level: Floats | float
-    direction: Direction
-    cutoff: float
-    confidence: float
-    votes: Floats
-    probability: Floats | None
-    paths: Bools
+    level: Floats | float  # the threshold, response units; (N,) where it varies
+    direction: Direction  # the side of it that is the set
+    cutoff: float  # share or probability from which a cell is in `vote_set`
+    confidence: float  # of `inner`, `outer` and `three_way`
+    votes: Floats  # (N,) share of the paths in whose excursion set a cell lies, in steps of 1/L
+    probability: Floats | None  # (N,) exceedance probability given the release, where its mechanism has one
+    paths: Bools  # (L, N) excursion set of each path
+    # (N,) the published set: cells with `shown` >= cutoff, with probability >= cutoff where there is no
+    # `shown`, and with votes >= cutoff where there is neither
     vote_set: Bools
-    vorobev: Bools
+    vorobev: Bools  # (N,) Vorob'ev set
+    # with `outer`, `three_way`: (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot
+    # tell; None when L paths cannot support that confidence (see `supports`)
     inner: Bools | None
     outer: Bools | None
     three_way: NDArray[np.int8] | None
+    # (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None where
+    # the draws cannot support a confidence, where there is no probability, and in earlier bundles
     surely: Floats | None = None
-    draws: int = 1
+    draws: int = 1  # number of joint draws of the field that the sets rest on
+    # (N,) expected number of records given the release, where its mechanism knows it
     records: Floats | None = None
+    # (N,) chance that the map of the same records without privacy shows the cell in the set, where the
+    # published set is cut by it
     shown: Floats | None = None
 
     @property
@@ -153,18 +126,14 @@ class Products:
 
 def likely(chance: Floats) -> NDArray[np.int64]:
     """+1 where a chance is at least `LIKELY`, -1 where it is at most `UNLIKELY`, 0 between; of any shape.
-
-    Chances are taken as the files write them: so a reader finds the class again from the column beside it.
-    """
+    Chances are taken as the files write them: so a reader finds the class again from the column beside it."""
     written = np.round(chance, SHARE_DECIMALS)
     return agreed(written, LIKELY).astype(np.int64) - (written <= UNLIKELY + ROUNDING)
 
 
 def least_paths(confidence: float) -> int:
-    """How many paths it takes to speak of `confidence`: it must leave out at least one of them.
-
-    With fewer, "in 90 % of the paths" would only say "in all of these few".
-    """
+    """How many paths it takes to speak of `confidence`: it must leave out at least one of them. With fewer,
+    "in 90 % of the paths" would only say "in all of these few"."""
     return math.ceil(1.0 / (1.0 - confidence) - ROUNDING)
 
 
@@ -186,29 +155,15 @@ def products_at(
     records: Floats | None = None,
     shown: tuple[Floats, Floats] | None = None,
 ) -> Products:
-    """All products of (already smoothed) paths (L, N) at a level in response units.
-
-    Parameters
-    ----------
-    level
-        the threshold, response units; one number, or (N,)
-    cutoff
-        share of the paths, or probability, from which a cell is in the published set
-    confidence
-        of the inner and outer sets, in (0, 1)
-    field
-        (N,) mean and standard deviation given the release, response units, where the mechanism has them
-    draws
-        (J, N) joint draws of the field where the paths are none: then the published set is cut from the paths
-    by_probability
-        whether inner and outer sets follow the order of the probabilities, where there are any; not so in
-        earlier bundles
-    records
-        (N,) expected number of records, where it is known
-    shown
-        (N,) mean and standard deviation of the map without privacy given the release, response units, where
-        the published set is cut by it
-    """
+    """All products of (already smoothed) paths (L, N) at a level in response units. `level`: the threshold,
+    response units; one number, or (N,); `cutoff`: share of the paths, or probability, from which a cell is in
+    the published set; `confidence`: of the inner and outer sets, in (0, 1); `field`: (N,) mean and standard
+    deviation given the release, response units, where the mechanism has them; `draws`: (J, N) joint draws of
+    the field where the paths are none: then the published set is cut from the paths; `by_probability`:
+    whether inner and outer sets follow the order of the probabilities, where there are any; not so in earlier
+    bundles; `records`: (N,) expected number of records, where it is known; `shown`: (N,) mean and standard
+    deviation of the map without privacy given the release, response units, where the published set is cut by
+    it."""
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
     share = vote_fraction(paths, level, direction) if probability is None or voted else probability
@@ -254,23 +209,11 @@ def certainty(
     direction: Direction,
     field: tuple[Floats, Floats],
 ) -> Floats:
-    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set.
-
-    Parameters
-    ----------
-    draws
-        (J, N) joint draws of the field given the release: the paths, where they are such draws.
-    level
-        Response units, one number or (N,).
-    field
-        (N,) mean and standard deviation, response units: cells are ordered by their exceedance probability,
-        ties by the mean
-
-    Notes
-    -----
-    Bolin and Lindgren (2015, doi 10.1111/rssb.12055). The order is that of `(mean - level)/sd`, which orders
-    as the probability does and does not end at 1.
-    """
+    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set. `draws`: (J,
+    N) joint draws of the field given the release: the paths, where they are such draws; `level`: response
+    units, one number or (N,); `field`: (N,) mean and standard deviation, response units: cells are ordered by
+    their exceedance probability, ties by the mean. Bolin and Lindgren (2015, doi 10.1111/rssb.12055). The
+    order is that of `(mean - level)/sd`, which orders as the probability does and does not end at 1."""
     mean, sd = field
     sign = sign_of(direction)
     score = sign * (mean - level) / np.maximum(sd, 1e-12)

@@ -31,13 +31,8 @@ def class_column(products: Products) -> list[str]:
 
 
 def class_labels(products: Products, threshold: str) -> tuple[str, ...]:
-    """The classes that this release can have as lines of a legend, in their order.
-
-    Parameters
-    ----------
-    threshold
-        in words, or what stands for it in a text that is filled in later
-    """
+    """The classes that this release can have as lines of a legend, in their order. `threshold`: in words, or
+    what stands for it in a text that is filled in later."""
     what = f"{words.side_words(products.direction)} {threshold}"
     most, least = f"{100 * LIKELY:.0f} %", f"{100 * UNLIKELY:.0f} %"
     if products.graded:

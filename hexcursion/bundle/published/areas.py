@@ -24,27 +24,11 @@ def answers_from(
     progress: Progress = silent,
 ) -> tuple[Areas, list[AreaAnswer]]:
     """The areas of a GeoJSON file and one answer for each; costs nothing, as all of it is published.
-
-    Parameters
-    ----------
-    viewer
-        Of a bundle with a field or with at least `FEWEST` paths.
-    source
-        Path, bytes or mapping of a GeoJSON file with polygons.
-    threshold
-        In the data's own unit; as published without it.
-    confidence
-        Of the intervals, in (0, 1).
-    name
-        Property that names the areas.
-    progress
-        Told the share done; what it raises ends the work.
-
-    Raises
-    ------
-    BundleError
-        One sentence, for areas that cannot be read or a release that cannot answer.
-    """
+    `viewer`: of a bundle with a field or with at least `FEWEST` paths; `source`: path, bytes or mapping of a
+    GeoJSON file with polygons; `threshold`: in the data's own unit; as published without it; `confidence`: of
+    the intervals, in (0, 1); `name`: property that names the areas; `progress`: told the share done; what it
+    raises ends the work. Raise `BundleError`, one sentence, for areas that cannot be read or a release that
+    cannot answer."""
     if not 0.0 < confidence < 1.0:
         raise BundleError("The confidence must lie strictly between 0 and 1.")
     try:
@@ -58,13 +42,8 @@ def answers_from(
 def area_answers(
     viewer: Viewer, areas: Areas, *, threshold: float | None = None, confidence: float = CONFIDENCE
 ) -> list[AreaAnswer]:
-    """One answer for each of the areas; parameters as of `answers_from`.
-
-    Raises
-    ------
-    BundleError
-        For a release with too few draws.
-    """
+    """One answer for each of the areas; parameters as of `answers_from`. Raise `BundleError` for a release
+    with too few draws."""
     bundle, level = viewer.bundle, viewer.level(threshold)
     draws = bundle.paths if bundle.draws is None else bundle.draws
     return shares_of(areas, bundle.field, draws, level, viewer.direction, confidence)

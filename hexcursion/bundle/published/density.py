@@ -33,25 +33,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The records of N hexagons per square kilometre, given a release.
+    """The records of N hexagons per square kilometre, given a release."""
 
-    Parameters
-    ----------
-    domain
-        the hexagons
-    above
-        the density that is asked about, records per square kilometre
-    mean, sd
-        (N,) expected number of records of each hexagon, and its standard deviation
-    record
-        what one of them is
-    """
-
-    domain: Domain
-    above: float
-    mean: Floats
+    domain: Domain  # the hexagons
+    above: float  # the density that is asked about, records per square kilometre
+    mean: Floats  # with `sd`: (N,) expected number of records of each hexagon, and its standard deviation
     sd: Floats
-    record: str
+    record: str  # what one of them is
 
     @cached_property
     def probability(self) -> Floats:
@@ -88,13 +76,8 @@ class Density:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`.
-
-        Raises
-        ------
-        BundleError, WorkflowError
-            For another ending, a file that is there already, and one that cannot be written.
-        """
+        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`. Raise `BundleError` or
+        `WorkflowError` for another ending, a file that is there already, and one that cannot be written."""
         place = new_place(path, "file")
         kind = place.suffix.lower()
         if kind not in (".csv", ".geojson"):
@@ -131,19 +114,8 @@ class Density:
 
 def density_of(bundle: Bundle, above: float) -> Density:
     """Where more than `above` records lie per square kilometre, from the released counts of a bundle.
-
-    Parameters
-    ----------
-    bundle
-        Checked.
-    above
-        Records per square kilometre, > 0.
-
-    Raises
-    ------
-    BundleError
-        One sentence: for no density, and for a bundle without released counts of single records.
-    """
+    `bundle`: checked; `above`: records per square kilometre, > 0. Raise `BundleError`, one sentence: for no
+    density, and for a bundle without released counts of single records."""
     number = isinstance(above, Real) and not isinstance(above, bool)
     if not (number and math.isfinite(above) and above > 0):
         raise BundleError(

@@ -43,21 +43,11 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Offer:
-    """One file to take along.
+    """One file to take along."""
 
-    Parameters
-    ----------
-    title
-        what it is, for a button
-    file
-        its name
-    make
-        its bytes, made when they are asked for
-    """
-
-    title: str
-    file: str
-    make: Callable[[], bytes]
+    title: str  # what it is, for a button
+    file: str  # its name
+    make: Callable[[], bytes]  # its bytes, made when they are asked for
 
     @property
     def media(self) -> str:
@@ -71,11 +61,9 @@ def media_of(file: str) -> str:
 
 
 def page_of(bundle: Bundle, address: str = "", *, named: bool = True, signed: str = "") -> bytes:
-    """`map.html` of a checked bundle; `address` is where it will stand, for cards of links.
-
-    `signed`: who signed it, as a list of signers says; never in the page of a bundle itself.
-    `named`: with the coast and the places around it, where this installation has them.
-    """
+    """`map.html` of a checked bundle; `address` is where it will stand, for cards of links. `signed`: who
+    signed it, as a list of signers says; never in the page of a bundle itself. `named`: with the coast and
+    the places around it, where this installation has them."""
     near = around(bundle.domain, bundle.layers, world=named)
     drawn, voted = bundle.draws, bundle.draws is not None
     released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, voted, near, drawn)

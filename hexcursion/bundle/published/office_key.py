@@ -37,20 +37,9 @@ _MOST_BYTES = 10_000
 
 
 def new_key(path: Path, password: str) -> Ed25519PrivateKey:
-    """Make a key and write it, encrypted, to a new file that only its owner can read.
-
-    Parameters
-    ----------
-    path
-        of the new file: PEM, PKCS8
-    password
-        of at least `SHORTEST_PASSWORD` characters
-
-    Raises
-    ------
-    WorkflowError
-        For a short password, a file that exists, and one that cannot be written.
-    """
+    """Make a key and write it, encrypted, to a new file that only its owner can read. `path`: of the new
+    file: PEM, PKCS8; `password`: of at least `SHORTEST_PASSWORD` characters. Raise `WorkflowError` for a
+    short password, a file that exists, and one that cannot be written."""
     if len(password) < SHORTEST_PASSWORD:
         raise WorkflowError(
             f"The password of a signing key needs at least {SHORTEST_PASSWORD} characters: take a longer one."
@@ -67,20 +56,9 @@ def new_key(path: Path, password: str) -> Ed25519PrivateKey:
 
 
 def open_key(path: Path, password: Callable[[], str]) -> Ed25519PrivateKey:
-    """The key in a file.
-
-    Parameters
-    ----------
-    path
-        of the key's file
-    password
-        asked only where the file is there and closed to others
-
-    Raises
-    ------
-    WorkflowError
-        If it is missing, open to other users, not encrypted, no Ed25519 key, or the password is wrong.
-    """
+    """The key in a file. `path`: of the key's file; `password`: asked only where the file is there and closed
+    to others. Raise `WorkflowError` if it is missing, open to other users, not encrypted, no Ed25519 key, or
+    the password is wrong."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
@@ -123,21 +101,10 @@ def public_line(key: Ed25519PrivateKey) -> str:
 
 
 def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
-    """Sign a bundle: its folder, its zip, or both where they lie beside each other.
-
-    Nothing that is signed changes: a file is added. A second call changes nothing.
-
-    Returns
-    -------
-    tuple of Path
-        What was signed now; empty where the same key had signed it before.
-
-    Raises
-    ------
-    BundleError
-        For what is no valid bundle, is signed with another key, lies beside another bundle of its name, or
-        cannot be written.
-    """
+    """Sign a bundle: its folder, its zip, or both where they lie beside each other. Nothing that is signed
+    changes: a file is added. A second call changes nothing. Return what was signed now; empty where the same
+    key had signed it before. Raise `BundleError` for what is no valid bundle, is signed with another key,
+    lies beside another bundle of its name, or cannot be written."""
     contents = contents_of(source)
     bundle_from_contents(contents)
     made = signature_bytes(contents[layout.SUMS], key)

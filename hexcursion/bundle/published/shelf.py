@@ -68,11 +68,9 @@ class OfferedFile:
 
 
 def settle() -> frozenset[Path]:
-    """Finish or delete what dead processes left on the shelf; what lies there without a commit.
-
-    Whatever this version puts in place was committed first. A bundle that an earlier version left there on an
-    open charge is recognised by the ledger, if there is one on this machine that can be read.
-    """
+    """Finish or delete what dead processes left on the shelf; what lies there without a commit. Whatever this
+    version puts in place was committed first. A bundle that an earlier version left there on an open charge
+    is recognised by the ledger, if there is one on this machine that can be read."""
     with suppress(LedgerError):
         ledger = open_ledger(create=False)
         recover(bundles_folder(), ledger.identity, ledger.committed)
@@ -81,11 +79,9 @@ def settle() -> frozenset[Path]:
 
 
 def shelf() -> tuple[ShelvedBundle, ...]:
-    """Every committed bundle on the shelf, newest first; only their titles are read, and no two are alike.
-
-    A folder without its zip counts as well: somebody unpacked a bundle there. So does a zip without its
-    folder, which somebody put there.
-    """
+    """Every committed bundle on the shelf, newest first; only their titles are read, and no two are alike. A
+    folder without its zip counts as well: somebody unpacked a bundle there. So does a zip without its folder,
+    which somebody put there."""
     folder = bundles_folder()
     if not folder.is_dir():
         return ()
@@ -116,13 +112,8 @@ def _shelved(path: Path) -> ShelvedBundle:
 
 
 def find_bundle(name: str) -> Viewer:
-    """The bundle of a release id from the shelf.
-
-    Raises
-    ------
-    WorkflowError
-        If there is none, or it was not committed; `BundleError` if it is not to be trusted.
-    """
+    """The bundle of a release id from the shelf. Raise `WorkflowError` if there is none, or it was not
+    committed; `BundleError` if it is not to be trusted."""
     archive = bundles_folder() / f"{name}.zip"
     hidden = settle()
     if not _ID.fullmatch(name) or not archive.is_file() or archive.with_suffix("").absolute() in hidden:
@@ -133,13 +124,8 @@ def find_bundle(name: str) -> Viewer:
 
 
 def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
-    """A checked bundle, ready to be looked at.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for what cannot be read; `BundleError` for what is not to be trusted.
-    """
+    """A checked bundle, ready to be looked at. Raise `WorkflowError`, one sentence, for what cannot be read;
+    `BundleError` for what is not to be trusted."""
     try:
         return Viewer(read_bundle(source))
     except OSError as error:
@@ -148,19 +134,8 @@ def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
 
 def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, ...]:
     """The zip of a release and the files most readers ask for, where they lie beside it; the zip comes first.
-
-    Parameters
-    ----------
-    name
-        Of the bundle.
-    archive
-        The zip, where it is not one of the shelf.
-
-    Raises
-    ------
-    WorkflowError
-        If the bundle would not open.
-    """
+    `name`: of the bundle; `archive`: the zip, where it is not one of the shelf. Raise `WorkflowError` if the
+    bundle would not open."""
     # Nothing is offered that would not open.
     bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle
     archive = archive or bundles_folder() / f"{name}.zip"

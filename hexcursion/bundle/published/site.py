@@ -59,12 +59,7 @@ class Listed:
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     """Bundles among the given files and folders, and in folders of bundles; a zip beside its folder once.
-
-    Raises
-    ------
-    BundleError
-        If a folder holds none.
-    """
+    Raise `BundleError` if a folder holds none."""
     found: list[Path] = []
     for source in sources:
         if not os.path.isdir(source) or (source / layout.STATEMENT).is_file():
@@ -94,34 +89,16 @@ def write_site(
     *,
     series: bool = False,
 ) -> tuple[str, ...]:
-    """Write the site into a new folder, whole or not at all; the folders of its releases.
-
-    Every page, layer and table is made anew from what was checked, and so is what people open of the bundle
-    itself. Nothing in the site asks another machine for anything.
-
-    Parameters
-    ----------
-    sources
-        bundles, and folders of bundles
-    out
-        a folder that does not exist yet
-    address
-        where the site will stand, for the cards that are shown of links to it; "" where that is not known
-    signers
-        whose keys the pages call by name
-    left_out
-        told of each bundle that cannot be read, in one sentence, as long as another one can, and of releases
-        that cannot be read together; without it the first of them ends the writing
-    series
-        whether releases of one area and question are read together too: the index names their page first
-
-    Raises
-    ------
-    BundleError
-        For an address that is none, bundles that cannot be read, and a folder that cannot be written.
-    WorkflowError
-        If `out` exists already.
-    """
+    """Write the site into a new folder, whole or not at all; the folders of its releases. Every page, layer
+    and table is made anew from what was checked, and so is what people open of the bundle itself. Nothing in
+    the site asks another machine for anything. `sources`: bundles, and folders of bundles; `out`: a folder
+    that does not exist yet; `address`: where the site will stand, for the cards that are shown of links to
+    it; "" where that is not known; `signers`: whose keys the pages call by name; `left_out`: told of each
+    bundle that cannot be read, in one sentence, as long as another one can, and of releases that cannot be
+    read together; without it the first of them ends the writing; `series`: whether releases of one area and
+    question are read together too: the index names their page first. Raise `BundleError` for an address that
+    is none, bundles that cannot be read, and a folder that cannot be written. Raise `WorkflowError` if `out`
+    exists already."""
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")
     new_place(out)
@@ -216,15 +193,8 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
 
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
-    """The lines of HTML that show a release's page within another page.
-
-    Parameters
-    ----------
-    folder
-        of the release in its site
-    address
-        where the site stands; without it a placeholder is to be replaced
-    """
+    """The lines of HTML that show a release's page within another page. `folder`: of the release in its site;
+    `address`: where the site stands; without it a placeholder is to be replaced."""
     where = f"{(address or UNKNOWN).rstrip('/')}/{folder}/{layout.PAGE}"
     return (
         f'<iframe src="{escape(where)}" title="{escape(heading_of(bundle.statement))}" width="100%" '
@@ -241,11 +211,9 @@ def zip_of_site(folder: Path) -> bytes:
 
 
 def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: Signers = NOBODY) -> bytes:
-    """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on.
-
-    A bundle that a known key signed, and one whose pages are the same anew, goes on as it is, with its
-    signature. Any other loses the signature, which would no longer fit.
-    """
+    """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on. A
+    bundle that a known key signed, and one whose pages are the same anew, goes on as it is, with its
+    signature. Any other loses the signature, which would no longer fit."""
     stream = io.BytesIO()
     if signers.knows(bundle.signature) or _pages_follow(contents, bundle):
         zip_bytes_to(stream, name, contents)
@@ -277,12 +245,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def index_html(listed: Sequence[Listed], series: Sequence[tuple[str, str]] = ()) -> bytes:
     """The list of all releases, newest first: picture, question, answer, facts, files. It has no script.
-
-    Parameters
-    ----------
-    series
-        folder and question of each series, which stand before the releases
-    """
+    `series`: folder and question of each series, which stand before the releases."""
     policy = (
         f"default-src 'none'; img-src 'self' data:; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"

@@ -56,9 +56,7 @@ class Viewer:
     @cached_property
     def thresholds(self) -> tuple[float, float]:
         """Sensible ends of a threshold slider, data's unit: where nearly all or nearly no path value exceeds.
-
-        From the released paths, widened to hold the published threshold.
-        """
+        From the released paths, widened to hold the published threshold."""
         low, high = np.quantile(self.bundle.paths, (0.005, 0.995))
         with np.errstate(over="ignore"):
             ends = self.bundle.response.value(np.array([low, high]))
@@ -84,13 +82,8 @@ class Viewer:
         cutoff: float | None = None,
         confidence: float | None = None,
     ) -> Products:
-        """All products at a threshold in the data's unit; what is not given is as published.
-
-        Raises
-        ------
-        WorkflowError
-            One sentence, for settings that make no sense.
-        """
+        """All products at a threshold in the data's unit; what is not given is as published. Raise
+        `WorkflowError`, one sentence, for settings that make no sense."""
         published = self.bundle.statement["products"]
         rounds = published["smoothing"] if smoothing is None else smoothing
         share = published["cutoff"] if cutoff is None else cutoff
@@ -113,13 +106,8 @@ class Viewer:
         )
 
     def level(self, threshold: float | None) -> float:
-        """A threshold in the data's own unit as response units; None for the published one.
-
-        Raises
-        ------
-        WorkflowError
-            For a threshold that is not finite, or not positive on a log scale.
-        """
+        """A threshold in the data's own unit as response units; None for the published one. Raise
+        `WorkflowError` for a threshold that is not finite, or not positive on a log scale."""
         if threshold is None:
             return float(self.bundle.statement["subject"]["threshold_response"])
         if not math.isfinite(threshold):
@@ -131,13 +119,8 @@ class Viewer:
         return float(self.bundle.response.forward(threshold))
 
     def smoothed(self, rounds: int) -> NDArray[np.float64]:
-        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once.
-
-        Raises
-        ------
-        WorkflowError
-            For anything but 0 to `MAX_ROUNDS` rounds.
-        """
+        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once. Raise
+        `WorkflowError` for anything but 0 to `MAX_ROUNDS` rounds."""
         if isinstance(rounds, bool) or rounds != int(rounds) or not 0 <= rounds <= MAX_ROUNDS:
             raise WorkflowError(f"Smoothing takes 0 to {MAX_ROUNDS} rounds.")
         rounds = int(rounds)

@@ -34,13 +34,7 @@ NO_MECHANISM = "its mechanism, {name}, releases none"
 
 
 def stored_sums(bundle: Bundle) -> StoredSums:
-    """The released sums of a bundle.
-
-    Raises
-    ------
-    BundleError
-        If it holds none: it says why.
-    """
+    """The released sums of a bundle. Raise `BundleError` if it holds none: it says why."""
     if bundle.sums is None:
         name = bundle.statement["design"]["mechanism"]
         spectral = name == SpectralStatisticsDesign.mechanism
@@ -50,13 +44,7 @@ def stored_sums(bundle: Bundle) -> StoredSums:
 
 
 def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
-    """The design of a release that keeps sums.
-
-    Raises
-    ------
-    BundleError
-        If its mechanism releases none.
-    """
+    """The design of a release that keeps sums. Raise `BundleError` if its mechanism releases none."""
     design = design_from(statement["design"])
     if not isinstance(design, SpectralStatisticsDesign):
         raise BundleError(f"{layout.RELEASED_SUMS} belongs to no release of {design.mechanism}.")
@@ -64,13 +52,8 @@ def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
 
 
 def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts:
-    """The public facts by which the sums of a bundle were made and are read.
-
-    Parameters
-    ----------
-    shared
-        those of another bundle of the same cells, whose work is used again
-    """
+    """The public facts by which the sums of a bundle were made and are read. `shared`: those of another
+    bundle of the same cells, whose work is used again."""
     guarantee = bundle.statement["guarantee"]
     lattice = build_lattice(bundle.domain) if shared is None else shared.lattice
     return PublicFacts(
@@ -85,18 +68,8 @@ def field_again(
     bundle: Bundle, facts: PublicFacts | None = None
 ) -> tuple[tuple[Floats, Floats], ModelCheck | None]:
     """(N,) mean and deviation of the field, response units, and the model's check, from released sums.
-
-    Parameters
-    ----------
-    facts
-        as `sums_facts` makes them, where they are at hand
-
-    Raises
-    ------
-    BundleError
-        If there are no sums, if they are not those of the statement's design, or if this machine makes other
-        features from it.
-    """
+    `facts`: as `sums_facts` makes them, where they are at hand. Raise `BundleError` if there are no sums, if
+    they are not those of the statement's design, or if this machine makes other features from it."""
     stored, design = stored_sums(bundle), sums_design(bundle.statement)
     try:
         mean, sd, check = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
@@ -108,13 +81,8 @@ def field_again(
 
 
 def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
-    """Refuse a bundle whose published field does not follow from its released sums.
-
-    Raises
-    ------
-    BundleError
-        As `field_again`, and if what they state is something else than what is published.
-    """
+    """Refuse a bundle whose published field does not follow from its released sums. Raise `BundleError` as
+    `field_again`, and if what they state is something else than what is published."""
     made, check = field_again(bundle, facts)
     if bundle.field is None or not all(
         np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # what is NaN does not follow

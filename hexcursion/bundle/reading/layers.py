@@ -48,13 +48,8 @@ class Drawn(Protocol):
 
 
 def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
-    """Refuse layers and exports that say anything else than the paths.
-
-    Raises
-    ------
-    BundleError
-        Naming the first file and property that differs.
-    """
+    """Raise BundleError, naming the first file and property of layers and exports that differs from the
+    paths."""
     check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
@@ -77,13 +72,7 @@ def facts_of(bundle: Drawn) -> dict[str, Any]:
 
 
 def check_cells(collection: Any, bundle: Drawn) -> None:
-    """Refuse a layer of cells that does not follow from the paths.
-
-    Raises
-    ------
-    BundleError
-        Naming the property that differs.
-    """
+    """Raise BundleError, naming the property of the cells that does not follow from the paths."""
     features = features_of(collection, layout.CELLS)
     if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
         raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
@@ -94,13 +83,7 @@ def check_cells(collection: Any, bundle: Drawn) -> None:
 
 
 def check_regions(collection: Any, bundle: Drawn) -> None:
-    """Refuse a layer of regions that does not follow from the paths.
-
-    Raises
-    ------
-    BundleError
-        If its products, numbers or facts differ.
-    """
+    """Raise BundleError if products, numbers or facts of the regions do not follow from the paths."""
     features = features_of(collection, layout.REGIONS)
     expected = [
         [properties for properties, _ in region_list(bundle.published, most)]
@@ -145,13 +128,7 @@ def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
 
 
 def features_of(collection: Any, name: str) -> list[dict[str, Any]]:
-    """The features of a GeoJSON collection.
-
-    Raises
-    ------
-    BundleError
-        If it is none; the sentence calls it `name`.
-    """
+    """The features of a GeoJSON collection. Raise `BundleError`, with `name`, if it is none."""
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not all(isinstance(feature, dict) for feature in features):
         raise BundleError(f"{name} is not a GeoJSON feature collection.")

@@ -37,45 +37,25 @@ from hexcursion.project.response import ResponseScale
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """A checked bundle: its statement, its domain and its released paths. Nothing else is believed.
+    """A checked bundle: its statement, its domain and its released paths. Nothing else is believed."""
 
-    Parameters
-    ----------
-    statement
-        the privacy statement, valid by schema and in itself
-    domain
-        the cells and the public region
-    paths
-        (L, N) released paths in response units, before smoothing
-    map_png
-        the shipped picture, bytes of a PNG
-    field
-        (N,) mean and standard deviation of the field given the release, where its mechanism has them
-    draws
-        (J, N) joint draws of the field given the release, where the paths are none themselves
-    layers
-        public layers that the curator added: not computed from the paths
-    records
-        (N,) expected number of records given the release, where its mechanism knows it
-    sums
-        the released sums and what is public in their reading, where its mechanism has them
-    covariates
-        (N, k) public numbers that the design reads beside the records, where it reads any
-    signature
-        of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
-    """
-
-    statement: Mapping[str, Any]
-    domain: Domain
-    paths: NDArray[np.float64]
-    map_png: bytes
+    statement: Mapping[str, Any]  # the privacy statement, valid by schema and in itself
+    domain: Domain  # the cells and the public region
+    paths: NDArray[np.float64]  # (L, N) released paths in response units, before smoothing
+    map_png: bytes  # the shipped picture, bytes of a PNG
+    # (N,) mean and standard deviation of the field given the release, where its mechanism has them
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    # (J, N) joint draws of the field given the release, where the paths are none themselves
     draws: NDArray[np.float64] | None = None
-    layers: tuple[OwnLayer, ...] = ()
+    layers: tuple[OwnLayer, ...] = ()  # public layers that the curator added: not computed from the paths
+    # of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
     signature: Signature | None = None
+    # (N,) expected number of records given the release, where its mechanism knows it
     records: NDArray[np.float64] | None = None
     shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    # the released sums and what is public in their reading, where its mechanism has them
     sums: StoredSums | None = None
+    # (N, k) public numbers that the design reads beside the records, where it reads any
     covariates: NDArray[np.float64] | None = None
 
     @property
@@ -104,28 +84,16 @@ class Bundle:
 
 
 def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
-    """Open a bundle's folder or zip: a path, bytes or a binary stream.
-
-    Checked: names, sizes, checksums, a signature where there is one, JSON and statement against the schema
-    and against itself, the paths' columns and values, the cells, and that both GeoJSON files say what follows
-    from the paths. A file of a format that is not known here is passed over, where the statement lists it.
-
-    Raises
-    ------
-    BundleError
-        One sentence, for the first check that fails.
-    """
+    """Open a bundle's folder or zip: a path, bytes or a binary stream. Checked: names, sizes, checksums, a
+    signature where there is one, JSON and statement against the schema and against itself, the paths' columns
+    and values, the cells, and that both GeoJSON files say what follows from the paths. A file of a format
+    that is not known here is passed over, where the statement lists it. Raise `BundleError`, one sentence,
+    for the first check that fails."""
     return bundle_from_contents(contents_of(source))
 
 
 def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
-    """The checks of `read_bundle` on files already in memory.
-
-    Raises
-    ------
-    BundleError
-        As `read_bundle`.
-    """
+    """The checks of `read_bundle` on files already in memory. Raise `BundleError` as `read_bundle`."""
     layout.check_names(contents)
     layout.check_sums(contents)
     signature = signature_of(contents)
@@ -174,21 +142,10 @@ def published_products(
     records: NDArray[np.float64] | None = None,
     shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Products:
-    """Products at the statement's own threshold, smoothing, cutoff and confidence.
-
-    Parameters
-    ----------
-    paths
-        (L, N) released paths, response units, before smoothing
-    field
-        (N,) mean and standard deviation given the release, response units, where there are
-    draws
-        (J, N) joint draws of the field, response units, where the paths are none
-    records
-        (N,) expected number of records, where it is known
-    shown
-        (N,) mean and deviation of the map without privacy, response units, where the set is cut by it
-    """
+    """Products at the statement's own threshold, smoothing, cutoff and confidence. `paths`: (L, N), before
+    smoothing; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws where the paths are
+    none; `records`: (N,) expected numbers; `shown`: (N,) mean and deviation of the map without privacy;
+    response units."""
     published = statement["products"]
     return products_at(
         smooth(domain.adjacency, paths, published["smoothing"]),
@@ -226,13 +183,8 @@ def _check_schema_file(shipped: bytes, mechanism: str) -> None:
 
 
 def region_of(content: bytes) -> Any:
-    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON.
-
-    Raises
-    ------
-    BundleError
-        If the file does not hold just one.
-    """
+    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON; raise `BundleError` unless it has
+    just one."""
     features = features_of(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
     if len(features) != 1 or not isinstance(features[0].get("geometry"), dict):
         raise BundleError(f"{layout.BOUNDARY} must hold one region.")

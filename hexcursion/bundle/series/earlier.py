@@ -55,12 +55,7 @@ def is_bundle(path: str) -> bool:
 
 def earlier_transform(path: str) -> str:
     """How an earlier release reads values, plainly or as logarithms: a release that starts from it does too.
-
-    Raises
-    ------
-    BundleError
-        One sentence, where it cannot be read, or does not stand in for reference data.
-    """
+    Raise `BundleError`, one sentence, where it cannot be read, or does not stand in for reference data."""
     bundle = bundle_from_contents(contents_of(path))
     refuse_unreadable(bundle)
     stored_sums(bundle)
@@ -70,15 +65,8 @@ def earlier_transform(path: str) -> str:
 def load_with_earlier(
     settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
-    """As `load_project`, for settings whose reference may be the bundle of an earlier release.
-
-    Raises
-    ------
-    BundleError
-        As `with_earlier`.
-    WorkflowError, DataError, GeoError
-        As `load_project`.
-    """
+    """As `load_project`, for settings whose reference may be the bundle of an earlier release. Raise
+    `BundleError` as `with_earlier`. Raise `WorkflowError` or `DataError` or `GeoError` as `load_project`."""
     made, held = with_earlier(settings, tables)
     project = load_project(made, progress, held)
     if not project.reference_origin:
@@ -89,25 +77,13 @@ def load_with_earlier(
 def with_earlier(
     settings: ReleaseSettings, tables: Mapping[str, HeldTable] | None = None
 ) -> tuple[ReleaseSettings, dict[str, HeldTable]]:
-    """Settings whose reference is a bundle, with a table of records that stand in for what it tells.
-
-    The release is public, so this costs nothing. Its field is moved on by the prior in time, to the usual
+    """Settings whose reference is a bundle, with a table of records that stand in for what it tells. The
+    release is public, so this costs nothing. Its field is moved on by the prior in time, to the usual
     distance of two periods. Some of the stand-ins lie about the mean then, at places where records are
     expected: a release starts from them. Others lie about joint draws of the field, `PAIRS` pairs of them: a
-    release is judged on them as private records.
-
-    Parameters
-    ----------
-    settings
-        Any; those without a bundle as reference are given back as they are.
-    tables
-        Others that lie in memory.
-
-    Raises
-    ------
-    BundleError
-        One sentence, where it cannot be read, holds no sums, or is of another area or question.
-    """
+    release is judged on them as private records. `settings`: any; those without a bundle as reference are
+    given back as they are; `tables`: others that lie in memory. Raise `BundleError`, one sentence, where it
+    cannot be read, holds no sums, or is of another area or question."""
     held, source = dict(tables or {}), settings.reference
     if source is None or source.path in held or not is_bundle(source.path):
         return settings, held

@@ -52,38 +52,18 @@ Read = TypeVar("Read")
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Bundles of one place and question, in order of time, and what they say together.
+    """Bundles of one place and question, in order of time, and what they say together."""
 
-    Parameters
-    ----------
-    bundles, digests
-        the releases, and the SHA-256 of each one's SHA256SUMS
-    labels
-        what each period is called
-    times
-        (T,) of the periods; in years where all labels tell them, else counted from 0
-    dated
-        whether the times are such years, or were given
-    threshold, direction
-        the question, in the data's own unit
-    by
-        rise that is asked for: in the unit of values, or a share where values are read as logarithms
-    reading
-        the field of every period given all releases
-    areas
-        names of the areas of `reading.areas`
-    """
-
-    bundles: tuple[Bundle, ...]
+    bundles: tuple[Bundle, ...]  # with `digests`: the releases, and the SHA-256 of each one's SHA256SUMS
     digests: tuple[str, ...]
-    labels: tuple[str, ...]
-    times: Floats
-    dated: bool
-    threshold: float
+    labels: tuple[str, ...]  # what each period is called
+    times: Floats  # (T,) of the periods; in years where all labels tell them, else counted from 0
+    dated: bool  # whether the times are such years, or were given
+    threshold: float  # with `direction`: the question, in the data's own unit
     direction: Direction
-    by: float
-    reading: SeriesReading
-    areas: tuple[str, ...]
+    by: float  # rise that is asked for: in the unit of values, or a share where values are read as logarithms
+    reading: SeriesReading  # the field of every period given all releases
+    areas: tuple[str, ...]  # names of the areas of `reading.areas`
 
     @property
     def last(self) -> Bundle:
@@ -151,27 +131,13 @@ def read_together(
     times: Sequence[float] | None = None,
     checked: bool = True,
 ) -> Series:
-    """Open bundles of several periods and read all their released sums together; free.
-
-    Parameters
-    ----------
-    sources
-        Folders, zips or bytes of at least two bundles, in any order where their periods tell it.
-    threshold
-        In the data's own unit; that of the newest by default.
-    by
-        Rise (or fall) that is asked for, at least 0: in the unit of values, or a share of the value (.05 is
-        5 %) where values are read as logarithms.
-    times
-        Of each bundle, in years or any other unit; otherwise told by their periods, or by their order.
-    checked
-        Whether each bundle's map is computed again from its own sums first.
-
-    Raises
-    ------
-    BundleError
-        One sentence: for a bundle that cannot be read, holds no sums, or does not fit the others.
-    """
+    """Open bundles of several periods and read all their released sums together; free. `sources`: folders,
+    zips or bytes of at least two bundles, in any order where their periods tell it; `threshold`: in the
+    data's own unit; that of the newest by default; `by`: rise (or fall) that is asked for, at least 0: in the
+    unit of values, or a share of the value (.05 is 5 %) where values are read as logarithms; `times`: of each
+    bundle, in years or any other unit; otherwise told by their periods, or by their order; `checked`: whether
+    each bundle's map is computed again from its own sums first. Raise `BundleError`, one sentence: for a
+    bundle that cannot be read, holds no sums, or does not fit the others."""
     if len(sources) < 2:
         raise BundleError("A series needs at least two bundles: name one for each period.")
     contents = [_named(contents_of, source, source) for source in sources]
@@ -322,13 +288,7 @@ def _refuse_others(bundles: Sequence[Bundle]) -> None:
 
 
 def refuse_unreadable(bundle: Bundle) -> None:
-    """Refuse a release that does not tell values themselves.
-
-    Raises
-    ------
-    BundleError
-        One sentence.
-    """
+    """Refuse a release that does not tell values themselves. Raise `BundleError`, one sentence."""
     if sums_design(bundle.statement).law != "amount":
         raise BundleError("Answers of yes and no, and counts, are not read together yet: release amounts.")
     if sums_design(bundle.statement).first:

@@ -36,13 +36,8 @@ REACH = 1.645  # deviations on either side that hold 90 %
 
 
 def series_html(series: Series, promise: Promise) -> bytes:
-    """The page's bytes. Every text of the releases is escaped; nothing is loaded from anywhere.
-
-    Raises
-    ------
-    BundleError
-        For more periods and hexagons than a page holds.
-    """
+    """The page's bytes. Every text of the releases is escaped; nothing is loaded from anywhere. Raise
+    `BundleError` for more periods and hexagons than a page holds."""
     style = style_text() + (RESOURCES / "series.css").read_text(encoding="utf-8")
     script = series_script_text()
     question, steps = question_of(series), steps_of(series)

@@ -25,34 +25,19 @@ FREE = "Reading the releases together costs nothing: it computes with what each 
 
 @dataclass(frozen=True)
 class Promise:
-    """What holds for whom.
+    """What holds for whom."""
 
-    Parameters
-    ----------
-    delta
-        at which all epsilons here are stated: the smallest of the releases' own
-    one_record
-        epsilon of any one record; None where it is not known which releases share records, and of hexagons
-    every_period
-        epsilon of somebody with a record in every period, and of a record that is in all of them
-    sentences
-        the same in words
-    """
-
-    delta: float
+    delta: float  # at which all epsilons here are stated: the smallest of the releases' own
+    # epsilon of any one record; None where it is not known which releases share records, and of hexagons
     one_record: float | None
+    # epsilon of somebody with a record in every period, and of a record that is in all of them
     every_period: float
-    sentences: tuple[str, ...]
+    sentences: tuple[str, ...]  # the same in words
 
 
 def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
-    """What the releases of a series promise together.
-
-    Parameters
-    ----------
-    shared
-        what the curator's ledger knows of their records; None where nobody asked one
-    """
+    """What the releases of a series promise together. `shared`: what the curator's ledger knows of their
+    records; None where nobody asked one."""
     guarantees = [bundle.statement["guarantee"] for bundle in series.bundles]
     costs = [stated_cost(each) for each in guarantees]
     delta = min(each["delta"] for each in guarantees)

@@ -19,32 +19,17 @@ EXPLAINED = "The two maps do not differ by more than the noise explains."
 
 @dataclass(frozen=True)
 class Step:
-    """The change from one period to the next.
+    """The change from one period to the next."""
 
-    Parameters
-    ----------
-    row
-        of `Series.risen`; 0 for the change over all periods
-    before, after
-        labels
-    risen, fallen
-        hexagons whose value likely rose, and likely fell, by more than was asked
-    explained
-        whether noise explains all by which the released sums differ; None over several periods
-    log_evidence
-        of no change against change, nats, likewise
-    sentence
-        the same in words
-    """
-
-    row: int
-    before: str
+    row: int  # of `Series.risen`; 0 for the change over all periods
+    before: str  # with `after`: labels
     after: str
-    risen: int
+    risen: int  # with `fallen`: hexagons whose value likely rose, and likely fell, by more than was asked
     fallen: int
+    # whether noise explains all by which the released sums differ; None over several periods
     explained: bool | None
-    log_evidence: float | None
-    sentence: str
+    log_evidence: float | None  # of no change against change, nats, likewise
+    sentence: str  # the same in words
 
 
 def question_of(series: Series) -> str:

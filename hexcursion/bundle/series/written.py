@@ -32,18 +32,8 @@ PAGE, STATEMENT, CELLS, TABLE, AREAS = (
 
 
 def write_series(series: Series, promise: Promise, place: str | Path) -> Path:
-    """Write the files of a series into a new folder.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    WorkflowError
-        If the path exists already, or cannot be written.
-    """
+    """Write the files of a series into a new folder. Return the folder. Raise `WorkflowError` if the path
+    exists already, or cannot be written."""
     folder = new_place(place)
     contents = series_files(series, promise)
     try:

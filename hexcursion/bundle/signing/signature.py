@@ -36,18 +36,11 @@ _WRONG = (
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature that was checked: whoever holds the private half of `key` signed these very checksums.
+    """A signature that was checked: whoever holds the private half of `key` signed these very checksums. It
+    holds no name. A name beside a key would be a claim that anybody can write: whose key it is, the operator
+    of a viewer says in a list of his own."""
 
-    It holds no name. A name beside a key would be a claim that anybody can write: whose key it is, the
-    operator of a viewer says in a list of his own.
-
-    Parameters
-    ----------
-    key
-        Ed25519 public key, 32 bytes
-    """
-
-    key: bytes
+    key: bytes  # Ed25519 public key, 32 bytes
 
     @property
     def fingerprint(self) -> str:
@@ -94,15 +87,9 @@ def signature_bytes(sums: bytes, key: Ed25519PrivateKey) -> bytes:
 
 
 def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
-    """The signature of a bundle's files, checked; None where there is none.
-
-    Whether the files have the checksums that are signed is checked by `layout.check_sums`.
-
-    Raises
-    ------
-    BundleError
-        For a file that is no signature, and for one that does not fit the checksums.
-    """
+    """The signature of a bundle's files, checked; None where there is none. Whether the files have the
+    checksums that are signed is checked by `layout.check_sums`. Raise `BundleError` for a file that is no
+    signature, and for one that does not fit the checksums."""
     if layout.SIGNATURE not in contents:
         return None
     stated = strict_json(contents[layout.SIGNATURE], layout.SIGNATURE)
@@ -124,13 +111,8 @@ def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
 
 
 def read_signers(path: str | Path) -> Signers:
-    """The operator's list: a TOML file with a line `"Name" = "public key in base64"` for each key.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for a file that cannot be read, and for a name or a key that is none.
-    """
+    """The operator's list: a TOML file with a line `"Name" = "public key in base64"` for each key. Raise
+    `WorkflowError`, one sentence, for a file that cannot be read, and for a name or a key that is none."""
     names: dict[bytes, str] = {}
     for name, text in read_toml(path, "list of signers").items():
         key, said = _decoded(text, _KEY_BYTES), clean(name, LONGEST_NAME, "A signer's name")
@@ -154,11 +136,9 @@ def read_signers(path: str | Path) -> Signers:
 
 def is_safe_key(key: bytes) -> bool:
     """Whether 32 bytes are the one encoding of a point of the curve whose order is no divisor of 8.
-
     `cryptography` takes any 32 bytes for a public key, and of a point of order 1, 2, 4 or 8 signatures are
     found without a private key. Twice a point has y = 0 exactly if x^2 + y^2 = 0, so of the points of order 8
-    d y^4 + 2 y^2 = 1.
-    """
+    d y^4 + 2 y^2 = 1."""
     number = int.from_bytes(key, "little")
     y, odd = number & (2**255 - 1), number >> 255
     if y >= _P:
@@ -171,13 +151,8 @@ def is_safe_key(key: bytes) -> bool:
 
 
 def operators_signers() -> Signers:
-    """The list that `HEXCURSION_SIGNERS` names; an empty one without it.
-
-    Raises
-    ------
-    WorkflowError
-        As `read_signers`.
-    """
+    """The list that `HEXCURSION_SIGNERS` names; an empty one without it. Raise `WorkflowError` as
+    `read_signers`."""
     named = os.environ.get(SIGNERS_VARIABLE)
     return read_signers(named) if named else Signers()
 

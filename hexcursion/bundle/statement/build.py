@@ -41,15 +41,9 @@ DRAWS_NOTE = (
 
 
 def build_statement(release: Release) -> dict[str, Any]:
-    """The statement of a release. It holds public facts only, because a `Release` holds nothing else.
-
-    Text is cleaned of control and direction characters.
-
-    Raises
-    ------
-    BundleError
-        For text that is too long, and a guarantee that is not proved.
-    """
+    """The statement of a release. It holds public facts only, because a `Release` holds nothing else. Text is
+    cleaned of control and direction characters. Raise `BundleError` for text that is too long, and a
+    guarantee that is not proved."""
     count = None if release.draws is None else int(release.draws.shape[0])
     statement = {
         "schema": VERSION_ID,
@@ -150,10 +144,8 @@ def _scope_block(scope: Scope) -> dict[str, Any]:
 
 
 def facts(statement: dict[str, Any]) -> dict[str, Any]:
-    """The key facts that stand once at every GeoJSON collection, flat.
-
-    Text is neutralised for spreadsheets: attribute tables end in them.
-    """
+    """The key facts that stand once at every GeoJSON collection, flat. Text is neutralised for spreadsheets:
+    attribute tables end in them."""
     guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]
     named = {
         "release_id": statement["release"]["id"],

@@ -33,13 +33,8 @@ def plain_design(design: Design) -> dict[str, Any]:
 
 
 def design_from(values: Mapping[str, Any]) -> Design:
-    """The design that `plain_design` wrote.
-
-    Raises
-    ------
-    BundleError
-        For an unknown mechanism or impossible values.
-    """
+    """The design that `plain_design` wrote. Raise `BundleError` for an unknown mechanism or impossible
+    values."""
     try:
         kind = mechanism_named(str(values.get("mechanism"))).design_type
         hints = get_type_hints(kind)
@@ -52,13 +47,8 @@ def design_from(values: Mapping[str, Any]) -> Design:
 
 
 def design_line(values: Mapping[str, Any]) -> str:
-    """A statement's design in one line: its mechanism's words, and what every design has.
-
-    Raises
-    ------
-    BundleError
-        As `design_from`.
-    """
+    """A statement's design in one line: its mechanism's words, and what every design has. Raise `BundleError`
+    as `design_from`."""
     design = design_from(values)
     parts = [
         mechanism_named(design.mechanism).describe(design),
@@ -70,13 +60,8 @@ def design_line(values: Mapping[str, Any]) -> str:
 
 
 def variant(kind: type[Design]) -> dict[str, Any]:
-    """JSON Schema of one mechanism's designs, from the dataclass itself.
-
-    Raises
-    ------
-    DesignError
-        If a field has a type that has no JSON form.
-    """
+    """JSON Schema of one mechanism's designs, from the dataclass itself. Raise `DesignError` if a field has a
+    type that has no JSON form."""
     hints = get_type_hints(kind)
     own = {item.name: _SHARED.get(item.name) or _schema(hints[item.name], item.name) for item in fields(kind)}
     needed = [item.name for item in fields(kind) if item.default is item.default_factory is MISSING]

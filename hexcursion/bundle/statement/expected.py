@@ -80,20 +80,10 @@ def told_block(
     shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
 ) -> dict[str, Any] | None:
-    """What the release says about its own map; None where its mechanism gives no probabilities.
-
-    Parameters
-    ----------
-    products
-        those at the published threshold
-    field
-        (N,) mean and deviation given the release, response units
-    shown_map
-        (N,) mean and deviation of the map without privacy given the release, response units; None where not
-        known
-    check
-        how the released sums compare with their model, where they do
-    """
+    """What the release says about its own map; None where its mechanism gives no probabilities. `products`:
+    those at the published threshold; `field`: (N,) mean and deviation given the release, response units;
+    `shown_map`: (N,) mean and deviation of the map without privacy given the release, response units; None
+    where not known; `check`: how the released sums compare with their model, where they do."""
     if products.probability is None or field is None:
         return None
     of_map = None
@@ -124,10 +114,8 @@ def _of_field(products: Products, probability: Floats) -> dict[str, Any]:
 
 
 def shown_scores(products: Products) -> StatedScores | None:
-    """How right the hexagons are that a map shows as likely on the asked side, for the true values.
-
-    Over the hexagons in which records are expected. None where there are no probabilities, or none is shown.
-    """
+    """How right the hexagons are that a map shows as likely on the asked side, for the true values. Over the
+    hexagons in which records are expected. None where there are no probabilities, or none is shown."""
     if products.probability is None or not (products.classes == 0).any():
         return None
     there = products.classes != NO_RECORD_CLASS
@@ -152,9 +140,7 @@ def shown_words(products: Products) -> str:
 
 def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> str:
     """Two sentences: how right the set at the cutoff is for the true values, and for the map without privacy.
-
-    `as_before` gives the words of bundles written until November 2026.
-    """
+    `as_before` gives the words of bundles written until November 2026."""
     if told is None:
         return "The release itself does not say how right its map is."
     field, of_map = told["field"], told["map"]
@@ -185,15 +171,7 @@ def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> st
 
 
 def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ...]:
-    """The sentences of label and README: computed from the release, expected beforehand, where these differ.
-
-    Parameters
-    ----------
-    statement
-        the checked statement
-    products
-        the published ones
-    """
+    """Sentences of label and README: computed from the release, expected beforehand, where these differ."""
     expected, shown = statement["expected"], shown_words(products)
     before = beforehand_words(expected) if shown else expected_words(expected)
     told = statement.get("told")
@@ -244,14 +222,9 @@ def model_doubt(told: Mapping[str, Any] | None) -> str:
 
 
 def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
-    """Refuse what a statement tells about its map where it does not follow from the release.
-
-    Raises
-    ------
-    BundleError
-        If numbers against the true values differ from those recomputed, or words from the numbers. Whether
-        the model's chance follows is seen where the sums are read again (`check_again`).
-    """
+    """Refuse what a statement tells about its map where it does not follow from the release. Raise
+    `BundleError` if numbers against the true values differ from those recomputed, or words from the numbers.
+    Whether the model's chance follows is seen where the sums are read again (`check_again`)."""
     if told is None:
         return
     probability = products.probability

@@ -44,13 +44,8 @@ def neighbours_text(unit: Unit, relation: Relation, protects: Protects) -> str:
 
 
 def guarantee_block(release: Release) -> dict[str, Any]:
-    """The block as it stands in a statement.
-
-    Raises
-    ------
-    BundleError
-        For an unknown unit of protection, a bound that is not proved, or text that is too long.
-    """
+    """The block as it stands in a statement. Raise `BundleError` for an unknown unit of protection, a bound
+    that is not proved, or text that is too long."""
     privacy = release.privacy
     if privacy.unit not in get_args(Unit):
         known = ", ".join(get_args(Unit))

@@ -24,19 +24,11 @@ def products_block(
     cut_by_map: bool = False,
     regions: int = MAX_PATH_REGIONS,
 ) -> dict[str, Any]:
-    """The block as it stands in a statement; it follows from the design and the number of draws.
-
-    Parameters
-    ----------
-    draws
-        Joint draws of the field that go along with the paths, None where the paths are such draws.
-    ranked
-        Whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles.
-    cut_by_map
-        Whether the set at the cutoff is cut by the chance that the map without privacy shows a cell in it.
-    regions
-        Paths of which a dissolved region is written.
-    """
+    """The block as it stands in a statement; it follows from the design and the number of draws. `draws`:
+    joint draws of the field that go along with the paths, None where the paths are such draws; `ranked`:
+    whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles;
+    `cut_by_map`: whether the set at the cutoff is cut by the chance that the map without privacy shows a cell
+    in it; `regions`: paths of which a dissolved region is written."""
     count = design.paths
     joint = supports(count if draws is None else draws, CONFIDENCE)
     meanings = {name: text for name, text in MEANINGS.items() if joint or name not in ("inner", "outer")}

@@ -41,21 +41,12 @@ AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is 
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """The dataset's budget around one release: epsilons at the release's delta, composed by the ledger.
+    """The dataset's budget around one release: epsilons at the release's delta, composed by the ledger."""
 
-    Parameters
-    ----------
-    before, after
-        upper bounds, without this release and with it
-    budget
-        None where none was set for the dataset
-    hidden
-        what all of these releases hide, where that is less than this one promises; else None
-    """
-
-    before: float
+    before: float  # with `after`: upper bounds, without this release and with it
     after: float
-    budget: float | None = None
+    budget: float | None = None  # None where none was set for the dataset
+    # what all of these releases hide, where that is less than this one promises; else None
     hidden: Neighbours | None = None
 
     @property

@@ -161,21 +161,10 @@ _LAST_NUMBER = re.compile(rf"^(.* has epsilon )({_N})\.$")
 
 def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[str, Any]]:
     """The receipt, if it has every line that it must have and no topic that this program does not know.
-
-    Parameters
-    ----------
-    statement
-        otherwise checked
-    strict
-        Whether this version of the program wrote it: then each line must be word for word its own. Of
-        another version the lines that follow from the statement are said anew, and a sentence that this
-        version does not know is `publishers_own`.
-
-    Raises
-    ------
-    BundleError
-        Naming the first topic that is missing, unknown, there twice, or said otherwise.
-    """
+    `statement`: otherwise checked; `strict`: whether this version of the program wrote it: then each line
+    must be word for word its own. Of another version the lines that follow from the statement are said anew,
+    and a sentence that this version does not know is `publishers_own`. Raise `BundleError`, naming the first
+    topic that is missing, unknown, there twice, or said otherwise."""
     lines: list[dict[str, Any]] = list(statement["receipt"])
     _check_tuning(statement["tuning"])
     following = receipt_following(statement)

@@ -25,13 +25,8 @@ ORDER_SLACK = 1e-12
 
 
 def stated_cost(guarantee: Mapping[str, Any]) -> Cost:
-    """The cost that a guarantee states, composed anew where it states parts.
-
-    Raises
-    ------
-    BundleError
-        If its parts contradict each other, or the curve is damaged.
-    """
+    """The cost that a guarantee states, composed anew where it states parts. Raise `BundleError` if its parts
+    contradict each other, or the curve is damaged."""
     hidden = promised_neighbours(guarantee)
     whole = _one_cost(guarantee["curve"], guarantee["cost"], hidden)
     parts = guarantee["cost"].get("parts")
@@ -93,15 +88,8 @@ def _one_cost(
 
 
 def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
-    """Refuse a stated cost below `least`, what the design's own noise costs, where that is known.
-
-    A pilot or anything else beside the release makes the stated cost larger, never smaller.
-
-    Raises
-    ------
-    BundleError
-        If the stated cost is smaller.
-    """
+    """Raise BundleError if the stated cost is below `least`, what the design's own noise costs, where that is
+    known. A pilot or anything else beside the release makes the stated cost larger, never smaller."""
     if least is None:
         return
     cost = stated_cost(guarantee)
@@ -116,13 +104,7 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
 
 
 def check_guarantee(guarantee: Mapping[str, Any]) -> None:
-    """Refuse a guarantee that promises, or says, more than follows from the cost that it states.
-
-    Raises
-    ------
-    BundleError
-        Naming the first promise or sentence that does not follow.
-    """
+    """Raise BundleError, naming the first promise or sentence that does not follow from the stated cost."""
     if guarantee["unit"] not in get_args(Unit):
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):

@@ -27,15 +27,9 @@ from hexcursion.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """The statement, if it is valid, with its promise in today's words.
-
-    Beyond the schema: the design is valid, the threshold maps to the stated response, the cutoff and the
+    """Return a valid statement with its promise in today's words. Raise `BundleError`, saying what is wrong
+    first. Beyond the schema: the design is valid, the threshold maps to the stated response, cutoff and
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
-
-    Raises
-    ------
-    BundleError
-        Saying what is wrong first.
     """
     check_schema(statement)
     checked: dict[str, Any] = statement
@@ -63,13 +57,7 @@ def _in_todays_words(statement: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_design(statement: dict[str, Any]) -> None:
-    """Refuse a design that is impossible or disagrees with the products and the guarantee.
-
-    Raises
-    ------
-    BundleError
-        If it is impossible or contradicts them.
-    """
+    """Raise BundleError for a design that is impossible or disagrees with the products and the guarantee."""
     design = design_from(statement["design"])
     if statement["paths"]["count"] != design.paths or statement["products"]["cutoff"] != design.cutoff:
         raise BundleError("The privacy statement contradicts itself about its paths or its cutoff.")
@@ -86,13 +74,7 @@ def least_cost(values: Mapping[str, Any]) -> Cost | None:
 
 
 def check_threshold(statement: dict[str, Any]) -> None:
-    """Refuse a threshold in the data's unit that is not the one in response units.
-
-    Raises
-    ------
-    BundleError
-        If they differ, or the scale cannot hold the threshold.
-    """
+    """Raise BundleError unless the threshold in the data's unit is the one in response units."""
     response, subject = statement["response"], statement["subject"]
     try:
         scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])

@@ -42,13 +42,8 @@ def _base() -> bytes:
 
 
 def schema_bytes(mechanism: str | None = None) -> bytes:
-    """The schema as it goes into a bundle.
-
-    Parameters
-    ----------
-    mechanism
-        the one mechanism whose designs are described; all registered ones by default
-    """
+    """The schema as it goes into a bundle. `mechanism`: the one mechanism whose designs are described; all
+    registered ones by default."""
     names = None if mechanism is None else (mechanism,)
     return (json.dumps(_whole(names), indent=1, ensure_ascii=False) + "\n").encode()
 
@@ -66,13 +61,7 @@ def earlier_schema(rest: Any) -> bool:
 
 
 def check_schema(statement: Any) -> None:
-    """Refuse a statement that does not fit the schema.
-
-    Raises
-    ------
-    BundleError
-        Saying the first place at which it does not fit.
-    """
+    """Raise BundleError, naming the first place at which a statement does not fit the schema."""
     design = statement.get("design") if isinstance(statement, dict) else None
     mechanism = design.get("mechanism") if isinstance(design, dict) else None
     if isinstance(mechanism, str) and mechanism not in MECHANISMS:

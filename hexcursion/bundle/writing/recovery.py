@@ -17,41 +17,21 @@ NOTE = "pending.json"
 
 @dataclass(frozen=True)
 class Pending:
-    """What a staged bundle waits for: the commit of this release with this digest in this ledger.
-
-    Parameters
-    ----------
-    name
-        of the bundle's folder
-    digest
-        SHA-256 of its SHA256SUMS, hex
-    ledger
-        the public identity of the ledger's key
-    """
+    """What a staged bundle waits for: the commit of this release with this digest in this ledger."""
 
     release_id: str
-    name: str
-    digest: str
-    ledger: str
+    name: str  # of the bundle's folder
+    digest: str  # SHA-256 of its SHA256SUMS, hex
+    ledger: str  # the public identity of the ledger's key
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """What was finished and what was not.
+    """What was finished and what was not."""
 
-    Parameters
-    ----------
-    placed
-        release ids that were put in their place
-    waiting
-        release ids that wait because their place is taken
-    deleted
-        how many work folders of dead processes were deleted
-    """
-
-    placed: tuple[str, ...] = ()
-    waiting: tuple[str, ...] = ()
-    deleted: int = 0
+    placed: tuple[str, ...] = ()  # release ids that were put in their place
+    waiting: tuple[str, ...] = ()  # release ids that wait because their place is taken
+    deleted: int = 0  # how many work folders of dead processes were deleted
 
 
 def note_pending(work: Path, pending: Pending) -> None:
@@ -65,23 +45,12 @@ def note_pending(work: Path, pending: Pending) -> None:
 
 
 def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]]) -> Recovered:
-    """Finish or discard what dead processes left in a folder of bundles.
-
-    Parameters
-    ----------
-    parent : Path
-        The folder in which bundles are put.
-    ledger : str
-        The identity of the ledger's key. What waits for another ledger is left alone.
-    committed : callable
-        Release id to digest of everything that the ledger committed; asked only if something waits.
-
-    Notes
-    -----
+    """Finish or discard what dead processes left in a folder of bundles. `parent`: the folder in which
+    bundles are put; `ledger`: the identity of the ledger's key. What waits for another ledger is left alone;
+    `committed`: release id to digest of everything that the ledger committed; asked only if something waits.
     A folder without a note was left before anything could be committed. With one, the ledger decides: if it
     committed this release with this digest, the bundle is put in its place; otherwise the charge is open or
-    was given back, nobody has seen the bundle, and it is deleted.
-    """
+    was given back, nobody has seen the bundle, and it is deleted."""
     placed, waiting, deleted = [], [], 0
     for work in Workplace.abandoned(parent):
         pending = read_note(work.folder)

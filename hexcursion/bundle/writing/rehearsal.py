@@ -16,28 +16,12 @@ _BLOCK = 1 << 20
 
 def rehearse_writing(contents: Mapping[str, bytes], target: Path, work: Path) -> None:
     """Write files of the very sizes to the disk of the bundle's place, flush them, and delete them again.
-
-    Parameters
-    ----------
-    contents : mapping of file name to bytes
-        The files of a bundle as it will be. Only their sizes are used: what is written is incompressible and
-        says nothing, so that nothing private is left behind wherever this ends.
-    target : Path
-        The bundle's place, for the message.
-    work : Path
-        A folder on the same file system.
-
-    Raises
-    ------
-    BundleError
-        If the disk is full or nearly so, or refuses to write, to flush or to rename.
-
-    Notes
-    -----
-    The zip is written at the size of all files together, although it will be smaller. The room that is left
-    with everything written must be at least SPARE_BYTES: another program may fill a disk at any time, but not
-    this one.
-    """
+    `contents`: the files of a bundle as it will be. Only their sizes are used: what is written is
+    incompressible and says nothing, so that nothing private is left behind wherever this ends; `target`: the
+    bundle's place, for the message; `work`: a folder on the same file system. Raise `BundleError` if the disk
+    is full or nearly so, or refuses to write, to flush or to rename. The zip is written at the size of all
+    files together, although it will be smaller. The room that is left with everything written must be at
+    least SPARE_BYTES: another program may fill a disk at any time, but not this one."""
     folder = work / "rehearsal"
     sizes = {name: len(content) for name, content in contents.items()}
     try:

@@ -23,15 +23,9 @@ _LONGEST_WORK = 86_400.0  # seconds
 
 
 class Workplace:
-    """A work folder of this process. Its lock ends with the process, however that ends.
-
-    Parameters
-    ----------
-    folder
-        where to work, on the file system of the bundle's place, so that a rename puts it there
-    lock
-        descriptor of the open file that holds the folder's lock
-    """
+    """A work folder of this process. Its lock ends with the process, however that ends. `folder`: where to
+    work, on the file system of the bundle's place, so that a rename puts it there; `lock`: descriptor of the
+    open file that holds the folder's lock."""
 
     def __init__(self, folder: Path, lock: int) -> None:
         self.folder = folder
@@ -39,13 +33,7 @@ class Workplace:
 
     @classmethod
     def make(cls, target: Path) -> Workplace:
-        """A new work folder beside `target`.
-
-        Raises
-        ------
-        BundleError
-            If none can be made.
-        """
+        """A new work folder beside `target`. Raise `BundleError` if none can be made."""
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             while True:

@@ -50,32 +50,15 @@ class BundlePaths:
 
 @dataclass(frozen=True)
 class Staged:
-    """A whole bundle in a work folder, flushed to disk, one rename away from its place.
+    """A whole bundle in a work folder, flushed to disk, one rename away from its place."""
 
-    Parameters
-    ----------
-    target
-        where its folder will be; the zip goes beside it
-    work
-        the work folder that holds both under their final names
-    digest
-        SHA-256 of its SHA256SUMS, hex
-    """
-
-    target: Path
-    work: Path
-    digest: str
+    target: Path  # where its folder will be; the zip goes beside it
+    work: Path  # the work folder that holds both under their final names
+    digest: str  # SHA-256 of its SHA256SUMS, hex
 
     def place(self) -> BundlePaths:
-        """Put folder and zip in their place.
-
-        May be repeated after a crash: what is in place already stays.
-
-        Raises
-        ------
-        BundleError
-            If another bundle lies there by now, or the disk refuses.
-        """
+        """Put folder and zip in their place. May be repeated after a crash: what is in place already stays.
+        Raise `BundleError` if another bundle lies there by now, or the disk refuses."""
         made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
         archive = self.target.with_name(made_zip.name)
         try:
@@ -93,15 +76,9 @@ class Staged:
 
 
 def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
-    """Write the bundle to a new folder and to `<folder>.zip`.
-
-    Everything is written beside its place first and renamed, so that nobody ever meets half a bundle.
-
-    Raises
-    ------
-    BundleError
-        If either exists or cannot be made, or the release cannot be written as a bundle.
-    """
+    """Write the bundle to a new folder and to `<folder>.zip`. Everything is written beside its place first
+    and renamed, so that nobody ever meets half a bundle. Raise `BundleError` if either exists or cannot be
+    made, or the release cannot be written as a bundle."""
     folder, archive = targets(directory)
     with Workplace.make(folder) as work:
         try:
@@ -117,15 +94,8 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
 
 
 def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool = False) -> Staged:
-    """Write the whole bundle into a work folder and flush it to disk; its place stays empty.
-
-    `rehearsed` as for `bundle_contents`.
-
-    Raises
-    ------
-    BundleError
-        If it cannot be written.
-    """
+    """Write the whole bundle into a work folder and flush it to disk; its place stays empty. Raise
+    `BundleError` if it cannot be written. `rehearsed` as for `bundle_contents`."""
     contents = bundle_contents(release, rehearsed=rehearsed)
     try:
         _write_folder(work / folder.name, contents)
@@ -140,18 +110,9 @@ def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool 
 
 
 def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, bytes]:
-    """All files of a release's bundle, already read back once with the reader's own eyes.
-
-    Parameters
-    ----------
-    rehearsed
-        Whether a bundle of the same domain was made before: what is public in its layers was checked then.
-
-    Raises
-    ------
-    BundleError
-        For too many values, and for whatever a reader would refuse.
-    """
+    """All files of a release's bundle, already read back once with the reader's own eyes. `rehearsed`:
+    whether a bundle of the same domain was made before: what is public in its layers was checked then. Raise
+    `BundleError` for too many values, and for whatever a reader would refuse."""
     many = max(release.paths.size, 0 if release.draws is None else release.draws.size)
     if many > MAX_VALUES:
         raise BundleError(
@@ -238,13 +199,8 @@ def statement_text(statement: Mapping[str, Any]) -> str:
 
 
 def targets(directory: str | Path) -> tuple[Path, Path]:
-    """The folder and the zip of a new bundle, in a place where one can write.
-
-    Raises
-    ------
-    BundleError
-        If one of them exists, or nothing can be written there.
-    """
+    """The folder and the zip of a new bundle, in a place where one can write. Raise `BundleError` if one of
+    them exists, or nothing can be written there."""
     folder = Path(directory)
     if folder.name in ("", ".."):
         raise BundleError("Name a new folder for the bundle.")

@@ -21,24 +21,17 @@ budget up to one part in 10^9."""
 
 def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
     """Upper bound on epsilon at `delta` of all of these releases together, chosen adaptively; 0 for none.
-
     This is the ledger's only rule of composition, that of `dpgp_core.accounting.composition`: Gaussian
     releases exactly, by the square root of the sum of mu^2; accounts of mixed releases by the least of the
     sum of their curves, the sum of pure epsilons and their privacy-loss distributions. Costs for different
-    neighbours are priced for the weakest promise among them first, the one that all releases keep.
-    """
+    neighbours are priced for the weakest promise among them first, the one that all releases keep."""
     return composed_epsilon(costs if isinstance(costs, Cost) else together(costs), delta).epsilon
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together.
-
-    Raises
-    ------
-    LedgerError
-        For numbers outside of these.
-    """
+    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together; else
+    `LedgerError`."""
 
     epsilon: float
     delta: float
@@ -64,40 +57,23 @@ class Budget:
 
 @dataclass(frozen=True)
 class Account:
-    """One dataset under one unit of protection.
-
-    Parameters
-    ----------
-    budget
-        None before the first one is set; that of the datasets in `shares` (the smallest epsilon and the
-        smallest delta of theirs) where this one has none of its own
-    cost
-        composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
-        all of them cost any record of this dataset (see `links`), for the neighbours that all of them hide
-    charged
-        numbers of its own reserve entries that count, in order
-    open
-        those among them that were neither committed nor given back: a crash, or a release under way
-    note
-        what this account does not say, or ""
-    shares
-        the datasets that hold some of the same records
-    others
-        numbers of their reserve entries that count here
-    inherited
-        whether `budget` is that of the others
-    """
+    """One dataset under one unit of protection."""
 
     dataset: str
     unit: Unit
+    # None before the first one is set; that of the datasets in `shares` (the smallest epsilon and the
+    # smallest delta of theirs) where this one has none of its own
     budget: Budget | None
+    # composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
+    # all of them cost any record of this dataset (see `links`), for the neighbours that all of them hide
     cost: Cost
-    charged: tuple[int, ...]
+    charged: tuple[int, ...]  # numbers of its own reserve entries that count, in order
+    # those among them that were neither committed nor given back: a crash, or a release under way
     open: tuple[int, ...]
-    note: str = ""
-    shares: tuple[str, ...] = ()
-    others: tuple[int, ...] = ()
-    inherited: bool = False
+    note: str = ""  # what this account does not say, or ""
+    shares: tuple[str, ...] = ()  # the datasets that hold some of the same records
+    others: tuple[int, ...] = ()  # numbers of their reserve entries that count here
+    inherited: bool = False  # whether `budget` is that of the others
 
     def epsilon(self, delta: float) -> float:
         """Composed epsilon of all charged releases at any `delta`."""
@@ -118,13 +94,8 @@ class Account:
         return self.inherited or self.budget != budget
 
     def preview(self, cost: Cost, delta: float | None = None) -> Preview:
-        """What a release of this cost would do here; `delta` is used where no budget is set.
-
-        Raises
-        ------
-        NoBudget
-            Without a budget and without `delta`.
-        """
+        """What a release of this cost would do here, at `delta` where no budget is set. Raise `NoBudget`
+        without either."""
         if self.budget is not None:
             delta = self.budget.delta
         if delta is None:
@@ -141,20 +112,8 @@ class Account:
         )
 
     def admit(self, cost: Cost, *, sharing: bool = False) -> Preview:
-        """The preview, if the release fits.
-
-        Parameters
-        ----------
-        sharing
-            the release is of another dataset, which holds some of this one's records.
-
-        Raises
-        ------
-        NoBudget
-            If none was ever set.
-        BudgetExceeded
-            If the release would pass the budget.
-        """
+        """Return the preview, if the release fits. Raise `NoBudget` if none was ever set, `BudgetExceeded` if
+        it would pass. `sharing`: it is of another dataset, which holds some of this one's records."""
         if self.budget is None:
             raise self._no_budget()
         preview = self.preview(cost)
@@ -179,41 +138,26 @@ class Account:
 
 @dataclass(frozen=True)
 class Preview:
-    """Epsilons at `delta` around one release; each an upper bound.
-
-    All are composed over every release that could have contained one of the same records.
-
-    Parameters
-    ----------
-    asked
-        of the release on its own, for its own neighbours
-    before, after
-        of all before it, and of all with it, for `neighbours`: those that all of these releases hide
-    budget
-        None where none is set
-    note
-        what the account does not say, or ""
-    refused
-        why the budget of another dataset, which shares records, or an earlier promise does not allow for it;
-        "" where all do
-    breaks
-        which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
-    standing
-        what there is to say about earlier releases, where the charge came with its records
-    alike
-        datasets that are alike but share no recognised record, so that they are not counted (curator only)
-    """
+    """Epsilons at `delta` around one release; each an upper bound. All are composed over every release that
+    could have contained one of the same records."""
 
     delta: float
-    asked: float
+    asked: float  # of the release on its own, for its own neighbours
+    # with `after`: of all before it, and of all with it, for `neighbours`: those that all of these releases
+    # hide
     before: float
     after: float
-    budget: Budget | None
-    note: str
+    budget: Budget | None  # None where none is set
+    note: str  # what the account does not say, or ""
+    # why the budget of another dataset, which shares records, or an earlier promise does not allow for it; ""
+    # where all do
     refused: str = ""
+    # what there is to say about earlier releases, where the charge came with its records
     standing: Standing | None = None
     neighbours: Neighbours = "replace-one"
+    # which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
     breaks: str = ""
+    # datasets that are alike but share no recognised record, so that they are not counted (curator only)
     alike: tuple[Alike, ...] = ()
 
     @property
@@ -229,25 +173,11 @@ class Preview:
 
 @dataclass(frozen=True)
 class Overlap:
-    """An earlier dataset that holds some of the records that were asked about.
+    """An earlier dataset that holds some of the records that were asked about."""
 
-    Parameters
-    ----------
-    dataset
-        its fingerprint
-    shared
-        how many of the records it holds: counted if `exact`, otherwise estimated from a sample
-    most
-        upper bound on that number
-    accounts
-        its accounts with charges, one for each unit of protection
-    counted
-        False where a person decided that these are not the same records
-    """
-
-    dataset: str
-    shared: int
-    most: int
+    dataset: str  # its fingerprint
+    shared: int  # how many of the records it holds: counted if `exact`, otherwise estimated from a sample
+    most: int  # upper bound on that number
     exact: bool
-    accounts: tuple[Account, ...]
-    counted: bool
+    accounts: tuple[Account, ...]  # its accounts with charges, one for each unit of protection
+    counted: bool  # False where a person decided that these are not the same records

@@ -18,21 +18,13 @@ from hexcursion.ledger.overlap.standing import Alike, OtherUnit, Standing, Stron
 
 @dataclass(frozen=True)
 class Meeting:
-    """A dataset's records against those of every other one.
+    """A dataset's records against those of every other one."""
 
-    Parameters
-    ----------
-    each
-        what every other dataset shares, by its fingerprint
-    keys, sketches
-        what was compared, None where a charge brings no records
-    alike
-        what makes other datasets alike that share no recognised record
-    """
-
-    each: Mapping[str, Shared]
+    each: Mapping[str, Shared]  # what every other dataset shares, by its fingerprint
+    # with `sketches`: what was compared, None where a charge brings no records
     keys: RecordKeys | None = None
     sketches: Mapping[str, Sketch] | None = None
+    # what makes other datasets alike that share no recognised record
     alike: Mapping[str, Likeness] = field(default_factory=dict)
 
     @property
@@ -48,13 +40,8 @@ class Meeting:
 
 
 def meet(book: Book, dataset: str, keys: RecordKeys | None, kept: Mapping[str, bytes]) -> Meeting:
-    """Compare records with those of every registered dataset but `dataset` itself.
-
-    Raises
-    ------
-    LedgerDamaged
-        If the kept hashes are not those that the chain tells of.
-    """
+    """Compare records with those of every registered dataset but `dataset` itself. Raise `LedgerDamaged` if
+    the kept hashes are not those that the chain tells of."""
     if keys is None:
         return Meeting({})
     sketches = {}
@@ -82,13 +69,8 @@ def overlaps(book: Book, meeting: Meeting, dataset: str) -> tuple[Overlap, ...]:
 
 
 def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -> Preview:
-    """What the charge would do to its own account and to those that share its records.
-
-    Raises
-    ------
-    NoBudget
-        Without a budget and without `delta`.
-    """
+    """What the charge would do to its own account and to those that share its records. Raise `NoBudget`
+    without a budget and without `delta`."""
     account = charged_account(book, charge, meeting)
     own = account.preview(charge.cost, delta)
     broken = broken_promise(book, charge, account)
@@ -111,14 +93,8 @@ def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -
 
 def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
     """The preview, if the release fits its own budget and that of every account that shares its records.
-
-    Raises
-    ------
-    NoBudget, BudgetExceeded
-        If it does not fit one of them.
-    PromiseBroken
-        If it publishes what an earlier release promised to hide, and nobody agreed to that.
-    """
+    Raise `NoBudget` or `BudgetExceeded` if it does not fit one of them. Raise `PromiseBroken` if it publishes
+    what an earlier release promised to hide, and nobody agreed to that."""
     account = charged_account(book, charge, meeting)
     broken = broken_promise(book, charge, account)
     if broken is not None and not charge.accepts_weaker:
@@ -131,27 +107,16 @@ def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
 
 def check(book: Book, charge: Charge, meeting: Meeting, budget: Budget | None) -> None:
     """Raise what setting the budget, where one is given, and charging would raise; only the book learns it.
-
-    Raises
-    ------
-    NoBudget, BudgetExceeded
-        As `admit`.
-    LedgerError
-        For a budget that is raised without a person and a reason.
-    """
+    Raise `NoBudget` or `BudgetExceeded` as `admit`. Raise `LedgerError` for a budget that is raised without a
+    person and a reason."""
     if budget is not None and book.account(charge.dataset, charge.unit).takes(budget):
         book.set_budget(charge.dataset, charge.unit, budget)
     admit(book, charge, meeting)
 
 
 def charged_account(book: Book, charge: Charge, meeting: Meeting) -> Account:
-    """The charged account; of a dataset that is registered, with the neighbours that are on record.
-
-    Raises
-    ------
-    LedgerError
-        For a dataset that is said to hold the same records although a person has kept it apart.
-    """
+    """The charged account; of a dataset that is registered, with the neighbours that are on record. Raise
+    `LedgerError` for a dataset that is said to hold the same records although a person has kept it apart."""
     seen = () if book.links.knows(charge.dataset) else meeting.found
     account = book.account(charge.dataset, charge.unit, (*seen, *charge.same_as))
     if apart := set(charge.same_as) - {charge.dataset, *account.shares}:
@@ -175,11 +140,9 @@ def _alike(book: Book, account: Account, meeting: Meeting) -> tuple[Alike, ...]:
 
 def broken_promise(book: Book, charge: Charge, account: Account) -> PromiseBroken | None:
     """Why a person has to agree to this release; None where it breaks no promise, or none that still held.
-
     Releases of either unit promise, since a number of hexagons tells of records as well. A person agrees once
     to break the promises made until then of these very records: what was released of other records, and what
-    was released before a promise, breaks none.
-    """
+    was released before a promise, breaks none."""
     rank = HIDING.index(charge.cost.neighbours)
     promised, agreed = [], -1
     for unit in UNITS:

@@ -54,13 +54,7 @@ class _Running:
 
 
 def check_version(version: int) -> None:
-    """Refuse a ledger of another form.
-
-    Raises
-    ------
-    LedgerError
-        For a newer one, and for one from before the first release.
-    """
+    """Raise LedgerError for a ledger of another form: a newer one, or one from before the first release."""
     if version > SCHEMA_VERSION:
         raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
     if version < SCHEMA_VERSION:
@@ -70,11 +64,9 @@ def check_version(version: int) -> None:
 
 
 class Book:
-    """Undamaged entries read in order. `accept` is the one place that says what may follow.
-
-    It does not ask whether a charge fits the budget: that is asked once, when the charge is made
-    (`Account.admit`), with the budget and the program of that day.
-    """
+    """Undamaged entries read in order. `accept` is the one place that says what may follow. It does not ask
+    whether a charge fits the budget: that is asked once, when the charge is made (`Account.admit`), with the
+    budget and the program of that day."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.key_identity = ""
@@ -92,13 +84,7 @@ class Book:
             self.accept(entry)
 
     def accept(self, entry: Entry) -> None:
-        """Take one more entry in.
-
-        Raises
-        ------
-        LedgerError
-            For one that may not follow; nothing is changed then.
-        """
+        """Take one more entry in; change nothing and raise `LedgerError` for one that may not follow."""
         if (entry.kind == GENESIS) != (entry.number == 0):
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
         if entry.kind in (GENESIS, ORDERS):
@@ -118,13 +104,8 @@ class Book:
             self._follow(entry)
 
     def account(self, dataset: str, unit: Unit, seen: Iterable[str] = ()) -> Account:
-        """The account as it stands; an empty one for a dataset or unit never seen.
-
-        Parameters
-        ----------
-        seen
-            datasets that share records with this one although it is not registered yet.
-        """
+        """The account as it stands; an empty one for a dataset or unit never seen. `seen`: datasets that
+        share records with this one although it is not registered yet."""
         running = self._accounts.get((dataset, unit), _Running())
         shares = self.links.neighbours(dataset, seen)
         others = [self._accounts[other, unit] for other in shares if (other, unit) in self._accounts]
@@ -148,18 +129,8 @@ class Book:
         )
 
     def set_budget(self, dataset: str, unit: Unit, budget: Budget, *, signed: bool = False) -> None:
-        """Let a budget hold from here on.
-
-        Parameters
-        ----------
-        signed
-            whether a person gave a reason for it.
-
-        Raises
-        ------
-        LedgerError
-            For a larger one that is not signed.
-        """
+        """Let a budget hold from here on. `signed`: whether a person gave a reason for it. Raise
+        `LedgerError` for a larger one that is not signed."""
         running = self._accounts.setdefault((dataset, unit), _Running())
         if running.budget is not None and budget.raises(running.budget) and not signed:
             raise LedgerError(
@@ -174,13 +145,7 @@ class Book:
         return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
 
     def reserve_entry(self, number: int) -> Entry:
-        """The charge with this number.
-
-        Raises
-        ------
-        LedgerError
-            If it is none.
-        """
+        """The charge with this number; raise `LedgerError` if it is none."""
         if number not in self._reserves:
             raise LedgerError(f"Entry {number} is not a charge: `ledger show` lists the charges.")
         return self._reserves[number]

@@ -25,39 +25,20 @@ FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a dat
 
 @dataclass(frozen=True)
 class Charge:
-    """The cost of one release of one dataset, with public facts only.
+    """The cost of one release of one dataset, with public facts only. Raise `LedgerError` for a dataset or
+    unit that is none, a cost that `check_cost` refuses, or facts that are too long or no plain JSON."""
 
-    Parameters
-    ----------
-    dataset
-        fingerprint from `Ledger.fingerprint`
-    unit
-        "cell" or "point", the unit of protection of the cost
-    cost
-        everything that is proved about the whole release; one release, not several together
-    facts
-        plain JSON, public: design, n, bound, ... ; it is stored and shown as it is
-    records
-        keyed hashes of all its records, so that releases of overlapping data are charged together; without
-        them nothing is known of overlaps, so whatever draws has to bring them
-    accepts_weaker
-        whether a person agreed that it breaks what an earlier release of these records promised to hide
-    same_as
-        datasets that hold the same records by a person's word, whatever is recognised
-
-    Raises
-    ------
-    LedgerError
-        For a dataset or unit that is none, a cost that `check_cost` refuses, or facts that are too long or no
-        plain JSON.
-    """
-
-    dataset: str
-    unit: Unit
-    cost: Cost
+    dataset: str  # fingerprint from `Ledger.fingerprint`
+    unit: Unit  # "cell" or "point", the unit of protection of the cost
+    cost: Cost  # everything that is proved about the whole release; one release, not several together
+    # plain JSON, public: design, n, bound, ... ; it is stored and shown as it is
     facts: Mapping[str, Any] = field(default_factory=dict)
+    # keyed hashes of all its records, so that releases of overlapping data are charged together; without them
+    # nothing is known of overlaps, so whatever draws has to bring them
     records: RecordKeys | None = field(default=None, repr=False, compare=False)
+    # whether a person agreed that it breaks what an earlier release of these records promised to hide
     accepts_weaker: bool = False
+    # datasets that hold the same records by a person's word, whatever is recognised
     same_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -101,20 +82,8 @@ def written_cost(cost: Cost) -> dict[str, Any]:
 
 
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
-    """The cost of a stored charge, from its curve and its entry's body.
-
-    Parameters
-    ----------
-    values
-        (K,) the curve, one value an order of `ORDERS`
-    facts
-        the body
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be read, or is no cost of a release.
-    """
+    """The cost of a stored charge, from its (K,) curve over `ORDERS` and its entry's body. Raise
+    `LedgerError` if it cannot be read, or is no cost of a release."""
     try:
         written = facts["cost"]
         pairs = written["pairs"]
@@ -142,13 +111,8 @@ def _float(text: str | None) -> float | None:
 
 
 def check_account(dataset: str, unit: str) -> Unit:
-    """The unit of protection, after both were found right.
-
-    Raises
-    ------
-    LedgerError
-        Unless `dataset` is a fingerprint and `unit` a unit of protection.
-    """
+    """Return the unit of protection. Raise `LedgerError` unless `dataset` is a fingerprint and `unit` such a
+    unit."""
     if not (isinstance(dataset, str) and len(dataset) == 64 and set(dataset) <= set("0123456789abcdef")):
         raise LedgerError("A dataset is named by its fingerprint of 64 hex digits: see Ledger.fingerprint.")
     for known in UNITS:
@@ -168,21 +132,9 @@ def decode(text: str) -> Floats:
 
 
 def on_current_grid(orders: Floats, values: Floats) -> Floats:
-    """A curve from another grid of orders as an upper bound on `ORDERS`.
-
-    Renyi divergence grows with its order (van Erven and Harremoes 2014, Theorem 3), so the value at an order
-    is at most the value at the next higher order that was stored; beyond the last one it is `inf`.
-
-    Parameters
-    ----------
-    orders, values
-        (J,) the stored grid, increasing, and the curve on it
-
-    Returns
-    -------
-    array
-        (K,) one value an order of `ORDERS`
-    """
+    """A (J,) curve over other increasing orders as a (K,) upper bound on `ORDERS`. Renyi divergence grows
+    with its order (van Erven and Harremoes 2014, Theorem 3), so the value at an order is at most the value at
+    the next higher order that was stored; beyond the last one it is `inf`."""
     if np.array_equal(orders, ORDERS):
         return values
     return np.append(values, np.inf)[np.searchsorted(orders, ORDERS, side="left")]

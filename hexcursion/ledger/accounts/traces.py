@@ -12,15 +12,9 @@ MOST_MARKS = 2000  # kept of one trace: the smallest, so that two traces with co
 
 @dataclass(frozen=True)
 class TraceMarks:
-    """Keyed hashes of a trace's records: they tell a second release of the same places, and nothing else.
+    """Keyed hashes of a trace's records: they tell a second release of the same places, and nothing else."""
 
-    Parameters
-    ----------
-    marks
-        12 hex digits each, ascending, at most `MOST_MARKS`.
-    """
-
-    marks: tuple[str, ...]
+    marks: tuple[str, ...]  # 12 hex digits each, ascending, at most `MOST_MARKS`
 
 
 class TraceBook:
@@ -32,13 +26,7 @@ class TraceBook:
         self._requests: dict[str, int] = {}
 
     def accept(self, entry: Entry) -> None:
-        """Take one entry in.
-
-        Raises
-        ------
-        LedgerError
-            If some of its records were released before.
-        """
+        """Take one entry in. Raise `LedgerError` if some of its records were released before."""
         facts = entry.facts
         before = self.released(TraceMarks(tuple(facts["marks"])))
         if before is not None:

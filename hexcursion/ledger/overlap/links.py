@@ -21,14 +21,12 @@ class Decision:
 
 class Links:
     """Pairs of datasets that share records. A person's latest decision on a pair outweighs what was counted.
-
     Why the sum over a dataset and its neighbours bounds the cost of every record in it: every dataset that
     holds a record shares that record with every other that holds it, so all of them are neighbours of each.
     Composition adds up costs that are never negative; adding those of neighbours that do not hold the record
     only raises the sum. It therefore bounds the composed cost of all releases that could have contained the
     record, as long as shared records are recognised (see `records`) and no wrong decision keeps two datasets
-    apart. Datasets that share records only through a third one are not added up: no record is in both.
-    """
+    apart. Datasets that share records only through a third one are not added up: no record is in both."""
 
     def __init__(self) -> None:
         self._records: dict[str, Mapping[str, Any]] = {}
@@ -36,13 +34,8 @@ class Links:
         self._decided: dict[frozenset[str], Decision] = {}
 
     def register(self, dataset: str, facts: Mapping[str, Any]) -> None:
-        """Take in what was counted when a dataset's records were first seen.
-
-        Raises
-        ------
-        LedgerError
-            If they were seen before, or share records with a dataset that was not.
-        """
+        """Take in what was counted when a dataset's records were first seen. Raise `LedgerError` if they were
+        seen before, or share records with a dataset that was not."""
         if dataset in self._records:
             raise LedgerError("The records of a dataset are written down once.")
         for other, count in facts["shares"].items():
@@ -53,13 +46,8 @@ class Links:
         self._records[dataset] = facts
 
     def decide(self, dataset: str, other: str, decision: Decision) -> None:
-        """Take in a person's decision on a pair.
-
-        Raises
-        ------
-        LedgerError
-            If the datasets are one, or a reason or a person is missing.
-        """
+        """Take in a person's decision on a pair. Raise `LedgerError` if the datasets are one, or a reason or
+        a person is missing."""
         if dataset == other:
             raise LedgerError("A decision is about two different datasets.")
         if not (decision.reason.strip() and decision.person.strip()):
@@ -80,13 +68,8 @@ class Links:
         return {dataset: facts["digest"] for dataset, facts in self._records.items()}
 
     def neighbours(self, dataset: str, seen: Iterable[str] = ()) -> tuple[str, ...]:
-        """Datasets that share records with this one, in a fixed order, without itself.
-
-        Parameters
-        ----------
-        seen
-            datasets that a count found beyond those on record, for one that is not registered yet.
-        """
+        """Datasets that share records with this one, in a fixed order, without itself. `seen`: datasets that
+        a count found beyond those on record, for one that is not registered yet."""
         found = {*self._shared.get(dataset, {}), *seen} - {dataset}
         found = {other for other in found if self._joined(dataset, other)}
         found |= {

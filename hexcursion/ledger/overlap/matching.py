@@ -41,44 +41,25 @@ ALIKE = 0.8
 
 @dataclass(frozen=True)
 class Shared:
-    """How many records of a dataset others hold as well.
+    """How many records of a dataset others hold as well."""
 
-    Parameters
-    ----------
-    count
-        as counted, or as estimated from a sample
-    most
-        upper bound: `count` where nothing was sampled, otherwise wrong with probability MISTAKE at most
-    exact
-        whether nothing was sampled
-    """
-
-    count: int
+    count: int  # as counted, or as estimated from a sample
+    # upper bound: `count` where nothing was sampled, otherwise wrong with probability MISTAKE at most
     most: int
-    exact: bool
+    exact: bool  # whether nothing was sampled
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """What makes two datasets alike that share no recognised record; for the curator's eyes.
+    """What makes two datasets alike that share no recognised record; for the curator's eyes."""
 
-    Parameters
-    ----------
-    places
-        share of the different places of the dataset with fewer of them that the other has too
-    file
-        whether both come from one file
-    """
-
-    places: float
-    file: bool
+    places: float  # share of the different places of the dataset with fewer of them that the other has too
+    file: bool  # whether both come from one file
 
 
 def matched(keys: RecordKeys, sketch: Sketch) -> NDArray[np.bool_]:
-    """(n,) which records are recognised among the kept ones of a sketch.
-
-    Of a sampled sketch one kind is counted, that of which most are found: each kind has its own sample.
-    """
+    """(n,) which records are recognised among the kept ones of a sketch. Of a sampled sketch one kind is
+    counted, that of which most are found: each kind has its own sample."""
     both = [kind for kind in keys.hashes if kind in sketch.kept]
     first, *others = [kind for kind in TELLING if kind in both]
     masks = [_among(keys, sketch, kind) for kind in (first, "row") if kind in both]
@@ -131,11 +112,9 @@ def _among(keys: RecordKeys, sketch: Sketch, kind: Kind) -> NDArray[np.bool_]:
 
 
 def count_shared(keys: RecordKeys, sketches: Mapping[str, Sketch]) -> tuple[dict[str, Shared], Shared]:
-    """How many records each sketch shares with the dataset, and how many are shared with any of them.
-
-    Where sketches are samples the number for all together adds up what each holds beyond the exact ones, so
-    it errs upwards.
-    """
+    """How many records each sketch shares with the dataset, and how many are shared with any of them. Where
+    sketches are samples the number for all together adds up what each holds beyond the exact ones, so it errs
+    upwards."""
     masks = {name: matched(keys, sketch) for name, sketch in sketches.items()}
     each = {
         name: _scaled(int(mask.sum()), sketches[name].shift, min(keys.n, sketches[name].n))

@@ -64,27 +64,16 @@ _SPOTS = "spot"  # stands beside the kinds in a stored sketch
 
 @dataclass(frozen=True, eq=False)
 class RecordKeys:
-    """Keyed hashes of all records of a dataset, from `record_keys`.
+    """Keyed hashes of all records of a dataset, from `record_keys`."""
 
-    Parameters
-    ----------
-    hashes : mapping of kind to (n,) uint64
-        In the order of the records; `place` is always there.
-    chance : mapping of kind to float
-        Share of records, 0 to 1, that another dataset of the same places might hold by chance alone: a rough
-        guess that errs upwards. Only of kinds that chance can make agree.
-    spots : (m,) uint64
-        Hashes of the different places, ascending.
-    file : str
-        Keyed hash of the file, "" where it is not known.
-    numbered : (n,) bool or None
-        Which identities are short whole numbers; None where no record has one.
-    """
-
-    hashes: Mapping[Kind, Hashes]
+    hashes: Mapping[Kind, Hashes]  # (n,) each, in the order of the records; `place` always
+    # Share of records, 0 to 1, that another dataset of the same places might hold by chance alone: a rough
+    # guess that errs upwards. Only of kinds that chance can make agree
     chance: Mapping[Kind, float] = field(default_factory=dict)
+    # (k,) hashes of the different places, ascending
     spots: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
-    file: str = ""
+    file: str = ""  # Keyed hash of the file, "" where it is not known
+    # (n,) which identities are short whole numbers; None where no record has one
     numbered: NDArray[np.bool_] | None = None
 
     @property
@@ -103,25 +92,13 @@ class RecordKeys:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """The hashes that are kept of a dataset: each of its n records' with probability 2^-shift.
+    """The hashes that are kept of a dataset: each of its n records' with probability 2^-shift. Because a hash
+    is kept by its own value, two sketches keep the same records where they share any."""
 
-    Because a hash is kept by its own value, two sketches keep the same records where they share any.
-
-    Parameters
-    ----------
-    n
-        records of the dataset
-    shift
-        zero bits with which a kept hash begins
-    kept : mapping of kind to (k,) uint64
-        Ascending, each once.
-    chance, spots, file
-        as in `RecordKeys`; of the places the smallest EXACT_RECORDS hashes.
-    """
-
-    n: int
-    shift: int
-    kept: Mapping[Kind, Hashes]
+    n: int  # records of the dataset
+    shift: int  # zero bits with which a kept hash begins
+    kept: Mapping[Kind, Hashes]  # Ascending, each once
+    # with `spots`, `file`: as in `RecordKeys`; of the places the smallest EXACT_RECORDS hashes
     chance: Mapping[Kind, float] = field(default_factory=dict)
     spots: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     file: str = ""
@@ -145,13 +122,7 @@ class Sketch:
 
     @classmethod
     def from_bytes(cls, data: bytes, digest: str) -> Sketch:
-        """Read the stored form.
-
-        Raises
-        ------
-        LedgerDamaged
-            Unless the SHA-256 of `data` is `digest`.
-        """
+        """Read the stored form. Raise `LedgerDamaged` unless the SHA-256 of `data` is `digest`."""
         if hashlib.sha256(data).hexdigest() != digest or not data.startswith(_MAGIC):
             raise LedgerDamaged(
                 "The record hashes of an account were changed: restore the ledger from a backup."
@@ -177,27 +148,13 @@ def record_keys(
     file: str = "",
     layer: str = "",
 ) -> RecordKeys:
-    """Keyed hashes of a dataset's records.
-
-    Parameters
-    ----------
-    longitude, latitude : (n,) WGS84 degrees
-        Converted from the data's own system, so that the same place has the same hash in any of them.
-    value : (n,) in the data's own unit
-    time : (n,) whole numbers or datetimes, optional
-        Counted in whole seconds if given as datetimes.
-    identity : (n,) texts or whole numbers, optional
-        What names each record, e.g. a transaction identifier; blank nowhere.
-    row : (n,) whole numbers, optional
-        Where each record stands in its file, each once; passed over without `file`.
-    file, layer
-        SHA-256 of the file's content, "" where it is not known; sheet or layer in it.
-
-    Raises
-    ------
-    LedgerError
-        For no records, unequal lengths, numbers that are not finite or blank identities.
-    """
+    """Keyed hashes of a dataset's records. `longitude`, `latitude`: (n,) WGS84 degrees, converted from the
+    data's own system, so that the same place has the same hash in any of them; `value`: (n,) in the data's
+    own unit; `time`: (n,) whole numbers or datetimes, counted in whole seconds if given as datetimes;
+    `identity`: (n,) texts or whole numbers, what names each record, e.g. a transaction identifier; blank
+    nowhere; `row`: (n,) whole numbers, where each record stands in its file, each once; passed over without
+    `file`; `file`, `layer`: SHA-256 of the file's content, "" where it is not known; sheet or layer in it.
+    Raise `LedgerError` for no records, unequal lengths, numbers that are not finite or blank identities."""
     columns = [np.asarray(column, dtype=np.float64) for column in (longitude, latitude, value)]
     n = columns[0].size
     if n == 0:
@@ -287,11 +244,8 @@ def _identity_rows(
 
 
 def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64], again: NDArray[np.int64]) -> Hashes:
-    """(n,) keyed hash of each row with its number `again` among equal rows, 64 bits.
-
-    Among 10^14 pairs of different records (ten million against ten million) the chance that any two agree
-    is about 5e-6.
-    """
+    """(n,) keyed hash of each row with its number `again` among equal rows, 64 bits. Among 10^14 pairs of
+    different records (ten million against ten million) the chance that any two agree is about 5e-6."""
     rows = np.column_stack([table, again])
     if kind not in ("identity", "moment", "place"):
         return _quick_hashes(key, kind, rows)

@@ -30,30 +30,10 @@ class Line:
 def account_lines(
     standing: Standing, unit_word: UnitWord, relation: Relation = "replace-one", *, values_only: bool = False
 ) -> tuple[Line, ...]:
-    """Everything that receipt and statement must say about earlier releases of the same records.
-
-    Parameters
-    ----------
-    standing : Standing
-        From the preview of a charge that came with its records.
-    unit_word : UnitWord
-        What one record is called, as in the statement: "sale", "sensor", "cell".
-    relation : Relation
-        Which datasets are neighbours.
-    values_only : bool
-        Whether the places of the records are public and not hidden.
-
-    Returns
-    -------
-    tuple of Line
-        Empty but for the line on neighbours where there is nothing to say.
-
-    Notes
-    -----
-    How many records are shared, and how many the dataset holds in and outside of the area, are exact facts
-    about single records that no epsilon covers: these lines are published, so they count neither. The curator
-    reads the count in `shared_text`.
-    """
+    """Everything that receipt and statement must say about earlier releases of the same records: nothing but
+    the line on neighbours where there is nothing to say. How many records are shared, and how many lie in and
+    outside of the area, are exact facts about single records that no epsilon covers: these lines are
+    published, so they count neither. The curator reads the count in `shared_text`."""
     lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation, values_only))]
     if standing.shared:
         lines.append(Line("Earlier releases", shared_unnumbered(standing)))

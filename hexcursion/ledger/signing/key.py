@@ -24,21 +24,11 @@ _USED = "\n# A ledger was begun with this key.\n"  # on a line of its own, whate
 
 @dataclass(frozen=True)
 class LedgerKey:
-    """The curator's secret.
+    """The curator's secret."""
 
-    Parameters
-    ----------
-    path
-        the file it came from
-    secret
-        32 bytes, never printed
-    used
-        whether a ledger was begun with it
-    """
-
-    path: Path
-    secret: bytes = field(repr=False)
-    used: bool = False
+    path: Path  # the file it came from
+    secret: bytes = field(repr=False)  # 32 bytes, never printed
+    used: bool = False  # whether a ledger was begun with it
 
     def mac(self, purpose: str, message: bytes) -> str:
         """HMAC-SHA256 in hex, separated by purpose so that no signature can pass for another."""
@@ -57,22 +47,11 @@ class LedgerKey:
         return self.mac("identity", b"")
 
     def fingerprint(self, *columns: ArrayLike) -> str:
-        """Keyed hash of a dataset, 64 hex digits: the same records in any order give the same name.
-
-        Without the key the name tells nothing about the records, not even by guessing them. It is exact:
-        one changed record is another name (and another budget), which is the curator's to prevent.
-
-        Parameters
-        ----------
-        *columns
-            (n,) numbers each, one entry per record: x, y and value as loaded, before any choice of domain,
-            resolution or clip, so that such choices cannot make a new dataset of an old one
-
-        Raises
-        ------
-        LedgerError
-            If there are no records.
-        """
+        """Keyed hash of a dataset, 64 hex digits: the same records in any order give the same name, one
+        changed record another (and another budget, which is the curator's to prevent). Without the key it
+        tells nothing about the records, not even by guessing them. `columns`: (n,) numbers each, x, y and
+        value as loaded, before any choice of domain, resolution or clip, so that such choices cannot make a
+        new dataset of an old one. Raise `LedgerError` if there are no records."""
         table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
         if table.size == 0:
             raise LedgerError("There are no records to take the fingerprint of: load data first.")
@@ -83,18 +62,8 @@ class LedgerKey:
 
 
 def create_key(path: Path, secret: bytes | None = None) -> None:
-    """Write a key, a new one unless given, readable by its owner only; one that is there is left alone.
-
-    Parameters
-    ----------
-    secret
-        32 bytes; new ones from the operating system unless given
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be written.
-    """
+    """Write a key of 32 bytes, new ones from the operating system unless given, readable by its owner only;
+    one that is there is left alone. Raise `LedgerError` if it cannot be written."""
     private_directory(path.parent)
     try:
         with suppress(FileExistsError):  # another process's key
@@ -106,13 +75,7 @@ def create_key(path: Path, secret: bytes | None = None) -> None:
 
 
 def read_key(path: Path) -> LedgerKey:
-    """The key in `path`.
-
-    Raises
-    ------
-    LedgerError
-        If it is missing, cannot be read, is open to others, or is no key.
-    """
+    """Read the key. Raise `LedgerError` if it is missing, cannot be read, is open to others, or is no key."""
     used, mode = False, 0
     try:
         mode = path.stat().st_mode
@@ -136,11 +99,9 @@ def read_key(path: Path) -> LedgerKey:
 
 
 def mark_used(key: LedgerKey) -> None:
-    """Let the key's file remember that a ledger was begun, so that no other is begun in its place.
-
-    The line is appended: nothing ever rewrites the secret. A file that may not be written (a mounted secret)
-    keeps no such memory; the witness and the seals of the releases still do.
-    """
+    """Let the key's file remember that a ledger was begun, so that no other is begun in its place. The line
+    is appended: nothing ever rewrites the secret. A file that may not be written (a mounted secret) keeps no
+    such memory; the witness and the seals of the releases still do."""
     if key.used:
         return
     with suppress(OSError), key.path.open("a", encoding="ascii") as file:
@@ -150,13 +111,8 @@ def mark_used(key: LedgerKey) -> None:
 
 
 def private_directory(directory: Path) -> None:
-    """Make a folder that only its owner can look into, where there is none yet.
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be made.
-    """
+    """Make a folder that only its owner can look into, where there is none yet. Raise `LedgerError` if it
+    cannot be made."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

@@ -41,13 +41,7 @@ def seal_of(entry: Entry, key: LedgerKey) -> str:
 
 
 def parse_seal(seal: str) -> tuple[int, str]:
-    """Number and hash of a seal, with its tag or without.
-
-    Raises
-    ------
-    LedgerError
-        For anything else.
-    """
+    """Number and hash of a seal, with its tag or without. Raise `LedgerError` for anything else."""
     number, _, rest = seal.partition(":")
     digest, _, _ = rest.partition(":")
     if not (_NUMBER.fullmatch(number) and digest):

@@ -34,29 +34,16 @@ def witness_path(key: LedgerKey) -> Path:
 
 
 def read_witness(key: LedgerKey) -> Witness | None:
-    """The witness, or None where there is none yet.
-
-    Raises
-    ------
-    LedgerDamaged
-        If its signature does not hold.
-    LedgerError
-        If its file cannot be read.
-    """
+    """The witness, or None where there is none yet. Raise `LedgerDamaged` if its signature does not hold,
+    `LedgerError` if its file cannot be read."""
     return _read(witness_path(key), key)
 
 
 def advance_witness(key: LedgerKey, witness: Witness) -> None:
-    """Remember a longer chain; a shorter one than remembered is left alone.
-
-    Called after the database has committed, never before: a crash in between leaves a witness that is one
-    entry behind, which is harmless, where one that is ahead would look like a deleted entry.
-
-    Raises
-    ------
-    LedgerError
-        If it cannot be kept; LedgerDamaged if the one that is there was changed.
-    """
+    """Remember a longer chain; a shorter one than remembered is left alone. Called after the database has
+    committed, never before: a crash in between leaves a witness that is one entry behind, which is harmless,
+    where one that is ahead would look like a deleted entry. Raise `LedgerError` if it cannot be kept;
+    LedgerDamaged if the one that is there was changed."""
     path = witness_path(key)
     with _locked(path):
         known = _read(path, key)

@@ -40,42 +40,18 @@ NO_HASH = "0" * 64  # what the first row follows
 
 @dataclass(frozen=True)
 class Entry:
-    """A row as stored; the types are those of an undamaged row.
+    """A row as stored; the types are those of an undamaged row."""
 
-    Parameters
-    ----------
-    number
-        0, 1, 2, ... without gaps
-    kind
-        what the row says
-    created
-        UTC, ISO 8601
-    dataset
-        fingerprint, or "" where the row is about the ledger itself
-    unit
-        unit of protection, or ""
-    refers_to
-        number of the reserve row that this row continues, or None
-    curve
-        float64 values in hex, big-endian: RDP values (reserve) or orders (genesis, orders), or ""
-    body
-        canonical JSON of everything else
-    previous
-        hash of the row before
-    hash
-        SHA-256 over all of the above
-    """
-
-    number: int
-    kind: EntryKind
-    created: str
-    dataset: str
-    unit: Unit | Literal[""]
-    refers_to: int | None
-    curve: str
-    body: str
-    previous: str
-    hash: str = ""
+    number: int  # 0, 1, 2, ... without gaps
+    kind: EntryKind  # what the row says
+    created: str  # UTC, ISO 8601
+    dataset: str  # fingerprint, or "" where the row is about the ledger itself
+    unit: Unit | Literal[""]  # unit of protection, or ""
+    refers_to: int | None  # number of the reserve row that this row continues, or None
+    curve: str  # float64 values in hex, big-endian: RDP values (reserve) or orders (genesis, orders), or ""
+    body: str  # canonical JSON of everything else
+    previous: str  # hash of the row before
+    hash: str = ""  # SHA-256 over all of the above
 
     def expected_hash(self) -> str:
         """The hash that the other columns demand; defined for damaged rows too, whatever their types."""
@@ -131,13 +107,8 @@ class Draft:
 
 
 def seconds_behind(created: str, before: str) -> int:
-    """How many seconds a row's time lies before that of the row above it; 0 where that cannot be read.
-
-    Parameters
-    ----------
-    created, before
-        ISO 8601, of the row and of the one that it follows
-    """
+    """How many seconds a row's time (ISO 8601) lies before that of the row above it; 0 where that cannot be
+    read."""
     try:
         return max(
             0, round((datetime.fromisoformat(before) - datetime.fromisoformat(created)).total_seconds())
@@ -147,13 +118,8 @@ def seconds_behind(created: str, before: str) -> int:
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
-    """The one JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no inf or NaN.
-
-    Raises
-    ------
-    LedgerError
-        If JSON would not give the same value back.
-    """
+    """The one JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no inf or NaN. Raise
+    `LedgerError` if JSON would not give the same value back."""
     try:
         text = json.dumps(
             value,

@@ -24,16 +24,10 @@ def home() -> Path:
 
 
 def witness_folder() -> Path:
-    """Where witnesses are kept: $HEXCURSION_WITNESS, else `hexcursion` among the user's state files.
-
-    By default that is ~/.local/state/hexcursion (or in $XDG_STATE_HOME): outside the folder of the ledger, so
-    that a copy or a backup of that folder does not take the memory of the chain along with the chain.
-
-    Raises
-    ------
-    LedgerError
-        If the user has no home folder, and none is named.
-    """
+    """Where witnesses are kept: $HEXCURSION_WITNESS, else `hexcursion` among the user's state files. By
+    default that is ~/.local/state/hexcursion (or in $XDG_STATE_HOME): outside the folder of the ledger, so
+    that a copy or a backup of that folder does not take the memory of the chain along with the chain. Raise
+    `LedgerError` if the user has no home folder, and none is named."""
     if named := os.environ.get(WITNESS_VARIABLE):
         return Path(named)
     try:
@@ -55,19 +49,11 @@ def sites_folder() -> Path:
 
 
 def ledger_url(place: str | Path | None = None) -> URL:
-    """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home().
-
-    Raises
-    ------
-    LedgerError
-        For a malformed URL, a folder, a name that no file has, or a database that is neither SQLite in a
-        file nor PostgreSQL.
-
-    Notes
-    -----
-    A PostgreSQL server on another machine is spoken to over TLS, unless the address (or $PGSSLMODE) states an
-    `sslmode` of its own: libpq's default would send the password in clear where the server asks for it.
-    """
+    """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home(). Raise
+    `LedgerError` for a malformed URL, a folder, a name that no file has, or a database that is neither SQLite
+    in a file nor PostgreSQL. A PostgreSQL server on another machine is spoken to over TLS, unless the address
+    (or $PGSSLMODE) states an `sslmode` of its own: libpq's default would send the password in clear where the
+    server asks for it."""
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
     if "\0" in str(place):

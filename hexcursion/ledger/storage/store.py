@@ -79,16 +79,9 @@ class Writing:
 
 
 class Store:
-    """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection.
-
-    Methods raise LedgerBusy after WAIT_SECONDS of waiting for another writer, and LedgerError for whatever
-    else the database refuses.
-
-    Parameters
-    ----------
-    url
-        of the database, from `places.ledger_url`
-    """
+    """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection. Methods
+    raise LedgerBusy after WAIT_SECONDS of waiting for another writer, and LedgerError for whatever else the
+    database refuses. `url`: of the database, from `places.ledger_url`."""
 
     def __init__(self, url: URL) -> None:
         self.url = url
@@ -128,10 +121,8 @@ class Store:
             )
 
     def create(self, first: Callable[[], tuple[Entry, Head]]) -> bool:
-        """Make the tables and append the first entry, once; False where another process was faster.
-
-        `first` is called inside the lock, only if there is no entry yet; what it raises undoes everything.
-        """
+        """Make the tables and append the first entry, once; False where another process was faster. `first`
+        is called inside the lock, only if there is no entry yet; what it raises undoes everything."""
         if self.sqlite:
             _private_file(Path(self.url.database or ""))
         with self._plain_errors(), self._engine.connect() as connection:
@@ -177,11 +168,9 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Hold the ledger alone: yields the rows and what may be written; commits at the end.
-
-        SQLite: BEGIN IMMEDIATE takes the write lock before anything is read. PostgreSQL: the head's row is
-        locked first, so the rows read afterwards are the last ones. Any exception appends nothing.
-        """
+        """Hold the ledger alone: yields the rows and what may be written; commits at the end. SQLite: BEGIN
+        IMMEDIATE takes the write lock before anything is read. PostgreSQL: the head's row is locked first, so
+        the rows read afterwards are the last ones. Any exception appends nothing."""
         with self._plain_errors(), self._engine.connect() as connection:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
