@@ -20,12 +20,9 @@ CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.
 
 
 def most_memory() -> int | None:
-    """Bytes that one process of a computation may take, of the environment; None for no limit.
+    """Return the bytes that one process may take, of the environment; None for no limit.
 
-    Raises
-    ------
-    WorkflowError
-        Where the environment says something else than a number of gigabytes above 0.
+    Raise `WorkflowError` where the environment says something else than a number of gigabytes above 0.
     """
     said = os.environ.get(MEMORY, "").strip()
     if not said:

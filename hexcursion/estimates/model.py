@@ -1,9 +1,9 @@
-"""The model: expected seconds and megabytes of reading, searching and releasing, as pure functions.
+"""Expected seconds and megabytes of reading, searching and releasing, as pure functions.
 
-What `python -m studies.scale.estimates` has measured is interpolated, time and memory against the number
-of hexagons on logarithmic scales, and time carried on beyond by the last slope; a full search is a quick one
-times what was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of
-files are numbers that are public or the curator's own, and so is what is said of them.
+What `python -m studies.scale.estimates` has measured is interpolated, time and memory against the number of
+hexagons on logarithmic scales, and time carried on by the last slope; a full search is a quick one times what
+was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of files are
+public numbers or the curator's own. `speed` is CPU seconds of `machine.speed` in this process.
 """
 
 from __future__ import annotations
@@ -62,42 +62,18 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a search is asked, as far as it makes work.
-
-    Parameters
-    ----------
-    cells
-        Number of hexagons.
-    records
-        Public number of records.
-    fields
-        Simulated or reference fields on which each design is judged, times the clip bounds that are tried.
-    quick
-        Whether the grid is the coarse one.
-    mechanisms
-        Names; what one has not been measured for counts as much as the dearest that has.
-    dense
-        Priors with a dense matrix that are tried.
-    starts
-        2 where the search is made with and without the public map.
-    reference
-        Whether designs are judged on reference data: they share more work than simulated fields.
-    alone
-        Whether one budget is searched: mechanisms that are far behind are then left early.
-    fixed
-        Whether one fixed design is simulated and nothing is searched.
-    """
+    """What a search is asked, as far as it makes work."""
 
     cells: int
-    records: int
-    fields: int
-    quick: bool
-    mechanisms: Sequence[str]
-    dense: int = 0
-    starts: int = 1
-    reference: bool = False
-    alone: bool = False
-    fixed: bool = False
+    records: int  # public number
+    fields: int  # simulated or reference fields that judge each design, times the clip bounds
+    quick: bool  # whether the grid is the coarse one
+    mechanisms: Sequence[str]  # one that was not measured counts as much as the dearest that was
+    dense: int = 0  # priors with a dense matrix that are tried
+    starts: int = 1  # 2 where the search is made with and without the public map
+    reference: bool = False  # judged on reference data: they share more work than simulated fields
+    alone: bool = False  # one budget is searched: mechanisms far behind are left early
+    fixed: bool = False  # one fixed design is simulated and nothing is searched
 
     @property
     def kind(self) -> SearchKind:
@@ -106,14 +82,9 @@ class Asked:
 
 
 def reading_estimate(megabytes: float, speed: float) -> Estimate:
-    """Reading tables of so many megabytes of text, postcodes included; rows are kept on disk.
+    """Estimate reading tables of so many megabytes of unpacked text, postcodes included.
 
-    Parameters
-    ----------
-    megabytes
-        Of the files, unpacked.
-    speed
-        CPU seconds of `machine.speed` in this process.
+    Rows are kept on disk.
     """
     said = measured()["reading"]
     held = at(said["memory"], max(megabytes, 1.0), MEMORY_SLOPES)
@@ -121,14 +92,7 @@ def reading_estimate(megabytes: float, speed: float) -> Estimate:
 
 
 def search_estimate(asked: Asked, speed: float) -> Estimate:
-    """A search by one process.
-
-    Parameters
-    ----------
-    asked
-    speed
-        CPU seconds of `machine.speed` in this process.
-    """
+    """Estimate a search by one process."""
     said, cells = measured(), asked.cells
     if asked.fixed:
         look = at(said["search"][LAST], cells, TIME_SLOPES)
@@ -178,16 +142,9 @@ def _of_a_dense_prior(cells: int) -> tuple[float, float]:
 
 
 def at(table: Sequence[Sequence[float]], cells: float, slopes: tuple[float, float]) -> float:
-    """What was measured, between its sizes and beyond: never less for more hexagons.
+    """Interpolate (hexagons, measured number) pairs, never less for more hexagons.
 
-    Parameters
-    ----------
-    table
-        Pairs of hexagons and what they took, hexagons increasing, numbers above 0.
-    cells
-        Number of hexagons, above 0.
-    slopes
-        Least and most exponent beyond the largest size; below the smallest what that one took.
+    `slopes` are the least and most exponent beyond the largest size; below the smallest what that one took.
     """
     size, most = [], 0.0
     for number, took in table:

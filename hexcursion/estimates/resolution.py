@@ -49,22 +49,9 @@ class Proposal:
 def propose(shape: MultiPolygon, records: int | None = None) -> Proposal:
     """Find the resolution whose number of hexagons is nearest, as a ratio, to what so many records fill.
 
-    Parameters
-    ----------
-    shape : MultiPolygon
-        The public area, WGS 84 degrees.
-    records : int, optional
-        About how many there are, by public knowledge; without it USUAL hexagons are aimed at.
-
-    Returns
-    -------
-    Proposal
-        At most FINEST.
-
-    Notes
-    -----
-    The records themselves may not be counted: how many lie in an area of hexagons is public only once it is
-    known which hexagons, and how many lie around it is never public.
+    `shape` is in WGS 84 degrees, `records` known publicly; without them aim at USUAL hexagons. The records
+    may not be counted: how many lie in an area of hexagons is public only once it is known which hexagons,
+    and how many lie around it is never public.
     """
     wanted = USUAL if records is None else min(max(records / RECORDS_EACH, FEWEST), MOST)
     cells = [expected_cells(shape, resolution) for resolution in range(FINEST + 1)]
@@ -73,22 +60,8 @@ def propose(shape: MultiPolygon, records: int | None = None) -> Proposal:
 
 
 def propose_resolution(settings: ReleaseSettings, records: int | None) -> Proposal:
-    """Propose a resolution for a release.
+    """Propose a resolution by the area of the settings alone.
 
-    Parameters
-    ----------
-    settings : ReleaseSettings
-        Of which the area alone counts: no data are read.
-    records : int, optional
-        As for `propose`.
-
-    Returns
-    -------
-    Proposal
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for an area that cannot be read.
+    Raise `WorkflowError`, `DataError` or `GeoError` for an area that cannot be read.
     """
     return propose(region_of(settings).shape, records)

@@ -44,8 +44,6 @@ FINER = 7
 def duration(seconds: float) -> str:
     """A forecast in words, no finer than it can be.
 
-    Examples
-    --------
     >>> duration(3), duration(44), duration(200), duration(9000)
     ('5 s', '40 s', '3 min', '2.5 h')
     """
@@ -58,8 +56,6 @@ def duration(seconds: float) -> str:
 def memory(megabytes: float) -> str:
     """Megabytes in words.
 
-    Examples
-    --------
     >>> memory(512.3), memory(1234.0), memory(96_000.0)
     ('510 MB', '1.2 GB', '96 GB')
     """
@@ -146,18 +142,7 @@ def _megabytes(source: SourceSettings) -> float:
 
 
 def refuse_what_cannot_fit(project: Project, processes: int = 1) -> None:
-    """Refuse a search that needs more memory than there is for it.
-
-    Parameters
-    ----------
-    processes
-        How many search beside each other on this machine.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence that names what would fit.
-    """
+    """Raise `WorkflowError`, naming what would fit, if so many processes beside each other lack memory."""
     if project.settings.executor == "dask":  # its workers may be larger machines
         return
     asked, limit = asked_of(project), memory_limit(processes)
@@ -168,17 +153,9 @@ def refuse_what_cannot_fit(project: Project, processes: int = 1) -> None:
 
 
 def refusal(asked: Asked, limit: int, resolution: int, dense: Sequence[str] = ()) -> str | None:
-    """Why a search does not fit into memory, and what would; None where it fits.
+    """Say why a search does not fit into `limit` bytes, and what would; None where it fits.
 
-    Parameters
-    ----------
-    asked
-    limit
-        Bytes.
-    resolution
-        Of the hexagons.
-    dense
-        Names of the priors that `asked.dense` counts.
+    `dense` names the priors that `asked.dense` counts.
     """
 
     def fits(other: Asked) -> bool:

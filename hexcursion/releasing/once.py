@@ -27,13 +27,7 @@ SEED = 20260618
 
 
 def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-    """The draw, ready: every factorisation done.
-
-    Raises
-    ------
-    WorkflowError
-        If the design cannot be drawn; nothing was charged.
-    """
+    """Do every factorisation of the draw; raise `WorkflowError` if the design cannot be drawn."""
     try:
         return mechanism_of(design).prepare(design, facts, records)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -41,14 +35,9 @@ def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) 
 
 
 def try_draw(prepared: Prepared) -> Released:
-    """A draw that is none: it has numbers of the size a release will have, and whatever fails fails here.
+    """Make a trial draw, of a release's size, so that whatever fails fails here (`WorkflowError`), uncharged.
 
     The noise is repeatable, so what is drawn is as private as the records. It stays in memory.
-
-    Raises
-    ------
-    WorkflowError
-        If it fails; nothing was charged.
     """
     try:
         return draw_release(prepared, SimulationEntropy(SEED), simulation=True)
@@ -59,17 +48,9 @@ def try_draw(prepared: Prepared) -> Released:
 def read_release(
     design: Design, facts: PublicFacts, records: CollapsedRecords, released: Released, *, trial: bool = False
 ) -> Reading | None:
-    """The field given what was released, where the mechanism's paths are no draws of it; free.
+    """Return the field given what was released, where the mechanism's paths are no draws of it; free.
 
-    Parameters
-    ----------
-    trial
-        Whether this is tried before a charge, with noise that anybody could repeat.
-
-    Raises
-    ------
-    WorkflowError
-        In a trial; after a charge the error is passed on as it is.
+    A `trial` is read before a charge, with repeatable noise, and raises `WorkflowError`; later errors pass.
     """
     entropy = SimulationEntropy(SEED + 1) if trial else SystemEntropy()
     try:
@@ -89,7 +70,7 @@ def _impossible(error: Exception) -> WorkflowError:
 
 @contextmanager
 def working_beside(target: Path, ledger: Ledger) -> Iterator[Workplace]:
-    """A work folder beside a bundle's place, after what dead processes left there was finished or deleted.
+    """Make a work folder beside a bundle's place, after finishing or deleting what dead processes left there.
 
     It is deleted at the end, unless it holds a bundle whose commit is in doubt or whose place is taken: that
     one is finished at the next start.
@@ -113,23 +94,11 @@ def release_once(
     target: Path,
     work: Path,
 ) -> tuple[Release, BundlePaths]:
-    """Charge, draw once, stage, commit, and only then put the bundle in its place.
+    """Charge, call `draw` once, stage, commit, and only then put the bundle in its place.
 
-    Parameters
-    ----------
-    charge, request
-        As for `Ledger.reserve`.
-    draw : callable
-        Draws the private paths and makes the release that quotes the reservation's seal. Called once.
-    target, work : Path
-        The bundle's place, and a work folder beside it.
-
-    Raises
-    ------
-    BudgetExceeded, NoBudget, RequestTaken
-        Before anything was charged.
-    Unreleased
-        If it broke off after that: the charge stands, nothing lies in the bundle's place.
+    `draw` makes the release that quotes the reservation's seal; `work` lies beside `target`. Raise
+    `BudgetExceeded`, `NoBudget`, `RequestTaken` before any charge; `Unreleased` after it: the charge stands,
+    nothing lies in the bundle's place.
     """
     with charge_stands(ledger, charge, request) as reservation:
         reservation.begin_draw(target)

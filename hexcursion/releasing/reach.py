@@ -19,36 +19,16 @@ VARIABLE = "HEXCURSION_DATA"
 
 @dataclass(frozen=True)
 class Reach:
-    """What may be read by path.
+    """What may be read by path."""
 
-    Parameters
-    ----------
-    named
-        folders that the operator named; None: none were named
-    own
-        folders of the app itself: the session's uploads, public files, the example
-    open
-        any path may be named: only where nobody but the machine's own user reaches the app
-    from_file
-        what is checked was named by a settings file
-    option
-        by which a settings file on the command line is trusted; "" in the app
-    """
-
-    named: tuple[Path, ...] | None
-    own: tuple[Path, ...]
-    open: bool
-    from_file: bool = False
-    option: str = ""
+    named: tuple[Path, ...] | None  # folders that the operator named; None: none were named
+    own: tuple[Path, ...]  # folders of the app itself: the session's uploads, public files, the example
+    open: bool  # any path: only where nobody but the machine's own user reaches the app
+    from_file: bool = False  # what is checked was named by a settings file
+    option: str = ""  # by which a settings file on the command line is trusted; "" in the app
 
     def check(self, path: str) -> None:
-        """Refuse a file or folder that, links and `..` resolved, lies in no folder that is allowed.
-
-        Raises
-        ------
-        WorkflowError
-            One sentence that says where it may lie.
-        """
+        """Raise `WorkflowError` for a path that, links and `..` resolved, lies in no allowed folder."""
         if self.open:
             return
         folders = [folder.resolve() for folder in (*(self.named or ()), *self.own)]
@@ -63,20 +43,10 @@ class Reach:
         raise WorkflowError(self._refusal())
 
     def check_settings(self, settings: ReleaseSettings | Mapping[str, Any]) -> None:
-        """Refuse settings from a file that name files elsewhere; also where a person may name any.
+        """Raise `WorkflowError` for settings from a file, checked or not, that name files elsewhere.
 
-        A person names what he means; a settings file may come from a colleague, and a layer or region that it
-        names is published as it is.
-
-        Parameters
-        ----------
-        settings
-            checked ones, or the key-value pairs of a file that nobody has checked yet
-
-        Raises
-        ------
-        WorkflowError
-            One sentence that says where the files may lie.
+        A person names what he means, and may name any; a settings file may come from a colleague, and a layer
+        or region that it names is published as it is.
         """
         limited = replace(self, open=False, from_file=True)
         for path in paths_in(settings if isinstance(settings, Mapping) else asdict(settings)):
@@ -122,7 +92,7 @@ def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def reach_of_file(file: str) -> Reach:
-    """What a settings file may name on the command line, unless its reader trusts it.
+    """Return what a settings file may name on the command line, unless its reader trusts it.
 
     Its own folder, the current one, those in $HEXCURSION_DATA, and public files.
     """
@@ -138,17 +108,11 @@ def files_of(source: SourceSettings) -> tuple[str, ...]:
 
 
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Reach:
-    """What a session may read by path.
+    """Return what a session may read by path.
 
-    Parameters
-    ----------
-    listed
-        folders from the operator's secrets, None without such a list; $HEXCURSION_DATA, folders joined like a
-        search path, adds to them
-    loopback
-        the app listens on this machine only; without any folder named, every path is then allowed
-    uploads
-        the session's own folder
+    `listed` are folders of the operator's secrets, or None; $HEXCURSION_DATA, joined like a search path, adds
+    to them. On a `loopback` app without any folder named every path is allowed. `uploads` is the session's
+    own.
     """
     variable = [folder for folder in os.environ.get(VARIABLE, "").split(os.pathsep) if folder.strip()]
     named = (

@@ -43,25 +43,15 @@ GROUPS = (2, 5, 10)  # records of one person, for the group lines of the stateme
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """A release as it would be: its facts, its charge and its receipt. Nothing is drawn, nothing charged.
-
-    Parameters
-    ----------
-    binned
-        private records (curator only)
-    prepared
-        the draw, ready: everything that can fail before it has been tried
-    preview
-        what the ledger says of the charge now
-    """
+    """A release as it would be: its facts, its charge and its receipt. Nothing is drawn, nothing charged."""
 
     project: Project
     choice: Choice
-    binned: BinnedRecords
-    prepared: Prepared
+    binned: BinnedRecords  # private records (curator only)
+    prepared: Prepared  # the draw, ready: everything that can fail before it has been tried
     privacy: Guarded
     charge: Charge
-    preview: Preview
+    preview: Preview  # what the ledger says of the charge now
     receipt: tuple[ReceiptLine, ...]
 
 
@@ -80,17 +70,11 @@ def groups_of(most: int | None) -> tuple[int, ...]:
 
 
 def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
-    """Everything the curator should read before the button.
+    """Plan everything that the curator should read before the button.
 
-    Raises
-    ------
-    LowAgreement
-        For a map that is expected to be poor, unless the settings accept that.
-    WorkflowError
-        For a delta that was not agreed to, a cost without a finite epsilon, and a design that cannot be
-        drawn.
-    BoundRefused
-        For a bound that is not proved for this design.
+    Raise `LowAgreement` for a map expected to be poor that the settings do not accept, `BoundRefused` for a
+    bound not proved for the design, `WorkflowError` for a delta not agreed to, no finite epsilon, or no
+    possible draw.
     """
     settings, design = project.settings, choice.design
     level = choice.level(settings.threshold)
@@ -164,26 +148,11 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     """Try everything, reserve, draw once from operating-system entropy, stage, commit, put in place.
 
     A dataset without a budget gets this release's epsilon as its budget. What can fail is tried before the
-    charge: the factorisations, and the writing with real bytes.
+    charge, so a bundle is made twice, picture and all: a font, a title or a limit of size may stop any of its
+    files. A `session` releases the same plan once, however often it asks; without one every call is its own.
 
-    So a bundle is made twice, picture and all: the first, of a draw that is none, is whole, since a font,
-    a title or a limit of size may stop any of its files; the second holds other numbers in nearly all.
-
-    Parameters
-    ----------
-    session
-        who asks, e.g. a token of a browser session: the same plan from the same session is released once,
-        however often it is asked for. Without one every call is a request of its own.
-
-    Raises
-    ------
-    BundleError, WorkflowError
-        For what cannot be written or drawn; nothing was charged.
-    NoBudget, BudgetExceeded, RequestTaken
-        Before anything is charged, the first two before anything is tried; also `LedgerError` for a larger
-        budget without a reason.
-    Unreleased
-        If it broke off after that: it names the entry of the charge that stands without a release.
+    Raise `BundleError`, `WorkflowError`, `NoBudget`, `BudgetExceeded`, `RequestTaken`, and `LedgerError` for
+    a larger budget without a reason, before any charge; `Unreleased`, naming the charge's entry, after it.
     """
     ledger.check_charge(plan.charge, named_budget(plan))
     release_id = random_name()

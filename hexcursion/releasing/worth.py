@@ -18,21 +18,12 @@ class LowAgreement(WorkflowError):
 def objections(
     expected: Expected | None, yardsticks: Yardsticks | None, level: Floats | float = 0.0
 ) -> tuple[str, ...]:
-    """Why a map is not expected to be worth releasing, a clause each.
+    """Say why a map is not expected to be worth releasing, a clause each.
 
-    Compared are the numbers themselves, not the two digits that are said of them. Over simulated worlds the
-    mean is a guess that may be unlike the private data: the upper end of its range is judged. The public map
-    is judged in the same worlds, mean against mean.
-
-    Parameters
-    ----------
-    expected
-        how right the map is expected to be; None for a design given by hand, of which nothing is known
-    yardsticks
-        what maps without any private record would reach
-    level
-        the threshold in response units; with a public prior mean, (N,) the threshold minus that mean. Values
-        are cut at -1 and 1: where every entry lies beyond, the private values cannot move the map
+    Compare the numbers themselves, not the two digits shown. Over simulated worlds the mean is a guess that
+    may be unlike the private data: judge the upper end of its range. Judge the public map in the same worlds,
+    mean against mean. `level` is the threshold in response units, or (N,) minus a public prior mean: values
+    are cut at -1 and 1, so where every entry lies beyond, the private values cannot move the map.
     """
     if np.all(np.abs(level) >= 1.0):
         return (
@@ -80,17 +71,9 @@ def _instead(better: float, agreement: float) -> str:
 def stop_or_state(
     expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: Floats | float = 0.0
 ) -> tuple[ReceiptLine, ...]:
-    """The warning that a release of a poor map carries, or nothing for a good one.
+    """Return the warning that a release of a poor map carries, or nothing for a good one.
 
-    Parameters
-    ----------
-    level
-        scalar or (N,), as in `objections`
-
-    Raises
-    ------
-    LowAgreement
-        For a poor map that nobody accepted.
+    Raise `LowAgreement` for a poor map that nobody accepted. `level` is that of `objections`.
     """
     found = objections(expected, yardsticks, level)
     if not found:

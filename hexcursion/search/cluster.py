@@ -19,23 +19,12 @@ VARIABLE = "HEXCURSION_DASK"
 
 
 class DaskExecutor:
-    """Dask's scheduler and its workers; lost workers, retries and data transfer are Dask's own.
+    """Run the search on Dask's workers; lost workers, retries and data transfer are Dask's own.
 
-    Workers need the same version of this program. What travels to them is the search's task, which holds
-    nothing private but the public number of records. What comes back is plain JSON (`answer_from`): pickles
-    that a scheduler or a worker sends are refused in the whole process, since reading one runs it.
-
-    Parameters
-    ----------
-    address
-        Of a running scheduler, as `tls://host:8786`. Certificates are those of Dask's own settings
-        (`distributed.comm.tls`); whoever holds one that the CA file signed is trusted with the search.
-
-    Raises
-    ------
-    WorkflowError
-        Where Dask is not installed, the address or the settings do without TLS, or the scheduler does not
-        answer.
+    `address` is `tls://host:8786`, with Dask's own certificates (`distributed.comm.tls`): whoever holds one
+    that the CA file signed is trusted with the search. The task that travels holds nothing private but the
+    public number of records. Answers come back as plain JSON; pickles from a scheduler or worker are refused
+    in the whole process. Raise `WorkflowError` without Dask, without TLS, or if no scheduler answers.
     """
 
     def __init__(self, address: str) -> None:
@@ -69,13 +58,7 @@ class DaskExecutor:
             ) from error
 
     def wait_for(self, workers: int) -> None:
-        """Wait until so many workers have come.
-
-        Raises
-        ------
-        WorkflowError
-            If they have not come after `PATIENCE`.
-        """
+        """Wait for so many workers; `WorkflowError` if they have not come after `PATIENCE`."""
         try:
             self._client.wait_for_workers(workers, timeout=PATIENCE)
         except TimeoutError as error:
@@ -84,12 +67,9 @@ class DaskExecutor:
             ) from error
 
     def map(self, work: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]) -> Iterator[Any]:
-        """Answers in the order of the items; what has not begun is given up when the iterator is closed.
+        """Yield answers in the order of the items; closing the iterator gives up what has not begun.
 
-        Raises
-        ------
-        WorkflowError
-            If the scheduler has no workers, or one of them fails or sends anything but an answer.
+        Raise `WorkflowError` if there are no workers, or one of them fails or sends anything but an answer.
         """
         import dask
 

@@ -51,14 +51,9 @@ class SerialExecutor:
 
 
 class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
-    """Worker processes of this machine, each with one BLAS thread and a lower priority.
+    """Worker processes of this machine (default: one per core), each with one BLAS thread and a low priority.
 
     The shared object is written once to a file that only this user can read, and loaded once by each worker.
-
-    Parameters
-    ----------
-    workers
-        How many; None for one per core.
     """
 
     def __init__(self, workers: int | None = None) -> None:
@@ -100,20 +95,10 @@ class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
 
 
 def make_executor(name: ExecutorName, workers: int | None = None, address: str | None = None) -> Executor:
-    """The executor of a name.
+    """Make the executor of a name; `WorkflowError` for an unknown one, or if no Dask scheduler answers.
 
-    Parameters
-    ----------
-    workers
-        Processes on this machine; None for one per core.
-    address
-        Of the Dask scheduler; None for the one in $HEXCURSION_DASK. Without any, 'dask' stands for processes
-        of this machine: a cluster of one machine would open a port for nothing.
-
-    Raises
-    ------
-    WorkflowError
-        For an unknown name, and where no Dask scheduler answers.
+    Without an address, here or in $HEXCURSION_DASK, 'dask' stands for processes of this machine: a cluster of
+    one machine would open a port for nothing.
     """
     if name == "serial":
         return SerialExecutor()

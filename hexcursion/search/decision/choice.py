@@ -24,30 +24,14 @@ from hexcursion.settings.words import TuningKind
 
 @dataclass(frozen=True)
 class Choice:
-    """All that is fixed before the private records are touched, and how it was chosen.
-
-    Parameters
-    ----------
-    design
-        what will be drawn
-    response
-        the public map between values and responses
-    tuning
-        how the design was chosen, as the statement says it
-    public_map
-        the prior mean, where there is one
-    expected
-        how right the map is expected to be; None for a design given by hand
-    yardsticks
-        what maps without any private record would reach
-    """
+    """All that is fixed before the private records are touched, and how it was chosen."""
 
     design: Design
     response: ResponseScale
-    tuning: Tuning
+    tuning: Tuning  # how the design was chosen, as the statement says it
     public_map: PublicMap | None = None
-    expected: Expected | None = None
-    yardsticks: Yardsticks | None = None
+    expected: Expected | None = None  # None for a design given by hand
+    yardsticks: Yardsticks | None = None  # what maps without any private record would reach
 
     def facts(self, project: Project) -> PublicFacts:
         """The public facts of a release, with the field that it starts from."""
@@ -55,7 +39,7 @@ class Choice:
         return facts if self.public_map is None else replace(facts, field=self.public_map.field)
 
     def level(self, threshold: float) -> Floats | float:
-        """A threshold of the data as a response, minus the public prior mean, (N,), if there is one.
+        """Return the threshold as a response, minus the public prior mean, (N,), if there is one.
 
         0 for counted records: rates are cut nowhere, so that none is out of reach.
         """
@@ -88,14 +72,9 @@ def known_gain(scored: Scored) -> float | None:
 
 
 def given_choice(project: Project) -> Choice:
-    """The design given by hand: lengthscale and ridge from the settings, the noise solved.
+    """Make the design of the stated lengthscale and ridge, for the first asked mechanism that they describe.
 
-    The first of the asked mechanisms that these two numbers describe is meant.
-
-    Raises
-    ------
-    WorkflowError
-        If one of the two is missing, they describe no asked mechanism, or no noise meets the budget.
+    Raise `WorkflowError` if one is missing, no mechanism fits them, or no noise meets the budget.
     """
     settings = project.settings
     if settings.lengthscale is None or settings.ridge is None:
@@ -124,12 +103,9 @@ def given_choice(project: Project) -> Choice:
 
 
 def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choice:
-    """A design typed in and judged on the reference data, with the public map of the search if it had one.
+    """Choose a design typed in and judged on the reference data, with the public map of the search, if any.
 
-    Raises
-    ------
-    WorkflowError
-        If it costs more than the settings' epsilon, the pilot included.
+    Raise `WorkflowError` if it costs more than the settings' epsilon, the pilot included.
     """
     if not scored.epsilon <= project.settings.epsilon:
         raise WorkflowError(

@@ -16,13 +16,7 @@ HALF = 0.5
 
 
 def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
-    """One sentence: what is proposed, what it is expected to reach, and what the others reached.
-
-    Parameters
-    ----------
-    tried_on
-        what the designs were tried on; see `Project.tried_on`
-    """
+    """Say in one sentence what is proposed, what it is expected to reach, and what the others reached."""
     chosen = result.chosen
     title = mechanism_of(chosen.design).title
     said = (
@@ -84,7 +78,7 @@ def beside_words(result: SearchResult) -> str:
 
 
 def cutoff_words(result: SearchResult) -> str:
-    """From which cutoff on hexagons are inside, what one half would reach, and the area errors of both.
+    """Say the cutoff from which hexagons are inside, what one half would reach, and the area errors of both.
 
     "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design.
     """

@@ -39,19 +39,16 @@ def _yardsticks(tuned: Tuned, scored: Scored) -> Yardsticks | None:
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
-    """The best design that the search found at exactly this budget; None where it looked at none.
-
-    With `frontier` epsilons a search of a quick mechanism looks at all of them as closely as at its own.
-    """
+    """Return the best design that the search found at exactly this budget; None where it looked at none."""
     result = tuned.result
     points = [point for point in result.frontier if point.epsilon == epsilon]
     return min(points, key=lambda point: result.loss_of(point.scored.utility), default=None)
 
 
 def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Tuned]:
-    """The project and the search's answer as if it had been asked for the budget of this point.
+    """Return project and answer as if the search had been asked for this point's budget.
 
-    What was said of the design at the other budget alone is left out; its cutoffs are kept for a way back.
+    What held at the other budget alone is left out; its cutoffs are kept for a way back.
     """
     settled, choice = settle_on(project, tuned, point)
     result = replace(tuned.result, chosen=point.scored, on_edge=())

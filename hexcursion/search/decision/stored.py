@@ -24,9 +24,9 @@ _WORDS = ("record_word", "population", "period", "source")  # that only say what
 
 
 def question_of(project: Project) -> str:
-    """A digest of all that a search depends on: settings, hexagons, reference data, the number of records.
+    """Digest all that a search depends on: settings, hexagons, reference data, the number of records.
 
-    Settings that stand as they are by default say nothing: a new one asks no other question.
+    Settings at their defaults are left out: a new setting asks no other question.
     """
     said = asdict(project.settings)
     settings = {
@@ -70,13 +70,7 @@ def text_of(project: Project, tuned: Tuned) -> str:
 
 
 def tuned_from(project: Project, text: str) -> Tuned:
-    """The search that `text_of` wrote.
-
-    Raises
-    ------
-    WorkflowError
-        Where it answers another question than the project's, or is damaged.
-    """
+    """Read the search that `text_of` wrote; `WorkflowError` if it is damaged or answers another question."""
     try:
         told = json.loads(text)
         fits = (told["format"], told["question"]) == (FORMAT, question_of(project))

@@ -58,34 +58,16 @@ FOCUSED_FACTORS = (0.8, 0.5, 0.3, 0.18, 0.11)  # of the clip bound of all thresh
 
 @dataclass(frozen=True)
 class Tuned:
-    """A search result with the choice it leads to.
-
-    Parameters
-    ----------
-    result
-        what the search found
-    choice
-        what is released of it, unless a person chooses otherwise
-    free_agreement
-        IoU that public knowledge alone would reach, estimated from two parts of the reference data; None
-        where the reference is simulated
-    left_out
-        prior families that were asked for and cannot be made on so many cells
-    free_basis
-        how `free_agreement` was estimated
-    starts
-        what was found with and without the public map, "" where only one of them was tried
-    tried_on
-        what the designs were tried on; see `Project.tried_on`
-    """
+    """A search result with the choice it leads to."""
 
     result: SearchResult
-    choice: Choice
+    choice: Choice  # what is released, unless a person chooses otherwise
+    # IoU of public knowledge alone, from two parts of the reference; None where simulated
     free_agreement: float | None
-    left_out: tuple[str, ...] = ()
-    free_basis: str = ""
-    starts: str = ""
-    tried_on: TriedOn = "the reference data"
+    left_out: tuple[str, ...] = ()  # prior families asked for that cannot be made on so many cells
+    free_basis: str = ""  # how `free_agreement` was estimated
+    starts: str = ""  # what was found with and without the public map; "" where one was tried
+    tried_on: TriedOn = "the reference data"  # see `Project.tried_on`
 
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
@@ -132,17 +114,9 @@ def tune(
 ) -> Tuned:
     """Search on the reference data; of the private records only the public number is used.
 
-    Parameters
-    ----------
-    beside
-        Further epsilons for a frontier, where it is shown; the choice does not depend on them.
-    walked
-        Epsilons beyond these for mechanisms with quick simulations.
-
-    Raises
-    ------
-    WorkflowError
-        If lengthscale and ridge are given, no design meets the budget, or the reference data are too few.
+    `beside` are further epsilons of a shown frontier, which the choice does not depend on; `walked` are
+    others yet, for mechanisms with quick simulations. Raise `WorkflowError` if lengthscale and ridge are
+    given, no design meets the budget, or the reference data are too few.
     """
     settings = project.settings
     if settings.lengthscale is not None and settings.ridge is not None:
@@ -167,7 +141,7 @@ def tune(
 
 
 def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
-    """Of the searches without and with the public map as prior mean the better one, with a word on both.
+    """Return the better of the searches without and with the public map as prior mean, with a word on both.
 
     Without the map where they are level: the map then says nothing that the records do not.
     """
@@ -229,24 +203,11 @@ def search_task(
     *,
     every_scale: bool = False,
 ) -> SearchTask:
-    """What the search of a project is asked: scenes on its reference data, public facts, the budget.
+    """Build the search's task: scenes on the reference data, public facts, the budget.
 
-    The baseline's design comes from all reference data. Where they are more records than the private ones, as
-    many of them play these (`as_many`). With a public prior mean see `starting_point`.
-
-    Parameters
-    ----------
-    unconstrained
-        The baseline's design, where an earlier search of the same reference data has found it.
-    facts
-        The project's public facts with the work that earlier searches did on them; None makes them anew.
-    every_scale
-        Also for a fixed design, which is released with the stated clip bound, whatever others are tried.
-
-    Raises
-    ------
-    WorkflowError
-        If the reference data are too few to split.
+    The baseline's design comes from all reference data; pass `unconstrained` and `facts` to reuse earlier
+    work. More reference records than private ones are thinned (`as_many`). `every_scale` also tries several
+    clip bounds for a fixed design. Raise `WorkflowError` if the reference data are too few to split.
     """
     facts = facts or public_facts(project)
     if project.simulated:
@@ -295,9 +256,9 @@ def _budget(project: Project) -> Budget:
 
 
 def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> SearchTask:
-    """Without reference data: simulated worlds tell what a fixed design reaches, at the stated clip bound.
+    """Judge designs in simulated worlds, for want of reference data.
 
-    Mechanisms without a fixed design are searched in the same worlds.
+    A fixed design at the stated clip bound.
     """
     settings, scales = project.settings, [project.response]
     searched = every_scale or fixed_of(settings.mechanisms) is None
@@ -346,9 +307,9 @@ def _focused(project: Project) -> list[ResponseScale]:
 def _starting_scenes(
     project: Project, facts: PublicFacts, free: PosteriorSamplingDesign
 ) -> tuple[Scene, Scene]:
-    """The scene of residuals from the public field, with the map of each world's records, and a plain one.
+    """Return the scene of residuals from the public field, and a plain one for the baseline.
 
-    The plain one holds the first world's records in the project's own response scale, for the baseline.
+    The plain one holds the first world's records in the project's own response scale.
     """
     field, scale, played = starting_point(project, free)
     facts, offset = replace(facts, field=field), field.at(project.lattice.domain_centres)

@@ -1,7 +1,4 @@
-"""The bench: what any design, searched or typed in, costs and achieves on the reference data.
-
-How often its inner and outer sets are right there, and what each of its parameters does.
-"""
+"""The bench: what any design, searched or typed in, costs and achieves on the reference data."""
 
 from __future__ import annotations
 
@@ -39,10 +36,7 @@ MOST_PATHS = 1000  # as many as settings allow
 
 
 class Bench:
-    """Judges designs as the search of `result` judged its own: same reference data, baseline and draws.
-
-    Everything but the price is of the reference data; the price uses the public number of records.
-    """
+    """Judges designs as the search of `result` judged its own: same reference data, baseline and draws."""
 
     def __init__(self, project: Project, result: SearchResult) -> None:
         project = answered(project, result)
@@ -50,17 +44,11 @@ class Bench:
         self._task = search_task(project, None, result.unconstrained).aiming_at(result.baseline)
 
     def scene(self, response: ResponseScale) -> Scene:
-        """The world of a response scale.
-
-        Raises
-        ------
-        WorkflowError
-            For one that the search did not try.
-        """
+        """Return the world of a response scale; `WorkflowError` for one that the search did not try."""
         return self._task.scene_of(response)
 
     def price(self, design: Design) -> tuple[Design, float]:
-        """The design under the proved bound that prices it lowest, and its epsilon (upper bound, maybe inf).
+        """Return the design under its cheapest proved bound, and its epsilon (upper bound, maybe inf).
 
         A pilot that stands in for reference data is inside the epsilon.
         """
@@ -71,12 +59,9 @@ class Bench:
         return best, epsilon
 
     def score(self, design: Design, response: ResponseScale) -> Scored:
-        """Price and utility of a design, held-out figures included.
+        """Score a design, held-out figures included.
 
-        Raises
-        ------
-        ValueError
-            If the prior does not exist for the design's lengthscale.
+        Raise `ValueError` if its prior does not exist at its lengthscale.
         """
         best, epsilon = self.price(design)
         scene = self.scene(response)
@@ -105,14 +90,8 @@ def coverage_of(
 ) -> SimulatedCoverage:
     """Release the reference data again and again in simulation, and compare with their map without privacy.
 
-    What is repeated is the mechanism's randomness; the truth is the reference baseline, which has errors of
-    its own that no private release can show.
-    `report(fraction, text)` may raise to cancel.
-
-    Raises
-    ------
-    WorkflowError
-        For a design with a single path.
+    The mechanism's randomness is repeated; the truth is the reference baseline, which has errors of its own.
+    `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for a design with a single path.
     """
     tell = report or (lambda fraction, text: None)
     design = scored.design
@@ -138,22 +117,12 @@ def coverage_of(
 
 @dataclass(frozen=True)
 class Varied:
-    """One value of a parameter.
-
-    Parameters
-    ----------
-    value
-        Metres, a positive number, or a number of paths, by the parameter's kind.
-    epsilon
-        Upper bound, `inf` where no finite one exists.
-    agreement, spread
-        Expected IoU with the reference baseline, and its deviation over simulated releases.
-    """
+    """One value of a parameter: metres, a positive number or a number of paths, by the parameter's kind."""
 
     value: float
-    epsilon: float
-    agreement: float
-    spread: float
+    epsilon: float  # upper bound; `inf` where no finite one exists
+    agreement: float  # expected IoU with the reference baseline
+    spread: float  # its deviation over simulated releases
 
 
 @dataclass(frozen=True)
@@ -168,8 +137,8 @@ class Variation:
 def sweep(bench: Bench, scored: Scored, report: Report | None = None) -> tuple[Variation, ...]:
     """Vary each parameter of the design's mechanism by up to a factor of four either way, the others held.
 
-    Every value is priced by the proved bound that is the lowest there, as a release of it would be. Values
-    are compared on common random numbers. `report(fraction, text)` may raise to cancel.
+    Every value is priced by its lowest proved bound, as a release of it would be, and compared on common
+    random numbers. `report(fraction, text)` may raise to cancel.
     """
     tell = report or (lambda fraction, text: None)
     design, mechanism = scored.design, mechanism_of(scored.design)

@@ -26,22 +26,11 @@ Score = Callable[[float], Scored | None]
 def smallest_epsilon(
     project: Project, tuned: Tuned, wanted: float, report: Report | None = None
 ) -> FrontierPoint | None:
-    """The least epsilon of `STEPS` at which a design of the frontier reaches IoU `wanted`, or None.
+    """Return the least epsilon of `STEPS` at which a design of the frontier reaches IoU `wanted`, or None.
 
-    Everything is computed on reference data. The answer's own design is the one to release at that epsilon.
-
-    Parameters
-    ----------
-    wanted
-        expected IoU with the reference baseline, in (0, 1]
-    report
-        told (fraction, text) before every epsilon tried; it may raise to cancel
-
-    Raises
-    ------
-    WorkflowError
-        For a wanted IoU outside (0, 1], and where a pilot stands in for reference data: its cost was fixed
-        with an epsilon in mind.
+    All is computed on reference data; the point's own design is the one to release. `report` may raise to
+    cancel. Raise `WorkflowError` for a wanted IoU outside (0, 1], and where a pilot stands in for reference
+    data: its cost was fixed with an epsilon in mind.
     """
     if project.pilot is not None:
         raise WorkflowError("A wanted IoU needs reference data: a pilot is a share of a fixed epsilon.")
@@ -52,18 +41,12 @@ def smallest_epsilon(
 def solve(
     task: SearchTask, result: SearchResult, wanted: float, report: Report | None = None
 ) -> FrontierPoint | None:
-    """`smallest_epsilon` for a search's task and result.
+    """Solve `smallest_epsilon` for a search's task and result.
 
-    The frontier's designs differ in prior, lengthscale, ridge, share of prior noise, smoothing and clip
-    bound. Each keeps these and gets its noise solved anew at every epsilon. Its agreement, on draws that all
-    epsilons share, rises with epsilon but for small wiggles, so bisection finds a step at which the design
-    reaches the wanted one while it does not one step below. A design that is nowhere the best at the
-    frontier's own epsilons might reach it a little earlier.
-
-    Raises
-    ------
-    WorkflowError
-        For a wanted IoU outside (0, 1].
+    Each design of the frontier keeps its parameters and gets its noise solved anew at every epsilon.
+    Agreement, on draws that all epsilons share, rises with epsilon but for small wiggles, so bisection finds
+    a step at which the design reaches the wanted one and does not one step below. A design that is nowhere
+    the best at the frontier's own epsilons might reach it a little earlier.
     """
     if not 0.0 < wanted <= 1.0:
         raise WorkflowError(f"A wanted IoU lies above 0 and at most at 1, not {wanted!r}: try 0.8.")

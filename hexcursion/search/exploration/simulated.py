@@ -23,25 +23,17 @@ SEED = 161803  # drawn on reference data only
 
 @dataclass(frozen=True, eq=False)
 class SimulatedRelease:
-    """A design drawn once on the reference data.
+    """A design drawn once on the reference data."""
 
-    Parameters
-    ----------
-    released, baseline
-        (N,) the drawn set and the non-private one, both of the reference data.
-    iou
-        Their intersection over union.
-    """
-
-    released: NDArray[np.bool_]
-    baseline: NDArray[np.bool_]
-    iou: float
+    released: NDArray[np.bool_]  # (N,) the drawn set
+    baseline: NDArray[np.bool_]  # (N,) the set without privacy
+    iou: float  # their intersection over union
 
 
 def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
     """Draw a design once on the reference data, from a fixed seed.
 
-    With a public prior mean the records are those of `starting_point`.
+    See `starting_point` for a public prior mean.
     """
     project = answered(project, result)
     settings, design, offset = project.settings, scored.design, None

@@ -9,14 +9,9 @@ from hexcursion.search.looks.range_choice import choice_warning, run_range_choic
 
 
 def paid_look(project: Project, ledger: Ledger, session: str = "") -> Project:
-    """The project after the look that its settings ask for, charged and drawn once.
+    """Charge and draw once the look that the settings ask for, and return the project after it.
 
-    Raises
-    ------
-    WorkflowError
-        Before anything is charged, for what `run_pilot` and `run_range_choice` refuse.
-    Unreleased
-        If it broke off after the charge.
+    Raise `WorkflowError` before any charge (see `run_pilot`, `run_range_choice`), `Unreleased` after it.
     """
     if project.settings.range_choice is not None:
         return run_range_choice(project, ledger, session)

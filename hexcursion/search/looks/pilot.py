@@ -64,24 +64,11 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     """Pay for noisy cell statistics once and put what they say in the place of reference data.
 
     The share `settings.pilot` of epsilon is spent on one Gaussian release of all cells' sums and counts
-    (docs/mathematics.md, section 11), charged to the ledger before it is drawn. Everything after it, the
-    model choice by marginal likelihood and the whole search, is post-processing and free.
+    (docs/mathematics.md, section 11), charged to the ledger before it is drawn. All after it, the model
+    choice by marginal likelihood and the whole search, is post-processing and free. A session pays for one
+    pilot once; `insist` pays although `pilot_warning` says that it would show next to nothing.
 
-    Parameters
-    ----------
-    session
-        as for `release.publish`: the same pilot is paid for once in a session.
-    insist
-        pay although `pilot_warning` says that it would show next to nothing.
-
-    Raises
-    ------
-    WorkflowError
-        With that warning, and for settings or records that do not allow for it; nothing was charged.
-    BudgetExceeded, RequestTaken
-        Before anything is charged.
-    Unreleased
-        If it broke off after the charge.
+    Raise, before any charge, `WorkflowError`, `BudgetExceeded` or `RequestTaken`; after it `Unreleased`.
     """
     settings = project.settings
     if settings.pilot is None or settings.reference is not None:
@@ -139,7 +126,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
 
 
 def _pilot_cost(noise: float, project: Project) -> Cost:
-    """What the pilot costs for the neighbours of the project's release.
+    """Price the pilot for the neighbours of the project's release.
 
     One record more or less moves a sum and a count by at most 1 each, an exchange twice that in square: the
     cost of an exchange bounds both.
@@ -153,10 +140,10 @@ def pilot_strength(n: int, cells: int, noise: float) -> float:
     """Signal over noise of a pilot in one of `PATCHES` parts of the area, from public numbers alone.
 
     A part holds n / PATCHES records on average; a field half a clip bound high there moves the sum of their
-    responses by half as much, and the sum over its cells / PATCHES hexagons has noise of
-    noise * sqrt(cells / PATCHES). Measured on simulated fields of five ranges across, the means that a pilot
-    shows agree with the true ones by a correlation of .93 at strength 7, .64 at 2.4, .4 at 1.2, .16 at .5 and
-    next to nothing below.
+    responses by half as much, and the sum over its cells / PATCHES hexagons has noise of noise * sqrt(cells /
+    PATCHES). Measured on simulated fields of five ranges across, the means that a pilot shows agree with the
+    true ones by a correlation of .93 at strength 7, .64 at 2.4, .4 at 1.2, .16 at .5 and next to nothing
+    below.
     """
     return SWING * (n / PATCHES) / (noise * float(np.sqrt(cells / PATCHES)))
 
@@ -194,10 +181,10 @@ def _best(
 def stand_ins(
     statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float, response: ResponseScale
 ) -> PlacedObservations:
-    """Stand-ins for the records: one draw of the field given the pilot, every record with its own scatter.
+    """Draw the field once given the pilot; every record, of as many as it shows, gets its own scatter.
 
     Means in the place of draws would be smoother and surer than any real data: a search on them promises
-    agreements that no release reaches. Numbers of records are those that the pilot shows.
+    agreements that no release reaches.
     """
     seen, entropy = reference_records(statistics, prior, ridge, scale), SimulationEntropy(SIMULATION_SEED + 1)
     field = noise_aware_posterior(statistics, prior, ridge, scale).draw(scale, 1, entropy)[0]
@@ -222,15 +209,10 @@ def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
 
 
 def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
-    """The chosen design with the least noise at which pilot and release together cost at most epsilon.
+    """Return the design with the least noise at which pilot and release together cost at most epsilon.
 
-    Its utility stays that of the search, whose noise differed by the little that composition leaves.
-    Bisection on the release's own epsilon; the total is a proved bound.
-
-    Raises
-    ------
-    WorkflowError
-        If the pilot leaves too little for any release.
+    Its utility stays that of the search, whose noise differed by the little that composition leaves. Bisect
+    on the release's own epsilon; the total is a proved bound. `WorkflowError` if the pilot leaves too little.
     """
     settings, facts = project.settings, public_facts(project)
     mechanism = mechanism_of(chosen.design)

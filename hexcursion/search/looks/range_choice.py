@@ -33,23 +33,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
 
     The share `settings.range_choice` of epsilon is spent on one exponential mechanism over public candidates,
     by their cross-validated squared errors (docs/public-places.md), charged to the ledger before it is drawn.
-    The search afterwards is post-processing and free.
-
-    Parameters
-    ----------
-    session
-        as for `release.publish`: the same choice is paid for once in a session.
-    insist
-        pay although `choice_warning` says that the choice would be next to chance.
-
-    Raises
-    ------
-    WorkflowError
-        With that warning, and for settings or records that do not allow for it; nothing was charged.
-    BudgetExceeded, RequestTaken
-        Before anything is charged.
-    Unreleased
-        If it broke off after the charge.
+    The search afterwards is post-processing and free. Session, `insist` and errors are those of `run_pilot`.
     """
     settings = project.settings
     if settings.range_choice is None:
@@ -108,12 +92,9 @@ def choice_warning(project: Project) -> str:
 
 
 def planned_choice(project: Project, records: CollapsedRecords) -> RangeChoice:
-    """Candidates and folds: of the records their public places alone enter.
+    """Choose candidates and folds by the records' public places alone.
 
-    Raises
-    ------
-    WorkflowError
-        If no range can be chosen on these places.
+    Raise `WorkflowError` if there is no range.
     """
     facts = public_facts(project)
 

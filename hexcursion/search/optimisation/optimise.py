@@ -46,14 +46,10 @@ Place = Callable[[Design], Design]
 
 
 def search(task: SearchTask, report: Report | None = None, executor: Executor | None = None) -> SearchResult:
-    """The unconstrained search, then every mechanism's grid and its local stage, at all budgets.
+    """Search without privacy, then every mechanism's grid and its local stage, at all budgets.
 
-    Noise is solved for, never searched. `report(fraction, text)` may raise to cancel.
-
-    Raises
-    ------
-    WorkflowError
-        Naming the smallest feasible epsilon of the grid when no design fits the budget.
+    Noise is solved for, never searched. `report(fraction, text)` may raise to cancel. Raise `WorkflowError`,
+    naming the smallest feasible epsilon of the grid, when no design fits the budget.
     """
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     if task.unsearched:
@@ -122,7 +118,7 @@ def _stage_part(tell: Report, stage: int, stages: int) -> Report:
 
 
 def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
-    """The mechanism's grid: all of it at the budget that is asked for, a part of it beside it.
+    """Return the mechanism's grid: all of it at the budget that is asked for, a part of it beside it.
 
     Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
     """
@@ -140,10 +136,10 @@ def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
 
 
 def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[list[Batch], list[Batch]]:
-    """A mechanism's grid in two parts: every few designs in the scene of the best so far, and the rest.
+    """Split a grid: every few designs in the scene of the best so far, and the rest.
 
-    The first is empty where every mechanism is searched to its end: for the first one, for a frontier, which
-    shows them all, and for an objective without a scale of its own.
+    The first part is empty where every mechanism is searched to its end: for the first one, for a frontier,
+    which shows them all, and for an objective without a scale of its own.
     """
     if not found or task.frontier or task.walked or task.objective != "iou":
         return [], coarse
@@ -228,10 +224,10 @@ def _refinement(
 def _beside(
     task: SearchTask, mechanism: Mechanism, found: Found, where: Executor, place: Place, tell: Report
 ) -> Found:
-    """A frontier as good as a search at each of its budgets: outward from the asked one, step by step.
+    """Find a frontier as good as a search at each of its budgets: outward from the asked one, step by step.
 
-    Each budget takes over the best designs of the one before, with its own noise, and looks around the best:
-    but for several simulated fields, which take several times as long.
+    Each budget takes over the best designs of the one before, with its own noise, and looks around the best
+    (not for several simulated fields, which take several times as long).
     """
     others, made = _others(task, (*task.frontier, *task.walked)), Found()
     for side in (
@@ -291,10 +287,7 @@ def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
 
 
 def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:
-    """The best few designs of each mechanism, at the price at which they would be released and in full.
-
-    So they are compared: what ranked them was a glance.
-    """
+    """Price the best few designs of each mechanism as they would be released, and simulate them in full."""
     ranked = sorted(eligible, key=lambda item: task.loss(item.utility))
     names = dict.fromkeys(item.design.mechanism for item in ranked)
     return [
@@ -305,7 +298,7 @@ def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Score
 
 
 def _most_honest(task: SearchTask, bests: list[Scored]) -> Scored:
-    """Of designs within one standard error of the best agreement the one with the best probabilities.
+    """Of designs within one standard error of the best agreement return the one with the best probabilities.
 
     Agreement is blind to them: amplitude and cutoff make up for each other. They are judged by the
     cross-entropy of held-out cells, which is returned with the design.

@@ -16,28 +16,18 @@ from hexcursion.search.problem.task import Scene, Scored, SearchTask, Utility, g
 
 @dataclass(frozen=True)
 class Batch:
-    """Designs of one mechanism that share work, noise still open, and the budgets to try each of them at.
-
-    Parameters
-    ----------
-    mechanism
-        Its name in `MECHANISMS`.
-    designs
-        (design, epsilons) pairs.
-    scenes
-        Numbers of the task's scenes in which they are simulated.
-    """
+    """Designs of one mechanism that share work, noise still open, and the budgets to try each of them at."""
 
     mechanism: str
-    designs: tuple[tuple[Design, tuple[float, ...]], ...]
-    scenes: tuple[int, ...]
+    designs: tuple[tuple[Design, tuple[float, ...]], ...]  # (design, epsilons) pairs
+    scenes: tuple[int, ...]  # numbers of the task's scenes in which they are simulated
 
 
 def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
-    """Every design of a batch, with every free post-processing, at each budget that it can meet.
+    """Score every design of a batch, with every free post-processing, at each budget that it can meet.
 
-    Field by field, then shape by shape, then scene by scene: what was made for one of them serves the next,
-    and nothing has to be kept for longer.
+    Go field by field, then shape by shape, then scene by scene: what was made for one serves the next, and
+    nothing has to be kept for longer.
     """
     offers = {
         (number, place): _offers(task, task.scenes[number], design, epsilons)
@@ -104,10 +94,9 @@ def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
 
 
 def sharpened(task: SearchTask, scored: Scored) -> Scored:
-    """A calibrated design at its own epsilon with up to a tenth less noise, and what it achieves with it.
+    """Return a calibrated design at its own epsilon with up to a tenth less noise, simulated in full.
 
-    The search charges a coarser price, quick to invert, to all of its candidates alike, and ranks them at a
-    glance; what it shows and what is released is charged the sharper one and simulated in full.
+    The search charges all of its candidates a coarser price, quick to invert, and ranks them at a glance.
     """
     mechanism = mechanism_of(scored.design)
     budget = replace(task.budget, epsilon=scored.epsilon)

@@ -68,13 +68,7 @@ def _best_of_family(task: SearchTask, family: _Family) -> tuple[float, Posterior
 
 
 def held_out_moments(world: World, prior: str, lengthscale: float, ridge: float) -> tuple[Floats, Floats]:
-    """Mean and standard deviation at the k held-out cells, fitted on the training cells.
-
-    Returns
-    -------
-    mean, sd
-        (k,) each, response units; the deviation at scale 1
-    """
+    """Fit on the training cells; return mean and deviation (at scale 1) at the k held-out ones, (k,) each."""
     state = world.family(prior, lengthscale, training=True).at(ridge)
     return state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
 

@@ -40,18 +40,10 @@ from hexcursion.settings.serving import has_fixed
 def fixed_of(
     names: Iterable[str], spacing: float = 1.0, model: tuple[float, float] | None = None, looks: int = 1
 ) -> Design | None:
-    """The fixed design of the first of these mechanisms that has one; None where all have to be searched.
+    """Return the fixed design of the first mechanism that has one; None where all have to be searched.
 
-    Parameters
-    ----------
-    names
-        Of mechanisms.
-    spacing
-        Of the hexagons, metres; any number says whether there is one.
-    model
-        Range (metres) and ridge, where a private choice has found them.
-    looks
-        1 or 2, which takes a mechanism that can.
+    `spacing` of the hexagons is in metres (any number says whether there is one), `model` the range (metres)
+    and ridge that a private choice has found, `looks` 1, or 2 for a mechanism that can take two.
     """
     designs = (mechanism_named(name).fixed(spacing, model, looks) for name in names)
     return next((design for design in designs if design is not None), None)
@@ -79,12 +71,9 @@ def fixed_model(facts: PublicFacts, ask: Ask, budget: Budget, response: Response
 
 
 def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
-    """The fixed design at every budget that is shown, with what simulated releases of it reach.
+    """Simulate the fixed design at every budget that is shown.
 
-    Raises
-    ------
-    WorkflowError
-        Where it cannot meet the budget.
+    Raise `WorkflowError` if it cannot meet the asked one.
     """
     scene, mechanism = task.scenes[0], mechanism_of(design)
     budgets = sorted({task.epsilon, *task.frontier, *task.walked})

@@ -20,7 +20,7 @@ PUBLIC_WORK = "public"
 
 
 def private_n(project: Project) -> int:
-    """The number of records of the chosen unit of protection that may be known.
+    """Return the number of records of the unit of protection that may be known.
 
     Where their true number is private and a pilot was paid for, the number that its noisy counts show.
     """
@@ -64,7 +64,7 @@ def _public_counts(project: Project) -> Floats | None:
 
 
 def protects(project: Project) -> Protects:
-    """What a release of the project hides: places that were declared public are used and not hidden.
+    """Say what a release hides: places that were declared public are used and not hidden.
 
     That holds for every mechanism then, as its design may have been tuned on the known places.
     """

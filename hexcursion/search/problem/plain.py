@@ -23,9 +23,9 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 def scored_mapping(scored: Scored) -> dict[str, Any]:
-    """A scored design as a mapping of plain values; `scored_from` reads it back.
+    """Return a scored design as plain values, without figures that are unknown.
 
-    A range of agreements stands there where it is known.
+    `scored_from` reads it back.
     """
     utility = asdict(scored.utility)
     if math.isnan(scored.utility.low):
@@ -50,28 +50,17 @@ def judged_from(told: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]
 
 
 def answer_bytes(answer: Any) -> bytes:
-    """Write an answer as JSON in UTF-8.
+    """Write numbers, texts, None, designs and scored designs, in lists and tuples, as JSON.
 
-    Parameters
-    ----------
-    answer
-        Numbers, texts, None, designs and scored designs, in lists and tuples.
-
-    Raises
-    ------
-    TypeError
-        For anything else.
+    Else `TypeError`.
     """
     return json.dumps(_written(answer)).encode()
 
 
 def answer_from(content: object) -> Any:
-    """Read what `answer_bytes` wrote; whoever sent it can make no other objects than those.
+    """Read what `answer_bytes` wrote, and make no other objects than those.
 
-    Raises
-    ------
-    WorkflowError
-        For anything else.
+    Raise `WorkflowError` for anything else.
     """
     if isinstance(content, bytes):
         try:

@@ -34,21 +34,12 @@ FIELDS = 2  # changes of the field drawn for each drift, each one way and the ot
 def starting_point(
     project: Project, model: FieldModel
 ) -> tuple[PublicField, ResponseScale, list[PlacedObservations]]:
-    """The public field that a release would start from, its response scale, and records for private ones.
+    """Return the public field that a release starts from, its response scale, and records for private ones.
 
     Where the reference spans several years, the last one plays the private records and the years before are
-    the public field. Otherwise all of it is, and the private records are drawn by `predicted_records`: halves
-    of one year cannot show what changes. What an earlier release tells has draws of its own for them.
-
-    Parameters
-    ----------
-    model
-        Of the map without privacy.
-
-    Returns
-    -------
-    tuple
-        The field in units of the scale; one set of records, or one for each drift.
+    the public field. Otherwise all of it is, and the private records are drawn by `predicted_records`, one
+    set for each drift: halves of one year cannot show what changes. An earlier release has draws of its own
+    for them.
     """
     last = last_of_several(project)
     public, played = (public_part(project), None) if last is None else two_parts(project.reference)
@@ -63,15 +54,10 @@ def starting_point(
 
 
 def predicted_records(project: Project, field: PublicField, scale: ResponseScale) -> list[PlacedObservations]:
-    """Private records as they may be, a few for each of `DRIFTS` and `TRUSTS`, from public facts alone.
+    """Draw private records as they may be, a few sets for each of `DRIFTS` and `TRUSTS`, from public facts.
 
-    The reference shows where records lie and how they scatter; all drifts are equally likely. All sets lie
-    at the same places, so that what depends on places alone is made once.
-
-    Parameters
-    ----------
-    field
-        What the reference says of the field, in units of `scale`.
+    The reference shows where records lie and how they scatter; all drifts are equally likely. All sets lie at
+    the same places, so that what depends on places alone is made once. `field` is in units of `scale`.
     """
     entropy = SimulationEntropy(SEED)
     mean = field.at(project.lattice.domain_centres)

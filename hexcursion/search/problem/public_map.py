@@ -34,21 +34,11 @@ MORE = 1.25  # times as many reference records as private ones are no more than 
 
 @dataclass(frozen=True, eq=False)
 class PublicMap:
-    """A public prior mean.
+    """A public prior mean."""
 
-    Parameters
-    ----------
-    mean
-        (N,) in units of the response scale under which it was asked for
-    origin
-        where it comes from, in words
-    field
-        the published reference's field behind it, in the same units; None for a map that says nothing of its
-        own uncertainty
-    """
-
-    mean: Floats
-    origin: str
+    mean: Floats  # (N,) in units of the response scale under which it was asked for
+    origin: str  # where it comes from, in words
+    # the reference's field behind it; None for a map that says nothing of its own uncertainty
     field: PublicField | None = None
 
 
@@ -62,12 +52,9 @@ def answered(project: Project, result: SearchResult) -> Project:
 def public_map(
     project: Project, model: FieldModel, scale: ResponseScale, known: PublicField | None = None
 ) -> PublicMap | None:
-    """The public prior mean under a response scale, where the settings ask for one.
+    """Return the public prior mean under a response scale, where the settings ask for one.
 
-    Parameters
-    ----------
-    known
-        its field, where that was made already: of all reference data, this model, and this scale
+    `known` is its field, made already of all reference data, this model and this scale.
     """
     if not project.settings.prior_mean:
         return None
@@ -78,12 +65,9 @@ def public_map(
 
 
 def public_field(project: Project, placed: PlacedObservations) -> PublicField:
-    """What reference observations say of the field, in the units of the project's own response scale.
+    """Say the field of reference observations in the project's response units.
 
-    Raises
-    ------
-    WorkflowError
-        If they do not differ.
+    Raise `WorkflowError` if all are equal.
     """
     index, value = cell_medians(placed) if project.settings.unit == "cell" else (placed.index, placed.value)
     try:
@@ -109,7 +93,7 @@ def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: 
 
 
 def last_year(placed: PlacedObservations) -> int | None:
-    """The last of several calendar years of reference observations; None where they do not span two.
+    """Return the last of several calendar years of reference observations; None where they do not span two.
 
     Each side needs a share LEAST_YEAR of the observations: a year that has just begun says nothing.
     """
@@ -121,15 +105,10 @@ def last_year(placed: PlacedObservations) -> int | None:
 
 
 def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObservations]:
-    """Reference observations as public ones and stand-ins for the private ones.
+    """Split reference observations into public ones and stand-ins for the private ones.
 
-    The years before the last and the last one, where they span two years: what changes from year to year is
-    then seen. Otherwise two random halves, which are blind to it.
-
-    Raises
-    ------
-    WorkflowError
-        If there are too few of them to split.
+    The years before the last and the last one, where they span two: what changes from year to year is then
+    seen. Otherwise two random halves, which are blind to it. `WorkflowError` if there are too few to split.
     """
     last = last_year(placed)
     first = (
@@ -171,10 +150,9 @@ def has_reference(project: Project) -> bool:
 
 
 def as_many(project: Project, placed: PlacedObservations) -> PlacedObservations:
-    """Reference observations that play the private ones: as many of them, at random, where they are more.
+    """Take as many reference observations as there are private ones, at random, where their number is public.
 
     More records make every map better, with and without privacy noise, so what is expected would be too good.
-    The number of private records is used where it is public.
     """
     unit, most = project.settings.unit, private_n(project)
     many = public_n(placed, unit)
@@ -209,12 +187,9 @@ def free_map_basis(project: Project, *, predicted: bool = False) -> str:
 
 
 def free_map_agreement(project: Project, model: FieldModel, predicted: Sequence[Bools] = ()) -> float:
-    """IoU that the free map is expected to reach: that of the maps of the reference data's two parts.
+    """Return the IoU that the free map is expected to reach: that of maps of the reference data in two parts.
 
-    Parameters
-    ----------
-    predicted
-        (N,) each: maps that are as likely as one another, where those are compared with the reference's own.
+    Or that of `predicted` maps, (N,) each and as likely as one another, with the reference's own.
     """
     direction = project.settings.direction
     if predicted:

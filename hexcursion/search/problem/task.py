@@ -27,45 +27,22 @@ Edge = Literal["smallest", "largest"]
 
 @dataclass(frozen=True)
 class Utility:
-    """What a design achieves on reference data.
+    """What a design achieves on reference data; NaN where a figure is not computed or has no meaning."""
 
-    Parameters
-    ----------
-    agreement, agreement_sd
-        Expected IoU of the released set with the reference baseline over the whole domain, and its standard
-        deviation over simulated releases; NaN where that baseline has one side only.
-    holdout_iou
-        Expected IoU with the held-out cells' own labels, the design being run without their records;
-        computed for a search's answer only, otherwise NaN.
-    bce
-        Binary cross-entropy of the exceedance probabilities on held-out cells; NaN where not computed.
-    effective_dimension
-        `tr K (K + r^2)^-1`; NaN where not computed or without meaning.
-    area_error
-        Expected |released area - baseline area| over the baseline area; NaN where that map is empty.
-    right
-        Expected share of the shown hexagons that are right; NaN where nothing is shown.
-    low, high
-        Agreements (IoU) between which a release lies with a chance of 80 %, by simulated worlds; NaN on
-        reference data, of which one world is known.
-    error
-        Standard error of `agreement` over simulated releases, or over several worlds.
-    gain
-        How much better it agrees than with values exchanged among places; NaN where not computed. See
-        `Scene.gain`.
-    """
-
-    agreement: float
-    agreement_sd: float
+    agreement: float  # expected IoU of the released set with the reference baseline over the whole domain
+    agreement_sd: float  # its standard deviation over simulated releases
+    # expected IoU with held-out cells' labels, run without their records; of an answer only
     holdout_iou: float = math.nan
-    bce: float = math.nan
-    effective_dimension: float = math.nan
-    area_error: float = math.nan
-    right: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    error: float = 0.0
-    gain: float = math.nan
+    bce: float = math.nan  # binary cross-entropy of the exceedance probabilities on held-out cells
+    effective_dimension: float = math.nan  # `tr K (K + r^2)^-1`
+    area_error: float = math.nan  # expected |released area - baseline area| over the baseline area
+    right: float = math.nan  # expected share of the shown hexagons that are right
+    low: float = (
+        math.nan
+    )  # IoU, to `high`, in which a release lies with a chance of 80 %, by simulated worlds
+    high: float = math.nan  # NaN, as `low`, on reference data, of which one world is known
+    error: float = 0.0  # standard error of `agreement` over simulated releases, or over several worlds
+    gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gain`
 
     @property
     def known_agreement(self) -> float:
@@ -83,14 +60,11 @@ class Utility:
 
 @dataclass(frozen=True)
 class Scored:
-    """A design with its response scale, its cost at the task's delta and its utility on reference data.
-
-    `epsilon` is an upper bound; `inf` where no finite guarantee exists.
-    """
+    """A design with its response scale, its cost at the task's delta and its utility on reference data."""
 
     design: Design
     response: ResponseScale
-    epsilon: float
+    epsilon: float  # upper bound; `inf` where no finite guarantee exists
     utility: Utility
 
 
@@ -111,21 +85,13 @@ class FrontierPoint:
 
 @dataclass(frozen=True)
 class Scene:
-    """One world of the search and the response scale behind it.
-
-    Parameters
-    ----------
-    others
-        Worlds of further simulated fields, each with its own map to be reached: a design is judged by the
-        average over all of them.
-    controls
-        Every so many of these worlds, from the first on, with their values exchanged among places.
-    """
+    """One world of the search and the response scale behind it."""
 
     response: ResponseScale
     world: World
+    # worlds of further simulated fields: a design is judged by the average over all
     others: tuple[World, ...] = ()
-    controls: tuple[World, ...] = ()
+    controls: tuple[World, ...] = ()  # every so many of these worlds, values exchanged among places
 
     @property
     def worlds(self) -> tuple[World, ...]:
@@ -145,7 +111,7 @@ class Scene:
         return [over(each) for each in zip(*found, strict=True)]
 
     def gain(self, design: Design) -> float:
-        """How much better (IoU) releases agree than those of values that were exchanged among places.
+        """Return how much better (IoU) releases agree than those of values exchanged among places.
 
         Both are compared with the map of the values in their places. NaN where there are no controls, or the
         map to be reached has one side only.
@@ -174,48 +140,20 @@ def over(found: Sequence[Agreement]) -> Agreement:
 
 @dataclass(frozen=True)
 class SearchTask:
-    """What the search is asked; picklable, and without anything private but the public number of records.
+    """What the search is asked; picklable, and without anything private but the public number of records."""
 
-    Parameters
-    ----------
-    scenes
-        One per response scale that is tried.
-    baseline_scene
-        Fits the non-private baseline, without a public prior mean.
-    facts
-        Public facts of the planned release.
-    budget
-        Epsilon, delta and, where asked for, the bound.
-    ask
-        Priors, paths and size of the grid.
-    mechanisms
-        Names of the mechanisms to try.
-    objective
-        "iou" (expected agreement) or "bce" (the paper's).
-    frontier
-        Further epsilons at which designs are shown.
-    walked
-        Epsilons beyond these at which mechanisms with quick simulations are tried, and shown.
-    unconstrained
-        The baseline's design where it is known already.
-    public_mean
-        Whether the scenes' records are residuals of the public map.
-    unsearched
-        Whether no reference data tell designs apart: a mechanism that has a fixed design is not searched.
-    """
-
-    scenes: tuple[Scene, ...]
-    baseline_scene: Scene
+    scenes: tuple[Scene, ...]  # one per response scale that is tried
+    baseline_scene: Scene  # fits the baseline without privacy, without a public prior mean
     facts: PublicFacts
     budget: Budget
     ask: Ask
     mechanisms: tuple[str, ...]
-    objective: Objective = "iou"
-    frontier: tuple[float, ...] = FRONTIER_EPSILONS
-    walked: tuple[float, ...] = ()
-    unconstrained: Unconstrained | None = None
-    public_mean: bool = False
-    unsearched: bool = False
+    objective: Objective = "iou"  # "iou" (expected agreement) or "bce" (the paper's)
+    frontier: tuple[float, ...] = FRONTIER_EPSILONS  # further epsilons at which designs are shown
+    walked: tuple[float, ...] = ()  # epsilons beyond these, for mechanisms with quick simulations
+    unconstrained: Unconstrained | None = None  # the baseline's design where it is known already
+    public_mean: bool = False  # whether the scenes' records are residuals of the public map
+    unsearched: bool = False  # whether no reference data tell designs apart: fixed designs are not searched
 
     @property
     def n(self) -> int:
@@ -232,25 +170,13 @@ class SearchTask:
         return utility.bce if self.objective == "bce" else -utility.known_agreement
 
     def aiming_at(self, baseline: Bools) -> SearchTask:
-        """The same task with another map to be reached.
-
-        Parameters
-        ----------
-        baseline
-            (N,) the map's set
-        """
+        """Return the same task with another map to be reached, the set `baseline`, (N,)."""
         scenes = tuple(replace(scene, world=scene.world.aiming_at(baseline)) for scene in self.scenes)
         plain = Scene(self.baseline_scene.response, self.baseline_scene.world.aiming_at(baseline))
         return replace(self, scenes=scenes, baseline_scene=plain)
 
     def scene_of(self, response: ResponseScale) -> Scene:
-        """The scene of a response scale.
-
-        Raises
-        ------
-        WorkflowError
-            For one that the search did not try.
-        """
+        """Return the scene of a response scale; `WorkflowError` for one that the search did not try."""
         for scene in self.scenes:
             if scene.response == response:
                 return scene
@@ -259,65 +185,33 @@ class SearchTask:
 
 @dataclass(frozen=True)
 class LeftEarly:
-    """A mechanism that was not searched to its end, because a first pass lay far behind another's best.
-
-    Parameters
-    ----------
-    mechanism
-        Its name in `MECHANISMS`.
-    designs
-        Number of designs scored.
-    agreement
-        The best IoU among them.
-    """
+    """A mechanism that was not searched to its end, because a first pass lay far behind another's best."""
 
     mechanism: str
-    designs: int
-    agreement: float
+    designs: int  # number of designs scored
+    agreement: float  # the best IoU among them
 
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What the search found; every utility figure is on reference data.
+    """What the search found; every utility figure is on reference data."""
 
-    Parameters
-    ----------
-    unconstrained
-        Best held-out BCE without privacy: the baseline's design, with its own epsilon.
-    chosen
-        Best design under the constraint.
-    frontier
-        Best design per (mechanism, prior) and epsilon, epsilon increasing.
-    baseline
-        (N,) reference excursion set of the unconstrained design.
-    evaluated
-        Number of designs scored.
-    on_edge
-        (what, "smallest" or "largest") of everything chosen that lies at the end of what was tried.
-    cutoffs
-        The chosen design with every cutoff that was tried, largest first; empty where it has one only.
-    public_mean
-        Whether the releases that were compared start from the public map.
-    left_early
-        Mechanisms that were not searched to their end.
-    further
-        Shares inside of the maps of further simulated fields, over which agreements are averages.
-    fixed
-        Whether the chosen design was not searched, for want of reference data.
-    """
-
+    # best held-out BCE without privacy: the baseline's design, with its own epsilon
     unconstrained: Unconstrained
     chosen: Scored
-    frontier: tuple[FrontierPoint, ...]
-    baseline: Bools
-    evaluated: int
+    frontier: tuple[FrontierPoint, ...]  # best design per (mechanism, prior) and epsilon, epsilon increasing
+    baseline: Bools  # (N,) reference excursion set of the unconstrained design
+    evaluated: int  # number of designs scored
     objective: Objective
+    # (what, "smallest" or "largest") of choices at the end of what was tried
     on_edge: tuple[tuple[str, Edge], ...] = ()
-    public_mean: bool = False
+    public_mean: bool = False  # whether the compared releases start from the public map
+    # the chosen design with every cutoff tried, largest first; empty for one
     cutoffs: tuple[Scored, ...] = ()
-    left_early: tuple[LeftEarly, ...] = ()
+    left_early: tuple[LeftEarly, ...] = ()  # not searched to their end
+    # shares inside of further simulated fields' maps; agreements average over them
     further: tuple[float, ...] = ()
-    fixed: bool = False
+    fixed: bool = False  # whether the chosen design was not searched, for want of reference data
 
     @property
     def one_colour(self) -> float:

@@ -35,21 +35,12 @@ def make_scene(
     prior_mean: Floats | None = None,
     belief: tuple[float, float] | None = None,
 ) -> Scene:
-    """The world of some reference observations under one response scale.
+    """Make the world of some reference observations, never the private ones, under one response scale.
 
-    Parameters
-    ----------
-    cells
-        Names of the domain's cells: a cell is held out by its name, whatever the data.
-    reference
-        Reference observations, never the private ones.
-    threshold
-        In the data's own unit.
-    prior_mean
-        (N,) public prior mean, response units, subtracted from the records and added to every field.
-    belief
-        Mean and standard deviation of the field, response units, where they are known without looking at
-        `reference`: those of the law that a simulated field was drawn from. One field says little of its law.
+    A cell is held out by its name in `cells`, whatever the data. `threshold` is in the data's own unit;
+    `prior_mean`, (N,) in response units, is subtracted from the records and added to every field. `belief` is
+    mean and deviation of the field, response units, where known without looking at `reference`: those of the
+    law that a simulated field was drawn from, of which one field says little.
     """
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
     level = float(response.forward(threshold))
@@ -86,15 +77,7 @@ def project_scene(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
     prior_mean: Floats | None = None,
 ) -> Scene:  # fmt: skip
-    """The world of some observations under one response scale, for the question of a project.
-
-    Parameters
-    ----------
-    placed
-        Reference or simulated observations, never the private ones.
-    prior_mean
-        (N,) public prior mean, response units.
-    """
+    """Make the world of reference or simulated observations for a project's question: see `make_scene`."""
     settings, wide = project.settings, project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
     return make_scene(
