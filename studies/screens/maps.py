@@ -22,6 +22,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
+import json
 import tempfile
 import time
 from collections.abc import Generator
@@ -78,6 +79,25 @@ def field_over(cells: int) -> tuple[Any, np.ndarray[Any, np.dtype[np.float64]]]:
     x, y = (domain.centres / np.abs(domain.centres).max()).T
     noise = np.random.default_rng(SEED).normal(0.0, 0.3, domain.size)
     return domain, 10.0 + 3.0 * np.sin(7.0 * x) * np.cos(5.0 * y) + noise
+
+
+def _described(cells: int) -> str:
+    """What the same map is as the scene of our component and as pydeck's JSON, in a line."""
+    from geo.maps import layers, linked, painting
+
+    domain, values = field_over(cells)
+    pane = linked.Pane("Released", painting.paint_field(values, "ug/m3", title="t", threshold=11.0))
+    start = time.process_time()
+    scene = linked.linked_scene(domain, [pane], mode="single", alt="a map")
+    between = time.process_time()
+    deck = layers.pane_deck(domain, pane).to_json()
+    ours, theirs = between - start, time.process_time() - between
+    plain, tables = scene.pop("scene"), scene.values()  # a table travels in Arrow's format
+    packed = len(json.dumps(plain)) + sum(each.memory_usage(index=False, deep=True).sum() for each in tables)
+    return (
+        f"{domain.size:,} hexagons: the component's scene {packed / 1e6:.1f} MB in {ours:.1f} CPU s, "
+        f"pydeck's JSON {len(deck) / 1e6:.1f} MB in {theirs:.1f}."
+    )
 
 
 def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
@@ -266,6 +286,7 @@ def main() -> None:
             print(
                 " ".join(f"{cell:>11}" for cell in _drawn(browser, cells, shown, not asked.steps)), flush=True
             )
+    print(*(_described(cells) for cells in asked.cells), sep="\n")
     print(f"Seed {SEED} of the generated field; every map once, in a browser of its own.")
     print(f"The whole benchmark took {(time.perf_counter() - begun) / 60:.1f} minutes by the clock.")
 
