@@ -23,10 +23,7 @@ Answer = TypeVar("Answer")
 def installed(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name; the environment is read once in a process.
 
-    Raises
-    ------
-    PluginError
-        If two packages offer the same name.
+    Raises PluginError if two packages offer the same name.
     """
     found: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, _package(point))):
@@ -56,19 +53,12 @@ def program_alone() -> Iterator[None]:
 class Registry(MutableMapping[str, Offered]):
     """Things by name, those of the program first.
 
-    Names of the program are found without a look at the environment. To list all names reads the metadata
-    of packages; a package is imported when something of it is first asked for.
+    Names of the program are found without a look at the environment. To list all names reads the metadata of
+    packages; a package is imported when something of it is first asked for.
 
-    Parameters
-    ----------
-    group
-        Group of entry points.
-    own
-        What the program itself brings; `own` of the registry are its names.
-    kind
-        Class that all of them belong to.
-    named_by
-        Attribute that holds a thing's name, which its entry point must bear; "" where none does.
+    `group`: group of entry points; `own`: what the program itself brings; `own` of the registry are its
+    names; `kind`: class that all of them belong to; `named_by`: attribute that holds a thing's name, which
+    its entry point must bear; "" where none does.
     """
 
     def __init__(
@@ -108,10 +98,8 @@ class Registry(MutableMapping[str, Offered]):
     def use(self, name: str, call: Callable[[Offered], Answer]) -> Answer:
         """Call a function with what stands under a name, of the program or of a package.
 
-        Raises
-        ------
-        PluginError
-            Naming the package, where that does not load or fails in another way than with a sentence.
+        Raises PluginError naming the package, where that does not load or fails in another way than with a
+        sentence.
         """
         thing = self[name]
         if name in self.own:

@@ -47,37 +47,20 @@ _WIDEST = 250.0  # losses beyond are left to the Renyi curve
 
 @dataclass(frozen=True)
 class Cost:
-    """What one release costs, or several together: everything that is proved about it.
+    """What one release costs, or several together: everything that is proved about it."""
 
-    Parameters
-    ----------
-    curve : RdpCurve
-        RDP of the whole on the public orders.
-    gaussian_mu : float, optional
-        The whole is mu-Gaussian-DP (0 for nothing at all).
-    pure_epsilon : float, optional
-        The whole is (epsilon, 0)-DP.
-    pairs : GaussianPairs, optional
-        The whole is one release of posterior paths with this leverage: its conversion is sharper.
-    distance : float
-        Total variation, at most, between what is released and the ideal mechanism that the rest describes;
-        0 where the ideal itself is charged.
-    parts : tuple of Cost
-        The single releases of a composition, empty for one release. See `compose`.
-    neighbours : {"values-only", "replace-one", "add-or-remove"}
-        The datasets that all of the above compares.
-    exchange_mu : float, optional
-        The whole is this-Gaussian-DP for one exchanged record. Stated only for "add-or-remove", where the
-        mechanism proves less than the two steps that an exchange always takes; see `groups.priced_for`.
-    """
-
-    curve: RdpCurve
-    gaussian_mu: float | None = None
-    pure_epsilon: float | None = None
+    curve: RdpCurve  # RDP of the whole on the public orders
+    gaussian_mu: float | None = None  # the whole is mu-Gaussian-DP (0 for nothing at all)
+    pure_epsilon: float | None = None  # the whole is (epsilon, 0)-DP
+    # the whole is one release of posterior paths with this leverage: its conversion is sharper
     pairs: GaussianPairs | None = None
+    # total variation, at most, between what is released and the ideal mechanism that the rest describes; 0
+    # where the ideal itself is charged
     distance: float = 0.0
-    parts: tuple[Cost, ...] = ()
-    neighbours: Neighbours = "replace-one"
+    parts: tuple[Cost, ...] = ()  # the single releases of a composition, empty for one release. See `compose`
+    neighbours: Neighbours = "replace-one"  # the datasets that all of the above compares
+    # the whole is this-Gaussian-DP for one exchanged record. Stated only for "add-or-remove", where the
+    # mechanism proves less than the two steps that an exchange always takes; see `groups.priced_for`
     exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
@@ -130,19 +113,11 @@ class Cost:
 
 @dataclass(frozen=True)
 class Composed:
-    """An upper bound on epsilon at some delta, and how it was reached.
-
-    Parameters
-    ----------
-    method
-        which of the valid bounds was the least; "unproved" where epsilon is `inf`
-    order
-        the Renyi order of "renyi" and "gaussian-pairs", else None
-    """
+    """An upper bound on epsilon at some delta, and how it was reached."""
 
     epsilon: float
-    method: Method
-    order: float | None = None
+    method: Method  # which of the valid bounds was the least; "unproved" where epsilon is `inf`
+    order: float | None = None  # the Renyi order of "renyi" and "gaussian-pairs", else None
 
 
 def pure_curve(epsilon: float) -> RdpCurve:
@@ -169,13 +144,8 @@ def compose(costs: Iterable[Cost]) -> Cost:
     """The cost of all releases together, also if later ones were chosen after seeing earlier ones.
 
     Curves add order by order, mu as sqrt(sum mu^2) while all are Gaussian, pure epsilons and distances add.
-    The single releases are kept, so composing is associative and loses nothing.
-
-    Raises
-    ------
-    InvalidValue
-        For costs that compare different neighbours: no sum of theirs is a promise. `groups.together` prices
-        them for common neighbours first.
+    The single releases are kept, so composing is associative and loses nothing. Raises InvalidValue for costs
+    that compare different neighbours; `groups.together` prices them for common ones first.
     """
     parts = tuple(part for cost in costs for part in cost.releases)
     if not parts:
@@ -214,27 +184,13 @@ def merged_mu(mus: Iterable[float]) -> float:
 
 
 def epsilon(costs: Cost | Iterable[Cost], delta: float) -> Composed:
-    """The least proved epsilon at `delta` of all releases together, rounded upwards.
+    """The least proved epsilon at `delta`, in (0, 1), of all releases together, rounded upwards.
 
-    Parameters
-    ----------
-    costs : Cost or iterable of Cost
-        The releases.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    Composed
-        The minimum of every bound that applies. All Gaussian: exact, through sqrt(sum mu^2). Otherwise the
-        sum of RDP curves, the sum of pure epsilons, and the composed privacy-loss distribution, in which
-        Gaussian releases are merged exactly, pure ones are randomised responses, and what has an RDP curve
-        only enters through the profile that follows from the curve.
-
-    Notes
-    -----
-    Where releases are not the ideal mechanism, (1 + e^epsilon) times their distance is taken off delta first.
-    Source: docs/accounting.md, Theorems 1 to 4.
+    All Gaussian: exact, through sqrt(sum mu^2). Otherwise the least of the sum of RDP curves, the sum of pure
+    epsilons, and the composed privacy-loss distribution, in which Gaussian releases are merged exactly, pure
+    ones are randomised responses, and what has an RDP curve only enters through the profile that follows from
+    the curve. Where releases are not the ideal mechanism, (1 + e^epsilon) times their distance is taken off
+    delta first. Source: docs/accounting.md, Theorems 1 to 4.
     """
     cost, delta = _one(costs), open_unit("delta", delta)
     if not cost.releases:

@@ -16,21 +16,12 @@ _EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class EpsilonBound:
-    """An epsilon at some delta, and where it comes from.
+    """An epsilon at some delta, and where it comes from."""
 
-    Parameters
-    ----------
-    epsilon
-        proved upper bound, >= 0, `inf` where nothing is proved
-    order
-        Renyi order that gave it; None for an exact Gaussian conversion or where epsilon is `inf`
-    at_edge
-        the best order is the first or last one with a finite value: other orders might do better
-    """
-
-    epsilon: float
+    epsilon: float  # proved upper bound, >= 0, `inf` where nothing is proved
+    # Renyi order that gave it; None for an exact Gaussian conversion or where epsilon is `inf`
     order: float | None
-    at_edge: bool
+    at_edge: bool  # the best order is the first or last one with a finite value: other orders might do better
 
 
 def conversion_cost(orders: Floats, delta: float) -> Floats:
@@ -123,10 +114,7 @@ def group_privacy(epsilon: float, delta: float, q: int) -> tuple[float, float]:
 def odds_factor(epsilon: float) -> float:
     """e^epsilon, rounded upwards: how much a release can change odds about one record, but for delta.
 
-    Raises
-    ------
-    InvalidValue
-        If epsilon is negative or no number.
+    Raises InvalidValue if epsilon is negative or no number.
     """
     epsilon = float(epsilon)
     if not epsilon >= 0.0:

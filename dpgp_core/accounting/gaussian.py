@@ -110,8 +110,6 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 def allowed_mu(epsilon: float, delta: float) -> float:
     """`gaussian_mu`, less a share of 2^-40: room for the distance of exactly rounded noise to the ideal.
 
-    Examples
-    --------
     >>> round(allowed_mu(1.0, 1e-5), 4)
     0.2681
     """
@@ -123,11 +121,8 @@ def provable_epsilon(epsilon: float, delta: float) -> float:
 
     A release within total variation d of a Gaussian mechanism adds (1 + e^epsilon) d to delta, which for a
     large epsilon is more than all of it, and then nothing is proved. Here it is at most a share of 2^-42. A
-    delta too small for any epsilon leaves it as it is.
-    Source: docs/accounting.md, section 6.
+    delta too small for any epsilon leaves it as it is. Source: docs/accounting.md, section 6.
 
-    Examples
-    --------
     >>> provable_epsilon(1.0, 1e-5), round(provable_epsilon(1000.0, 1e-5), 2)
     (1.0, 63.35)
     """
@@ -136,26 +131,12 @@ def provable_epsilon(epsilon: float, delta: float) -> float:
 
 
 def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: bool = False) -> list[float]:
-    """Epsilons of Gaussian releases of the same records, one a period, which cost `total` together.
+    """Epsilons of Gaussian releases of the same records, one a period, which cost `total` together at one
+    delta.
 
-    Their mu^2 add up to that of `total`, all at the same delta.
+    Their mu^2 add up to that of `total`: the same for each period, or half of it for the first
+    (`front_loaded`). Raises InvalidValue where a part would be 0: delta alone pays for it.
 
-    Parameters
-    ----------
-    total, delta
-        of all periods together
-    periods
-        at least 1
-    front_loaded
-        whether the first period has half of mu^2; otherwise all have the same
-
-    Raises
-    ------
-    InvalidValue
-        Where a part would be 0: delta alone pays for it.
-
-    Examples
-    --------
     >>> [round(each, 3) for each in period_epsilons(2.155, 1e-5, 4)]
     [1.0, 1.0, 1.0, 1.0]
     """

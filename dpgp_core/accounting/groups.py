@@ -32,27 +32,14 @@ _STEPS = 400  # grid of the chain of hockey-stick steps
 
 
 def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
-    """RDP of datasets that differ in at most q records, from the curve of those that differ in one.
+    """RDP of datasets that differ in at most q >= 1 records, from the symmetric curve of those that differ in
+    one.
 
-    Parameters
-    ----------
-    curve : RdpCurve
-        R(alpha) for neighbours that differ in one record (replace-one: symmetric).
-    q : int
-        Records of one person, >= 1.
-
-    Returns
-    -------
-    RdpCurve
-        Upper bounds, `inf` where one of the orders that are needed has no finite value.
-
-    Notes
-    -----
-    Between the ends P, Q of a chain and a member M of it, by Hoelder's inequality with 1/s + 1/t = 1,
-    (alpha-1) D_alpha(P||Q) <= (1/s) Lambda(s alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q)
-    with Lambda(x; ., .) = (x-1) D_x(.||.), which is convex in x, so that its chords between the public orders
-    are upper bounds. The least over a grid of s is taken; each is valid. For Gaussian mechanisms the best s
-    loses nothing: the result is that of q mu.
+    Upper bounds, `inf` where one of the orders that are needed has no finite value. Between the ends P, Q of
+    a chain and a member M of it, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s)
+    Lambda(s alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q) with Lambda(x; ., .) = (x-1) D_x(.||.), which
+    is convex in x, so that its chords between the public orders are upper bounds. The least over a grid of s
+    is taken; each is valid. For Gaussian mechanisms the best s loses nothing: the result is that of q mu.
     Source: Mironov 2017, Prop. 11; docs/accounting.md, Theorem 5.
     """
     known = {1: curve}
@@ -81,24 +68,10 @@ def group_cost(cost: Cost, q: int) -> Cost:
 def priced_for(cost: Cost, neighbours: Neighbours) -> Cost:
     """The cost of the same releases for other neighbours: an upper bound, `inf` where they promise nothing.
 
-    Parameters
-    ----------
-    cost : Cost
-        One release or several together.
-    neighbours : {"values-only", "replace-one", "add-or-remove"}
-        The datasets to compare.
-
-    Returns
-    -------
-    Cost
-        For fewer neighbours (a changed value among exchanged records) the same numbers. For an exchange, of
-        what was proved for one record more or less, the lesser of the mechanism's own price of an exchange
-        and that of two steps. For more than was proved a curve of `inf`: a release with public places may
-        publish them, and one of exchanged records publishes their number.
-
-    Notes
-    -----
-    Source: docs/accounting.md, section 7.
+    For fewer neighbours (a changed value among exchanged records) the numbers stay. For an exchange, of what
+    was proved for one record more or less, it is the lesser of the mechanism's own price of an exchange and
+    that of two steps. For more than was proved it is a curve of `inf`: a release with public places may
+    publish them, and one of exchanged records publishes their number. Source: docs/accounting.md, section 7.
     """
     if cost.neighbours == neighbours:
         return cost
@@ -114,8 +87,8 @@ def weakest(costs: Iterable[Cost]) -> Neighbours:
 def together(costs: Iterable[Cost]) -> Cost:
     """The cost of all releases together, for the neighbours that all of them hide (its `neighbours`).
 
-    Raises nothing for different neighbours, unlike `compose`: each release is priced for the weakest promise
-    among them, which is the strongest that all of them keep.
+    Unlike `compose` it takes different neighbours: each release is priced for the weakest promise among them,
+    the strongest that all of them keep.
     """
     kept = tuple(costs)
     neighbours = weakest(kept)
@@ -123,23 +96,11 @@ def together(costs: Iterable[Cost]) -> Cost:
 
 
 def group_epsilon(cost: Cost, q: int, delta: float) -> Composed:
-    """The least proved epsilon at the same `delta` for somebody with up to q records, rounded upwards.
+    """The least proved epsilon at the same `delta` for somebody with up to q >= 1 records, rounded upwards.
 
-    Parameters
-    ----------
-    cost : Cost
-        One release or several together, for neighbours that differ in one record.
-    q : int
-        At most so many of the records are that person's, >= 1.
-    delta : float
-        In (0, 1).
-
-    Returns
-    -------
-    Composed
-        Exact for Gaussian releases (q mu). Otherwise the least of the composed group costs and of a chain of
-        hockey-stick steps: H_(e_1 + ... + e_q) <= delta(e_1) + e^(e_1) delta(e_2) + ... with the steps e_i
-        chosen best. `inf` where nothing is proved.
+    Exact for Gaussian releases (q mu). Otherwise the least of the composed group costs and of a chain of
+    hockey-stick steps: H_(e_1 + ... + e_q) <= delta(e_1) + e^(e_1) delta(e_2) + ... with the steps e_i chosen
+    best. `inf` where nothing is proved.
     """
     q, delta = whole("q", q), open_unit("delta", delta)
     if q == 1:

@@ -21,19 +21,12 @@ _CELLS = 800
 
 @dataclass(frozen=True)
 class GaussianPairs:
-    """What is known of a release whose neighbouring outputs are Gaussian vectors: posterior sampling.
+    """What is known of a release whose neighbouring outputs are Gaussian vectors: posterior sampling."""
 
-    Parameters
-    ----------
-    leverage : float
-        p in [0, 1): whitened together, the two covariances are I - p' g g^T and I - q' h h^T with unit
-        vectors g, h and p', q' <= p (docs/mathematics.md, sections 2 and 4; `rdp.leverage`).
-    paths : int
-        L >= 1 independent paths of the same release.
-    """
-
+    # p in [0, 1): whitened together, the two covariances are I - p' g g^T and I - q' h h^T with unit vectors
+    # g, h and p', q' <= p (docs/mathematics.md, sections 2 and 4; `rdp.leverage`)
     leverage: float
-    paths: int = 1
+    paths: int = 1  # L >= 1 independent paths of the same release
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.leverage < 1.0:
@@ -45,20 +38,8 @@ class GaussianPairs:
 def pair_tails(curve: RdpCurve, pairs: GaussianPairs) -> Tails:
     """The profile of one release of Gaussian pairs: sharper than `renyi_tails`, never above it.
 
-    Parameters
-    ----------
-    curve : RdpCurve
-        Bounds R(alpha) on the divergences of exactly this release, all its paths together.
-    pairs : GaussianPairs
-        Its leverage p and its number of paths L; any larger leverage is valid too.
-
-    Returns
-    -------
-    Tails
-        Upper bounds that hold for every pair of the release, without a search over pairs; read-only.
-
-    Notes
-    -----
+    The curve bounds the divergences of all paths of exactly this release together; any larger leverage is
+    valid too. The upper bounds, read-only, hold for every pair of the release, without a search over pairs.
     Kept for the last releases asked about: a receipt, its groups, a preview of the ledger and the bundle's
     own check ask for the same one up to fifty times.
     """
@@ -72,26 +53,13 @@ def pair_tails(curve: RdpCurve, pairs: GaussianPairs) -> Tails:
 def pair_logs(orders: Floats, values: Floats, pairs: GaussianPairs, first: float) -> Floats:
     """(K,) numbers l such that delta(epsilon) <= exp(l - (alpha-1) epsilon), one per order.
 
-    Parameters
-    ----------
-    orders : ndarray, shape (K,)
-        Orders alpha > 1, any of `ORDERS`.
-    values : ndarray, shape (K,)
-        R(alpha), `inf` where nothing is proved.
-    pairs : GaussianPairs
-        As in `pair_tails`.
-    first : float
-        Bound on L s^2 at the lowest public order: 2 R(alpha_0)/alpha_0.
-
-    Notes
-    -----
-    With c = alpha - 1, m^2 = c alpha, A = 2 (R - L C_alpha(p))/alpha, each pair has a linear variance B and a
-    mean term (alpha/2) a with a <= A, and
-    delta(epsilon) <= exp(c (L C_alpha(p) + alpha a/2 - epsilon)) J(B).
-    Three groups of pairs, by the ratio xi by which a falls with the order, cover all: xi <= 0 has B >= a;
-    0 < xi <= turn has B >= (1 - alpha xi)(1 - c xi) a; beyond, a <= first/(1 + turn (alpha - alpha_0)). In
-    every pair B >= kappa a. The exponent plus log J is convex in a, so its ends decide.
-    Source: docs/accounting.md, Theorem 4.
+    `values` (K,) are R(alpha), `inf` where nothing is proved; `first` bounds L s^2 at the lowest public
+    order: 2 R(alpha_0)/alpha_0. With c = alpha - 1, m^2 = c alpha, A = 2 (R - L C_alpha(p))/alpha, each pair
+    has a linear variance B and a mean term (alpha/2) a with a <= A, and delta(epsilon) <= exp(c (L C_alpha(p)
+    + alpha a/2 - epsilon)) J(B). Three groups of pairs, by the ratio xi by which a falls with the order,
+    cover all: xi <= 0 has B >= a; 0 < xi <= turn has B >= (1 - alpha xi)(1 - c xi) a; beyond, a <= first/(1 +
+    turn (alpha - alpha_0)). In every pair B >= kappa a. The exponent plus log J is convex in a, so its ends
+    decide. Source: docs/accounting.md, Theorem 4.
     """
     p, paths = pairs.leverage, pairs.paths
     rates = orders - 1.0
@@ -127,16 +95,9 @@ def pair_logs(orders: Floats, values: Floats, pairs: GaussianPairs, first: float
 def inversion(middle: Floats, linear: Floats, bent: Floats) -> Floats:
     """J(B) = (1/(pi m)) int_0^(pi/2) e^(-B tau/2) d theta, tau = t^2/(1 + 4 lambda^2 t^2), t = m tan(theta).
 
-    Parameters
-    ----------
-    middle, linear, bent : ndarray, shape (K,)
-        m > 0, B >= 0, lambda >= 0.
-
-    Returns
-    -------
-    ndarray, shape (K,)
-        Upper bounds, at most 1/(2m). The integrand decreases from 1, so the sum of its values at the cells'
-        left ends is an upper bound. Cells are equal as far as it matters; the last one is the rest.
+    (K,) upper bounds, at most 1/(2m), for `middle` m > 0, `linear` B >= 0 and `bent` lambda >= 0. The
+    integrand decreases from 1, so the sum of its values at the cells' left ends is an upper bound. Cells are
+    equal as far as it matters; the last one is the rest.
     """
     last = np.minimum(0.5 * math.pi, 8.0 / np.maximum(middle * np.sqrt(linear), 1e-300))
     places = last[:, None] * np.linspace(0.0, 1.0, _CELLS + 1)[None, :]
@@ -155,26 +116,13 @@ def _shift_bound(values: Floats) -> float:
 def least_total(
     epsilon: float, delta: float, *, shift: Floats, covariance: Floats, pairs: GaussianPairs, start: float
 ) -> float:
-    """The least total scale sqrt(sigma^2 + eta^2) at which a design costs at most `epsilon` at `delta`.
+    """The least total scale sqrt(sigma^2 + eta^2), response units, at which a design costs at most (epsilon,
+    delta).
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        The budget: epsilon > 0, delta in (0, 1).
-    shift : ndarray, shape (601,)
-        S(alpha) on `ORDERS` (`dpgp_core.bounds.registry.Bound.mean_shift`).
-    covariance : ndarray, shape (601,)
-        Covariance term of one path on `ORDERS`.
-    pairs : GaussianPairs
-        Leverage and number of paths.
-    start : float
-        A total that is enough by the Renyi conversion alone (`dpgp_core.bounds.scale`), or `inf`.
-
-    Returns
-    -------
-    float
-        Response units, at most `start`, feasible in the forward computation `pair_tails`, and minimal to
-        about 1 part in 10^7 within the orders that matter. `start` where nothing is proved of it.
+    `shift` and `covariance` are S(alpha) and one path's covariance term on `ORDERS`; `start` is a total that
+    is enough by the Renyi conversion alone, or `inf`. At most `start`, feasible in the forward computation
+    `pair_tails`, and minimal to about 1 part in 10^7 within the orders that matter; `start` where nothing is
+    proved.
     """
     if not math.isfinite(start):
         return math.inf

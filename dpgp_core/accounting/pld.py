@@ -24,25 +24,15 @@ NEGLIGIBLE = 1e-22
 class PrivacyLoss:
     """The log ratio L = log(p/q) of a symmetric pair of distributions, under p, on a grid.
 
-    Parameters
-    ----------
-    step : float
-        Distance of neighbouring losses, a power of two.
-    masses : ndarray, shape (K+1,)
-        Mass at the losses 0, step, ..., K step; at -k step it is e^(-k step) masses[k]. Each is an upper
-        bound, so they may add up to slightly more than 1.
-    infinite : float
-        Mass at an infinite loss.
-
-    Notes
-    -----
     Whatever this pair dominates obeys `delta`. Symmetric: exchanging p and q changes nothing, as for
     replace-one neighbours.
     """
 
-    step: float
+    step: float  # distance of neighbouring losses, a power of two
+    # (K+1,) mass at the losses 0, step, ..., K step; at -k step it is e^(-k step) masses[k]. Each is an upper
+    # bound, so they may add up to slightly more than 1
     masses: Floats = field(repr=False)
-    infinite: float
+    infinite: float  # mass at an infinite loss
 
     def __post_init__(self) -> None:
         masses = np.array(self.masses, dtype=np.float64)
@@ -55,28 +45,16 @@ class PrivacyLoss:
 
     @classmethod
     def from_profile(cls, step: float, deltas: Floats) -> PrivacyLoss:
-        """A pair that dominates every symmetric mechanism whose profile lies below the given points.
+        """A pair that dominates every symmetric mechanism with delta(k step) <= deltas[k]; the step a power
+        of two.
 
-        Parameters
-        ----------
-        step : float
-            Power of two.
-        deltas : ndarray, shape (K+1,)
-            Upper bounds on delta(k step), in [0, 1].
-
-        Raises
-        ------
-        InvalidValue
-            If the profile reaches beyond the losses that are discretised.
-
-        Notes
-        -----
         delta is a decreasing convex function of gamma = e^epsilon, and delta(-epsilon) follows from
         delta(epsilon) by symmetry. So it lies below the lower convex hull of the points, of their mirror
         images, of (0, 1) and of a horizontal line to the right of the last point; the hull, being convex, is
-        the profile of a pair whose losses sit at its corners.
-        Source: docs/accounting.md, Theorem 2 (the idea of connecting the dots: Doroshenko, Ghazi, Kamath,
-        Kumar, Manurangsi 2022; any convex profile belongs to a pair: Zhu, Dong, Wang 2022, Prop. 8).
+        the profile of a pair whose losses sit at its corners. Source: docs/accounting.md, Theorem 2 (the idea
+        of connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022; any convex profile belongs
+        to a pair: Zhu, Dong, Wang 2022, Prop. 8). Raises InvalidValue for a profile that reaches beyond the
+        losses that are discretised.
         """
         heights = np.minimum.accumulate(np.clip(np.asarray(deltas, dtype=np.float64), 0.0, 1.0))
         losses = step * np.arange(heights.size)
@@ -102,14 +80,9 @@ class PrivacyLoss:
         return self.step * (self.masses.size - 1)
 
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
-        """The sum of two independent losses: it dominates adaptive composition.
+        """The sum of two independent losses of one step: it dominates adaptive composition.
 
         Every product and sum is of numbers >= 0, so the rounding error is relative and is added.
-
-        Raises
-        ------
-        InvalidValue
-            If the two were discretised with different steps.
         """
         if self.step != other.step:
             raise InvalidValue("privacy losses compose on one grid: discretise both with the same step.")

@@ -15,26 +15,12 @@ _UP = 1.0 + 8.0 * float(np.finfo(np.float64).eps)
 
 
 def largest_power(epsilon: float, delta: float, false_alarms: ArrayLike) -> Floats:
-    """Upper bound on the true-positive rate of any test between two neighbouring data sets.
+    """Upper bound on the true-positive rate of any test at rates of false alarms (any shape, in [0, 1]).
 
     The least of e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a) and 1, rounded upwards: the upper edge of
     the region of errors that (epsilon, delta)-DP leaves to a test. It is attained for some mechanism, hence
-    cannot be lowered from epsilon and delta alone.
-    Source: Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh and Viswanath 2015, Theorem 2.1.
-
-    Parameters
-    ----------
-    epsilon
-        >= 0, `inf` where nothing is proved
-    delta
-        in (0, 1)
-    false_alarms
-        rates of false alarms in [0, 1], any shape; the answer has the same shape
-
-    Raises
-    ------
-    InvalidValue
-        If a number is out of its range.
+    cannot be lowered from epsilon and delta alone. Source: Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh
+    and Viswanath 2015, Theorem 2.1. Raises InvalidValue if a number is out of its range.
     """
     epsilon, delta = _guarantee(epsilon, delta)
     rates = np.asarray(false_alarms, dtype=np.float64)

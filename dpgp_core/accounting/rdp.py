@@ -14,27 +14,13 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0) -> Floats:
-    """p = (1 - share) V_n/(V_n + r^2), rounded upwards: the most that one record explains of any direction.
+    """p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: the most of any direction that one record
+    explains.
 
-    Orders are admissible while alpha p < 1, that is alpha < 1 + 1/tau~ (paper, Prop. 2).
-
-    Parameters
-    ----------
-    ridge, variance
-        r in [1e-6, 1e9] and V_n in (0, 1]: scalars or arrays that broadcast
-    noise_share
-        eta^2/(sigma^2 + eta^2) in [0, 1], the share of extra prior noise in the released variance; a scalar,
-        or an array that broadcasts with them
-
-    Returns
-    -------
-    Floats
-        in [0, 1), of the shape that the three broadcast to
-
-    Raises
-    ------
-    InvalidValue
-        If the ridge is not in [1e-6, 1e9], the variance not in (0, 1], or the share not in [0, 1].
+    Orders are admissible while alpha p < 1, that is alpha < 1 + 1/tau~ (paper, Prop. 2). The share,
+    eta^2/(sigma^2 + eta^2) in [0, 1], is that of extra prior noise in the released variance. Scalars or
+    arrays that broadcast. Raises InvalidValue for r outside [1e-6, 1e9], V_n outside (0, 1] or a share
+    outside [0, 1].
     """
     r2 = ridge_array(ridge) ** 2
     v = variance_array(variance)
@@ -66,13 +52,6 @@ def covariance_rdp(
     """What one path costs even at infinite scale: the covariance term, shape broadcast + (K,).
 
     Upper bound, `inf` outside the admissible range; 0 only for noise_share = 1.
-
-    Parameters
-    ----------
-    orders
-        (K,) Renyi orders > 1
-    ridge, variance, noise_share
-        r > 0, V_n in (0, 1], share in [0, 1]: scalars or arrays
     """
     return covariance_term(renyi_orders(orders), leverage(ridge, variance, noise_share))
 
@@ -91,21 +70,8 @@ def classical_shift(orders: Floats, sensitivity: Floats, p: Floats) -> Floats:
 def rdp_from_shift(orders: Floats, shift: Floats, covariance: Floats, total: Floats, paths: int) -> Floats:
     """paths * (covariance + (alpha/2) shift/total^2), `total` = sqrt(sigma^2 + eta^2); rounded upwards.
 
-    Parameters
-    ----------
-    orders
-        (K,) Renyi orders alpha > 1
-    shift
-        (..., K) mean shift S(alpha), response units squared; ... stands for designs, none for a single one
-    covariance
-        (..., K) covariance term of one path, nats
-    total
-        (...) response units
-
-    Returns
-    -------
-    Floats
-        (..., K) RDP upper bounds of all paths together, nats
+    `shift` (..., K) is the mean shift S(alpha), response units squared; `covariance` (..., K) the covariance
+    term of one path, nats; `total` (...) is in response units, ... standing for designs.
     """
     size = np.asarray(total, dtype=np.float64)[..., None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -119,10 +85,7 @@ def amplitude(scale: float, noise_scale: float) -> tuple[float, float]:
     The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0. An infinite scale is a
     limit worth asking for: it leaves exactly the covariance term.
 
-    Raises
-    ------
-    InvalidValue
-        If one is negative or no number.
+    Raises InvalidValue if one is negative or no number.
     """
     for name, value in (("scale", scale), ("noise_scale", noise_scale)):
         if not value >= 0.0:

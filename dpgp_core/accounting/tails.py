@@ -18,18 +18,10 @@ _RATES = ORDERS - 1.0
 
 @dataclass(frozen=True, eq=False)
 class Tails:
-    """delta(epsilon) <= exp(logs[k] - rates[k] epsilon) for every k and every epsilon >= 0, and <= 1.
+    """delta(epsilon) <= exp(logs[k] - rates[k] epsilon) for every k and every epsilon >= 0, and <= 1."""
 
-    Parameters
-    ----------
-    rates : ndarray, shape (K,)
-        alpha - 1 > 0.
-    logs : ndarray, shape (K,)
-        `inf` where nothing is proved.
-    """
-
-    rates: Floats
-    logs: Floats
+    rates: Floats  # (K,) alpha - 1 > 0
+    logs: Floats  # (K,) `inf` where nothing is proved
 
     def deltas(self, epsilons: Floats) -> Floats:
         """Upper bounds on delta at each epsilon >= 0, same shape, from `LEAST_DELTA` to 1."""

@@ -20,10 +20,7 @@ class BoundedPrior(Protocol):
 def proved_bounds(facts: BoundedPrior, bound: str | None) -> tuple[str, ...]:
     """Bounds to try for a prior: the one asked for, or every proved one that holds and that none dominates.
 
-    Raises
-    ------
-    BoundRefused
-        Where the one asked for does not hold for the prior or is not proved.
+    Raises BoundRefused where the one asked for does not hold for the prior or is not proved.
     """
     holding = tuple(name for name in facts.bounds if name in BOUNDS and BOUNDS[name].proved)
     if bound is None:

@@ -14,61 +14,32 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Designs:
-    """What a supremum depends on, one entry (K,) for each design at one order.
+    """What a supremum depends on, one entry (K,) for each design at one order."""
 
-    Parameters
-    ----------
-    order
-        alpha >= 1 with alpha p(top) < 1
-    r2
-        squared ridge
-    growth
-        R = sqrt(n-1)/r for the generic bound, 0 where it plays no part
-    top
-        V_n, the largest core variance
-    """
-
-    order: Floats
-    r2: Floats
-    growth: Floats
-    top: Floats
+    order: Floats  # alpha >= 1 with alpha p(top) < 1
+    r2: Floats  # squared ridge
+    growth: Floats  # R = sqrt(n-1)/r for the generic bound, 0 where it plays no part
+    top: Floats  # V_n, the largest core variance
 
     def take(self, rows: Ints) -> Designs:
-        """The designs at `rows`.
-
-        Parameters
-        ----------
-        rows
-            (N,) positions among the K designs, repeated at will
-
-        Returns
-        -------
-        Designs
-            (N,) entries in each field
-        """
+        """The designs at `rows` (N,) among the K designs, repeated at will."""
         return Designs(self.order[rows], self.r2[rows], self.growth[rows], self.top[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Corners:
-    """Bounds over N boxes of (v, w, t), entrywise; docs/joint-bound.md, section 5.
+    """Bounds over N boxes of (v, w, t), entrywise; docs/joint-bound.md, section 5."""
 
-    Parameters
-    ----------
-    p_low, p_high, q_low, q_high
-        (N,) bounds on the leverages v/(v + r^2), w/(w + r^2)
-    a, b
-        (N,) upper bounds on sqrt(v)/(v + r^2), sqrt(w)/(w + r^2)
-    m11, m22, m12, m12_low
-        (N,) upper (and one lower) bounds on the entries of M = (Gamma^-1 + diag(x, -y))^-1
-    """
-
+    # p_low, p_high, q_low, q_high: (N,) bounds on the leverages v/(v + r^2), w/(w + r^2)
     p_low: Floats
     p_high: Floats
     q_low: Floats
     q_high: Floats
+    # a, b: (N,) upper bounds on sqrt(v)/(v + r^2), sqrt(w)/(w + r^2)
     a: Floats
     b: Floats
+    # m11, m22, m12, m12_low: (N,) upper (and one lower) bounds on the entries of M = (Gamma^-1 + diag(x,
+    # -y))^-1
     m11: Floats
     m22: Floats
     m12: Floats
@@ -142,19 +113,13 @@ class Hull:
 
     sqrt(v w) is concave: above its corner values, below its tangent plane of slopes tilt/2 and 1/(2 tilt).
     `sag` bounds how far (in t) the lower face lies below t = low[2]; docs/joint-bound.md, section 4.
-
-    Parameters
-    ----------
-    low, high, middle
-        (3, N) ends and middles of the N boxes in (v, w, t)
-    tilt
-        (N,) sqrt(w/v) at the middle
     """
 
+    # low, high, middle: (3, N) ends and middles of the N boxes in (v, w, t)
     low: Floats
     high: Floats
     middle: Floats
-    tilt: Floats
+    tilt: Floats  # (N,) sqrt(w/v) at the middle
 
     @classmethod
     def around(cls, low: Floats, high: Floats) -> Hull:

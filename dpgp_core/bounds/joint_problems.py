@@ -75,10 +75,7 @@ class GenericPairs:
         return bound
 
     def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
-        """(N,) flags of boxes (3, N), see `Problem`.
-
-        True where sigma/(1+omega) Q~ - (R^2/omega) N~ >= e e^T at all vertices.
-        """
+        """Flags (N,), see `Problem`: where sigma/(1+omega) Q~ - (R^2/omega) N~ >= e e^T at all vertices."""
         hull = Hull.around(low, high)
         v, w, t = hull.middle
         duals = _duals(hull.middle, hull.middle, corners(hull.middle, hull.middle, designs))
@@ -128,9 +125,8 @@ class LatticePairs:
         return bound
 
     def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
-        """(N,) flags of boxes (3, N), see `Problem`.
-
-        True where u^T Q~^-1 u <= sigma at all vertices, for the three extreme residuals.
+        """Flags (N,), see `Problem`: where u^T Q~^-1 u <= sigma at all vertices, for the three extreme
+        residuals.
         """
         hull = Hull.around(low, high)
         minorant = hull.minorant(designs)

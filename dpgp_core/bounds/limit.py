@@ -20,13 +20,9 @@ _STEPS, _NEWTON = 60, 60
 def contrast(mu: float) -> float:
     """`kappa^2 = D/(1 - D/4)`, D the triangular discrimination of N(0, 1) and N(mu, 1), rounded upwards.
 
-    Notes
-    -----
     With `a = exp(-mu^2/8) E[1/cosh(mu Z/2)]`, `D = 4 (1 - a)` and `kappa^2 = 4 (1/a - 1)`. The trapezoidal
     rule converges exponentially, and what double precision loses, below 1e-13, is taken off a.
 
-    Examples
-    --------
     >>> round(contrast(0.2678), 4)
     0.0717
     """
@@ -44,34 +40,13 @@ def contrast(mu: float) -> float:
 def least_error(
     covariance: Floats, counts: Floats, scatter: float, mu: float, weights: Floats | None = None
 ) -> float:
-    """A lower bound on the weighted mean squared error of every estimate of a normal field.
+    """A lower bound on the weighted mean squared error of every estimate of a normal field, rounded down.
 
     The field is N(mean, covariance) on N cells, records are its value at their cell plus independent noise of
     deviation `scatter`, and an estimate may use everything that a release says which is mu-GDP when the
-    *value* of one record changes, and the places of all records besides. See docs/limit.md.
-
-    Parameters
-    ----------
-    covariance : ndarray, shape (N, N)
-        Positive definite.
-    counts : ndarray, shape (N,)
-        Records of each cell, >= 0, some positive.
-    scatter : float
-        > 0, in the unit of the field.
-    mu : float
-        > 0; under add-or-remove twice the release's own.
-    weights : ndarray, shape (N,), optional
-        Of the cells' errors, >= 0, scaled to sum 1; without them errors are averaged over records.
-
-    Returns
-    -------
-    float
-        In squared units of the field; never above the true minimum, up to nothing: it is rounded down.
-
-    Raises
-    ------
-    InvalidValue
-        If shapes disagree or a number is out of its range.
+    *value* of one record changes, and the places of all records besides. Under add-or-remove mu is twice the
+    release's own. `weights` (N,) of the cells' errors are scaled to sum 1; without them errors are averaged
+    over records. In squared units of the field. See docs/limit.md.
     """
     m = np.asarray(counts, dtype=np.float64)
     sigma, tau = np.asarray(covariance, dtype=np.float64), positive("scatter", scatter)
@@ -103,18 +78,11 @@ def least_error(
 def least_sum(variances: Floats, power: float) -> float:
     """Least `sum s/(1 + s r)` over `0 <= r <= 1` with `(sum r)^2 <= power sum (r - r^2)`, rounded down.
 
-    Parameters
-    ----------
-    variances : ndarray, shape (k,)
-        s >= 0: prior variances in units of what all records without privacy leave.
-    power : float
-        `n kappa^2/4` for n records; infinite without privacy.
-
-    Notes
-    -----
-    For all eta >= 0 and t the dual `sum min_r [s/(1 + s r) + eta (power r^2 + (2 t - power) r)] - eta t^2` is
-    a lower bound, since `(sum r)^2 >= 2 t sum r - t^2`; the best pair is found by two nested roots, and what
-    the inner minimum may miss, by convexity, is taken off. So no failure to converge can overstate it.
+    `variances` (k,) are s >= 0, prior variances in units of what all records without privacy leave; `power`
+    is `n kappa^2/4` for n records, infinite without privacy. For all eta >= 0 and t the dual `sum min_r [s/(1
+    + s r) + eta (power r^2 + (2 t - power) r)] - eta t^2` is a lower bound, since `(sum r)^2 >= 2 t sum r -
+    t^2`; the best pair is found by two nested roots, and what the inner minimum may miss, by convexity, is
+    taken off. So no failure to converge can overstate it.
     """
     s = np.maximum(np.asarray(variances, dtype=np.float64), 0.0)
     free = float(np.sum(s / (1.0 + s)))

@@ -23,29 +23,16 @@ class MeanShift(Protocol):
 
 @dataclass(frozen=True)
 class Bound:
-    """A named bound that can price a design.
+    """A named bound that can price a design."""
 
-    Parameters
-    ----------
-    name
-        key in `BOUNDS`
-    source
-        where its proof stands
-    proved
-        False: for comparison only, can never back a release
-    requires
-        the condition on the prior (or the data) under which it holds
-    mean_shift
-        S(alpha) for response bound 1, such that the mean term of one path's RDP is (alpha/2)
-        S(alpha)/(sigma^2 + eta^2). Called with orders (K,) and n, ridge, variance V_n and noise_share =
-        eta^2/(sigma^2 + eta^2) in [0, 1]; `ridge` and `variance` may be arrays of one shape (...), the result
-        is (..., K), `inf` outside the admissible orders alpha p < 1
-    """
-
-    name: str
-    source: str
-    proved: bool
-    requires: str
+    name: str  # key in `BOUNDS`
+    source: str  # where its proof stands
+    proved: bool  # false: for comparison only, can never back a release
+    requires: str  # the condition on the prior (or the data) under which it holds
+    # S(alpha) for response bound 1, such that the mean term of one path's RDP is (alpha/2) S(alpha)/(sigma^2
+    # + eta^2). Called with orders (K,) and n, ridge, variance V_n and noise_share = eta^2/(sigma^2 + eta^2)
+    # in [0, 1]; `ridge` and `variance` may be arrays of one shape (...), the result is (..., K), `inf`
+    # outside the admissible orders alpha p < 1
     mean_shift: MeanShift
 
 

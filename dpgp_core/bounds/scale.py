@@ -23,17 +23,10 @@ class Scales:
     """The least total standard deviation that fits a budget, split into its two parts.
 
     Floats for one design, arrays for many: both of the shape of the designs.
-
-    Parameters
-    ----------
-    scale
-        posterior scale sigma, response units, `inf` where the budget is infeasible
-    noise_scale
-        extra prior noise eta, response units
     """
 
-    scale: float | Floats
-    noise_scale: float | Floats
+    scale: float | Floats  # posterior scale sigma, response units, `inf` where the budget is infeasible
+    noise_scale: float | Floats  # extra prior noise eta, response units
 
 
 def _least_total(epsilon: float, delta: float, shift: Floats, covariance: Floats, paths: int) -> Floats:
@@ -90,28 +83,11 @@ def smallest_scale_for(
     paths: int = 1,
     noise_share: float = 0.0,
 ) -> Scales:
-    """The least noise under a named bound, for one design or for arrays of (ridge, kappa) at once.
+    """The least noise under a named bound, for one design or for arrays of (ridge, kappa) that broadcast.
 
-    Other arguments as in `smallest_scale` and `variance_bound`. For noise_share = 1 see `smallest_noise`.
-
-    Parameters
-    ----------
-    bound
-        name in `BOUNDS` (or a Bound); responses are clipped to [-1, 1]
-    ridge, kappa
-        r > 0, and the least prior correlation in [0, 1]: scalars, or arrays that broadcast
-    noise_share
-        eta^2/(sigma^2 + eta^2) in [0, 1): the share of extra prior noise in the released variance
-
-    Returns
-    -------
-    Scales
-        floats, or arrays of the shape that `ridge` and `kappa` broadcast to
-
-    Raises
-    ------
-    InvalidValue
-        If an argument is out of range; for a share of 1 use `smallest_noise`.
+    Arguments as in `smallest_scale` and `variance_bound`; responses are clipped to [-1, 1]. `noise_share`,
+    eta^2/(sigma^2 + eta^2) in [0, 1), is the share of extra prior noise in the released variance; for 1 use
+    `smallest_noise`.
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     if not 0.0 <= noise_share < 1.0:

@@ -35,17 +35,11 @@ def _separate_cells(low: Floats, high: Floats, r2: Floats, growth: Floats) -> Fl
 
 
 def separate_supremum(others: float, r2: Floats, variance: Floats) -> Floats:
-    """(B,) upper bounds on sup over 0 < v <= V of (1 + sqrt(others v (1-v))/r) sqrt(v)/(v + r^2).
+    """(B,) upper bounds on sup over 0 < v <= V of (1 + sqrt(others v (1-v))/r) sqrt(v)/(v + r^2), n - 1
+    others.
 
-    A partition of (0, V] in log v whose cells are bounded from above; those that can still hold the
-    supremum are partitioned again. The returned number lies above the supremum, by less than 0.01 %.
-
-    Parameters
-    ----------
-    others
-        n - 1, the number of core records
-    r2, variance
-        (B,) squared ridges and bounds V_n.
+    A partition of (0, V] in log v whose cells are bounded from above; those that can still hold the supremum
+    are partitioned again. The returned number lies above the supremum, by less than 0.01 %.
     """
     r2, variance = r2[:, None], variance[:, None]
     growth = np.sqrt(others / r2)
@@ -295,17 +289,8 @@ def sensitivity_constant(n: int, ridge: float, response_bound: float = 1.0) -> S
 
 
 def sensitivity_rkhs(ridge: float, variance: float, norm_bound: float) -> SensitivityBound:
-    """B V_n/(V_n + r^2) if every response is f(x) for one fixed f with RKHS norm at most B.
+    """B V_n/(V_n + r^2) if every response is f(x) for one fixed f with RKHS norm at most B, response units.
 
     Proved under that assumption about the data, which no software can check: opt-in, and in the statement.
-
-    Parameters
-    ----------
-    ridge
-        r > 0
-    variance
-        V_n in (0, 1]
-    norm_bound
-        B > 0, response units.
     """
     return _bound("rkhs", 1, ridge, variance, norm_bound)

@@ -93,18 +93,11 @@ def _split(box: Floats, half: Floats, looseness: Floats, owner: Ints) -> tuple[F
 
 
 def sharp_supremum(others: int, r2: Floats, variance: Floats) -> Floats:
-    """(B,) certified upper bounds on the supremum of Theorem A+ for response bound 1.
+    """(B,) certified upper bounds on the supremum of Theorem A+ for n - 1 >= 1 others and response bound 1.
 
     A target a little above the best value found is certified by showing, box by box, that nothing exceeds it.
     Boxes are halved until all are ruled out; what remains at the limit of work raises the result instead, so
     the answer is an upper bound in every case. See docs/mathematics.md, section 6.
-
-    Parameters
-    ----------
-    others
-        n - 1 >= 1, core records
-    r2, variance
-        (B,) squared ridges and bounds V_n.
     """
     growth, top = np.sqrt(others / r2), 0.5 * np.log(variance)
     best = _best_on_diagonal(r2, growth, top)

@@ -55,19 +55,9 @@ def _meet(one: Floats, other: Floats) -> Floats:
 
 
 def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
-    """First, E, and the largest term inside E, for response bound 1.
+    """First, E, and the largest term inside E, (...) each, for response bound 1.
 
-    Parameters
-    ----------
-    point
-        m, f and the angle in radians, shape (3, ...), f >= 0
-    r2
-        squared ridge, broadcasts with the points' shape (...)
-
-    Returns
-    -------
-    tuple of Floats
-        shape (...) each
+    Points (3, ...) are m, f >= 0 and the angle in radians.
     """
     g, h = np.exp(point[0] + point[1]), np.exp(point[0] - point[1])
     v, w = g * g, h * h
@@ -85,19 +75,8 @@ def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def value(point: Floats, r2: Floats, growth: Floats) -> Floats:
-    """The objective at points, for response bound 1.
-
-    Parameters
-    ----------
-    point
-        m, f and the angle in radians, shape (3, ...), f >= 0
-    r2, growth
-        squared ridge, sqrt(n_records - 1)/ridge; both broadcast with the points' shape (...)
-
-    Returns
-    -------
-    Floats
-        shape (...)
+    """The objective (...) at points (3, ...) as in `parts`, for response bound 1; `growth` is sqrt(n -
+    1)/ridge.
     """
     first, rest, _ = parts(point, r2)
     return first + growth * np.sqrt(rest)
@@ -291,37 +270,21 @@ def _slopes_of_rest(q: _Pieces, kappa: Floats, big_k: Floats) -> tuple[Floats, F
 
 @dataclass(frozen=True, eq=False)
 class BoxBounds:
-    """What is certified about n boxes.
+    """What is certified about n boxes."""
 
-    Parameters
-    ----------
-    upper
-        shape (n,), upper bounds of the objective over the part of the box with v <= 1
-    looseness
-        shape (3, n), how much each direction contributes to the bound's looseness
-    falls
-        shape (n,), True where the objective is certified not to grow with f inside the box
-    """
-
-    upper: Floats
-    looseness: Floats
+    upper: Floats  # shape (n,), upper bounds of the objective over the part of the box with v <= 1
+    looseness: Floats  # shape (3, n), how much each direction contributes to the bound's looseness
+    # shape (n,), True where the objective is certified not to grow with f inside the box
     falls: NDArray[np.bool_]
 
 
 def upper_bounds(box: Floats, half: Floats, r2: Floats, growth: Floats, target: Floats) -> BoxBounds:
-    """Certified upper bounds of the objective over boxes.
+    """Certified upper bounds (n,) of the objective over boxes of centre and half widths (3, n) in (m, f,
+    angle).
 
-    The smaller of two bounds: monotone factors at their worst ends; the value at the centre plus half width
-    times the largest slope (mean value form), which converges quadratically.
-
-    Parameters
-    ----------
-    box, half
-        shape (3, n), centres and half widths in (m, f, angle), angle in [0, pi/2]; f below 0 is cut off
-    r2, growth
-        shape (n,), squared ridge, sqrt(n_records - 1)/ridge
-    target
-        shape (n,), a box certified to lie below it needs no sharper bound
+    The angle lies in [0, pi/2]; f below 0 is cut off. The smaller of two bounds: monotone factors at their
+    worst ends; the value at the centre plus half width times the largest slope (mean value form), which
+    converges quadratically. A box certified to lie below its target needs no sharper bound.
     """
     everything = _pieces(box, half, r2)
     upper = _monotone(everything, r2, growth)

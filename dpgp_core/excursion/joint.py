@@ -21,27 +21,13 @@ def joint_excursions(
     count: int,
     entropy: Entropy,
 ) -> Iterator[Bools]:
-    """`count` excursion sets, (<= BATCH, N) at a time, of a normal field.
+    """Draw `count` excursion sets, (<= BATCH, N) at a time, of a normal field with this mean and deviation
+    (N,).
 
-    Parameters
-    ----------
-    mean, sd : ndarray, shape (N,)
-        Of the field given a release, response units: a cell lies inside with the probability that they state.
-    draws : ndarray, shape (J, N)
-        Joint draws of that field. Only how cells vary together is taken from them.
-    level : float or ndarray of shape (N,)
-        Response units.
-    direction : "above" or "below"
-    count : int
-        How many sets.
-    entropy : Entropy
-        A seeded source: everything here is published already.
-
-    Notes
-    -----
-    A set is that of `mean + sd (weights . standardised draws)` with independent normal weights of variance
-    1/J: a field whose correlation is that of the draws. So there are as many sets as wanted of few draws, and
-    no two statements about one cell disagree.
+    Only how cells vary together is taken from its joint draws (J, N). A set is that of `mean + sd (weights .
+    standardised draws)` with independent normal weights of variance 1/J: a field whose correlation is that of
+    the draws. So there are as many sets as wanted of few draws, and no two statements about one cell
+    disagree. The entropy may be seeded: everything here is published already.
     """
     centred = draws - draws.mean(axis=0)
     spread = np.sqrt(np.square(centred).mean(axis=0))

@@ -25,13 +25,6 @@ PROBABILITY_FLOOR = 1e-6
 def iou(one: Bools, other: Bools) -> float:
     """Intersection over union of two sets of cells, (N,) each; NaN, undefined, for two empty sets.
 
-    Raises
-    ------
-    InvalidValue
-        If the sets are of different size.
-
-    Examples
-    --------
     >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
     0.5
     """
@@ -43,13 +36,7 @@ def iou(one: Bools, other: Bools) -> float:
 
 
 def ious(sets: Bools, truth: Bools) -> Floats:
-    """IoU of each of S sets, (S, N), with the one set `truth`, (N,): shape (S,); NaN as for `iou`.
-
-    Raises
-    ------
-    InvalidValue
-        If the sets are over another number of cells than the truth.
-    """
+    """IoU (S,) of each of S sets, (S, N), with the one set `truth`, (N,); NaN as for `iou`."""
     sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
     if sets.shape[1] != truth.size:
         raise InvalidValue("two sets of cells must be over the same domain.")
@@ -59,13 +46,7 @@ def ious(sets: Bools, truth: Bools) -> Floats:
 
 
 def bce(probability: Floats, label: Bools) -> float:
-    """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,).
-
-    Raises
-    ------
-    InvalidValue
-        If the two are of different shape.
-    """
+    """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,)."""
     p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
     inside = np.asarray(label, dtype=bool)
     if p.shape != inside.shape:
@@ -95,45 +76,21 @@ def exceedance_probability(
 
 @dataclass(frozen=True)
 class StatedScores:
-    """What probabilities say about the map that is cut from them; NaN where a number is not defined.
+    """What probabilities say about the map that is cut from them; NaN where a number is not defined."""
 
-    Parameters
-    ----------
-    agreement
-        expected intersection over expected union of the shown set and the set that is not known
-    right
-        expected share of the shown cells that belong to that set
-    found
-        expected share of that set that is shown
-    """
-
+    # expected intersection over expected union of the shown set and the set that is not known
     agreement: float
-    right: float
-    found: float
+    right: float  # expected share of the shown cells that belong to that set
+    found: float  # expected share of that set that is shown
 
 
 def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
-    """What a shown set is expected to reach, by the probability of each cell; nothing is simulated.
+    """What a shown set (N,) is expected to reach, by the probability (N,) that each cell belongs to the
+    unknown one.
 
-    Parameters
-    ----------
-    probability : ndarray, shape (N,)
-        That a cell belongs to the set that is not known, such as the map without privacy.
-    inside : ndarray of bool, shape (N,)
-        The cells that are shown.
-
-    Raises
-    ------
-    InvalidValue
-        If the two are of different shape.
-
-    Notes
-    -----
     With S the shown cells and q the probabilities: `sum_S q / (|S| + sum_outside q)`, which is a ratio of
-    expectations, `sum_S q / |S|` and `sum_S q / sum q`.
+    expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated.
 
-    Examples
-    --------
     >>> stated_scores(np.array([0.75, 0.5, 0.25]), np.array([True, True, False]))
     StatedScores(agreement=0.5555555555555556, right=0.625, found=0.8333333333333334)
     """

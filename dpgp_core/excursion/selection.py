@@ -35,21 +35,11 @@ class Selection:
 
 
 def excess_mass(candidates: Any, records: CollapsedRecords, level: float) -> Floats:
-    """(J,) scores `u_j`: the sum of `y - level` over the records inside candidate set j. PRIVATE.
+    """(J,) scores `u_j`: the sum of `y - level` over the records inside candidate set j of (J, N). PRIVATE.
 
-    Among all sets the excursion set of the cells' means has the largest excess mass (Polonik 1995), each
-    cell weighing as much as its records show. One record contributes a number between 0 and y - level,
-    at most 1 + |level| in size for responses in [-1, 1].
-
-    Parameters
-    ----------
-    candidates
-        (J, N) sets of cells said to exceed the level
-
-    Raises
-    ------
-    InvalidValue
-        If a record lies outside the candidates' domain.
+    Among all sets the excursion set of the cells' means has the largest excess mass (Polonik 1995), each cell
+    weighing as much as its records show. One record contributes a number between 0 and y - level, at most 1 +
+    |level| in size for responses in [-1, 1].
     """
     sets = np.atleast_2d(np.asarray(candidates, dtype=bool))
     if sets.shape[1] <= records.index[-1]:
@@ -84,22 +74,10 @@ def select(
     *,
     simulation: bool = False,
 ) -> Selection:
-    """Choose a candidate set by the exponential mechanism on `excess_mass`: pure epsilon-DP.
+    """Choose one of J public sets (J, N) by the exponential mechanism on `excess_mass`: pure epsilon-DP.
 
-    Sampling is by the Gumbel-max rule. Needs SystemEntropy unless `simulation=True`.
-
-    Parameters
-    ----------
-    candidates
-        (J, N) public sets; the list is fixed before the private records are touched
-    level
-        response units, public
-
-    Raises
-    ------
-    InvalidValue
-        If the entropy is another and this is no simulation, epsilon is not positive, the level is not
-        finite, or the records lie outside the candidates' domain.
+    The list and the level are fixed before the private records are touched. Sampling is by the Gumbel-max
+    rule. Raises InvalidValue for another source than SystemEntropy unless `simulation=True`.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue(

@@ -23,13 +23,6 @@ def excursion(paths: Floats, level: Floats | float, direction: Direction = "abov
 
     The level is one number, or one a cell: (N,).
 
-    Raises
-    ------
-    InvalidValue
-        If the direction is another word, or a number is not finite.
-
-    Examples
-    --------
     >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2)
     array([False, False,  True])
     >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2, "below")
@@ -50,19 +43,8 @@ def sign_of(direction: Direction) -> float:
 
 
 def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
-    """(N,) share of the L paths in whose excursion set each cell lies: multiples of 1/L.
+    """(N,) share of the L paths (L, N) in whose excursion set each cell lies: multiples of 1/L.
 
-    Parameters
-    ----------
-    paths : ndarray, shape (L, N)
-        Response units.
-    level : float or ndarray of shape (N,)
-        Response units; a value at the level is not above it.
-    direction : {"above", "below"}
-        Side of the level that is asked for; "below" has the level itself.
-
-    Examples
-    --------
     >>> vote_fraction(np.array([[0.1, 0.4], [0.3, 0.5]]), 0.2)
     array([0.5, 1. ])
     """
@@ -72,12 +54,7 @@ def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "
 def agreed(share: Floats, cutoff: float) -> Bools:
     """Where vote fractions or exceedance probabilities, of any shape, are at least `cutoff`; ties are inside.
 
-    The one rule by which every map of this program is cut.
-
-    Raises
-    ------
-    InvalidValue
-        If the cutoff is not in (0, 1].
+    The one rule by which every map of this program is cut. Raises InvalidValue for a cutoff outside (0, 1].
     """
     if not 0 < cutoff <= 1:
         raise InvalidValue(f"the cutoff must be in (0, 1], got {cutoff!r}.")
@@ -120,18 +97,6 @@ def inner_set(
     one-parameter family of Bolin and Lindgren (2015, doi 10.1111/rssb.12055), with simulated paths. L paths
     support confidences in steps of 1/L, and a confidence above 1 - 1/L means "in every path". The set is
     chosen and judged on the same paths; `coverage.py` simulates how often it is right.
-
-    Parameters
-    ----------
-    paths, level, direction
-        as for `vote_fraction`
-    confidence : float
-        in (0, 1]
-
-    Raises
-    ------
-    InvalidValue
-        If the confidence is not in (0, 1].
     """
     inside = excursion(np.atleast_2d(paths), level, direction)
     if not 0 < confidence <= 1:
@@ -152,13 +117,7 @@ def inner_set(
 def outer_set(
     paths: Floats, level: Floats | float, confidence: float, direction: Direction = "above"
 ) -> Bools:
-    """(N,) cells outside of which no cell is in the excursion set, in a share `confidence` of the paths.
-
-    Parameters
-    ----------
-    paths, level, confidence, direction
-        as for `inner_set`
-    """
+    """(N,) cells outside of which no cell is in the excursion set, in a share `confidence` of the paths."""
     return ~inner_set(paths, level, confidence, "below" if direction == "above" else "above")
 
 
@@ -181,30 +140,13 @@ def told(above: Bools, below: Bools) -> NDArray[np.int8]:
 
 
 def excursion_function(excursions: Iterable[Bools], order: NDArray[np.int64]) -> Floats:
-    """(N,) largest confidence at which each cell belongs to the inner set.
+    """(N,) largest confidence at which each cell belongs to the inner set, from L excursion sets in batches
+    (b, N).
 
-    Parameters
-    ----------
-    excursions : iterable of ndarray of bool, each of shape (b, N)
-        Posterior excursion sets, in batches; L in all.
-    order : ndarray of int, shape (N,)
-        Cells from the surest on.
-
-    Returns
-    -------
-    ndarray, shape (N,)
-        Share of the L sets that hold the cell and all surer ones, in steps of 1/L, not increasing along
-        `order`. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no set.
-
-    Notes
-    -----
-    The excursion function of Bolin and Lindgren (2015, doi 10.1111/rssb.12055) for the one-parameter family
-    of sets of largest marginal probability, with simulated sets.
+    It is the share of the sets that hold the cell and all surer ones (`order`, surest first), in steps of
+    1/L. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a. Bolin and
+    Lindgren (2015, doi 10.1111/rssb.12055), for the family of sets of largest marginal probability, with
+    simulated sets.
     """
     first_miss: list[NDArray[np.int64]] = []
     for batch in excursions:

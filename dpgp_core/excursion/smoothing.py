@@ -15,26 +15,8 @@ Floats = NDArray[np.float64]
 def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Floats:
     """Replace `rounds` times each cell's value by the mean over itself and its neighbours in the domain.
 
-    It uses public geography and `paths` only.
-
-    Parameters
-    ----------
-    on
-        the lattice, or the (N, N) adjacency of the domain's own cells
-    paths
-        (..., N) values on the domain's cells
-    rounds
-        whole number >= 0
-
-    Returns
-    -------
-    Floats
-        An array of the shape of `paths`.
-
-    Raises
-    ------
-    InvalidValue
-        If the number of rounds is negative, or paths and lattice differ in their number of cells.
+    It uses public geography and paths (..., N) only: `on` is the lattice, or the (N, N) adjacency of its
+    cells.
     """
     if rounds < 0:
         raise InvalidValue(f"the number of smoothing rounds must be 0 or more, got {rounds}.")

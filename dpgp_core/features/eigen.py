@@ -32,21 +32,11 @@ VERSION = 2
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
-    """The Q leading eigenpairs of a correlation matrix of M nodes, and that matrix's diagonal.
+    """The Q leading eigenpairs of a correlation matrix of M nodes, and that matrix's diagonal."""
 
-    Parameters
-    ----------
-    values : ndarray, shape (Q,)
-        Eigenvalues, not increasing, > 0.
-    vectors : ndarray, shape (M, Q)
-        Orthonormal columns, as `canonical` chooses them.
-    variance : ndarray, shape (M,)
-        Prior variance of each node, > 0.
-    """
-
-    values: Floats
-    vectors: Floats
-    variance: Floats
+    values: Floats  # (Q,) eigenvalues, not increasing, > 0
+    vectors: Floats  # (M, Q) orthonormal columns, as `canonical` chooses them
+    variance: Floats  # (M,) prior variance of each node, > 0
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1 or self.vectors.shape != (self.variance.size, self.values.size):
@@ -64,17 +54,9 @@ class Eigenpairs:
         return int(self.variance.size)
 
     def with_columns(self, columns: Floats, share: float) -> Eigenpairs:
-        """Eigenpairs of the same prior where public columns with normal weights explain a share of it.
+        """Eigenpairs of the same prior where public columns (M, k) of mean square 1 explain a share of it, in
+        (0, 1).
 
-        Parameters
-        ----------
-        columns : ndarray, shape (M, k)
-            Of mean square 1 each.
-        share : float
-            Of the mean variance, in (0, 1), equal parts for each column.
-
-        Notes
-        -----
         With W = (sqrt(1 - share) U sqrt(values), sqrt(share/k) columns) the covariance is `W W^T`, whose
         eigenvectors are W times those of the small matrix `W^T W`. It is scaled to the old mean variance.
         """
@@ -90,25 +72,12 @@ class Eigenpairs:
 
 
 def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
-    """Up to `count` leading eigenpairs of a prior's correlation on its lattice.
+    """Up to `count` leading eigenpairs of a prior's correlation on its lattice; fewer where eigenvalues
+    vanish.
 
-    Parameters
-    ----------
-    prior : Prior
-        On the nodes of a domain.
-    count : int
-        How many; fewer come back where further eigenvalues vanish to rounding.
-
-    Raises
-    ------
-    NumericalFailure
-        If the iteration on a sparse precision does not converge.
-
-    Notes
-    -----
-    Up to DENSE_NODES nodes: dense. Above, for a lattice prior with precision Q: Lanczos iteration with
-    Q^-1 applied by its banded factor, which is shift-and-invert at 0. What comes out need not be exact for
-    any guarantee: features are priced by what they are (see `inner_products`).
+    Up to DENSE_NODES nodes: dense. Above, for a lattice prior with precision Q: Lanczos iteration with Q^-1
+    applied by its banded factor, which is shift-and-invert at 0. What comes out need not be exact for any
+    guarantee: features are priced by what they are (see `inner_products`).
     """
     count = min(whole("count", count), prior.size)
     seen = min(count + FURTHER, prior.size)
@@ -129,18 +98,11 @@ def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
 
 
 def canonical(values: Floats, vectors: Floats) -> Floats:
-    """(M, Q) eigenvectors that depend on the matrix alone, however a computer rounds.
+    """(M, Q) eigenvectors that depend on the matrix alone, however a computer rounds; values (Q,) in order.
 
     The largest entry of each is positive, the first of several that are as large. Of equal eigenvalues, which
     symmetric areas have, any rotation of their vectors would do: the first is the projection of the node that
     lies most in their space, the next one that of what is left, and so on.
-
-    Parameters
-    ----------
-    values : ndarray, shape (Q,)
-        In order.
-    vectors : ndarray, shape (M, Q)
-        Orthonormal.
     """
     vectors = np.array(vectors)
     starts = np.flatnonzero(np.abs(np.diff(values, prepend=np.inf)) > SAME * np.abs(values).max())

@@ -17,39 +17,20 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PublicFacts:
-    """Everything a strategy reads.
+    """Everything a strategy reads."""
 
-    Parameters
-    ----------
-    nodes : Nodes
-        The domain.
-    pairs : Eigenpairs
-        Leading eigenpairs of the prior correlation on the nodes.
-    lengthscale : float
-        Range of that prior, metres; plane waves have no eigenpairs and use it directly.
-    decay : float
-        Exponent a of the prior's spectrum (1 + (lengthscale w)^2)^-a, for plane waves: 1.5 for an exponential
-        correlation in the plane, 2.5 for Matern 3/2, 1 for a conditional autoregression.
-    density : float
-        Public (or guessed) number of records per cell, c = n/N > 0.
-    deviation : float
-        Standard deviation lambda > 0 of the field, response units.
-    record_noise : float
-        Standard deviation r lambda >= 0 of one record around its cell's value, response units.
-    noise : float
-        Standard deviation s > 0 of the noise on the released sums.
-    hierarchy : tuple of ndarray of int, each of shape (M,)
-        Public parent labels of the nodes, coarsest level first, for the parent tree; may be empty.
-    """
-
-    nodes: Nodes
-    pairs: Eigenpairs
-    lengthscale: float
+    nodes: Nodes  # the domain
+    pairs: Eigenpairs  # leading eigenpairs of the prior correlation on the nodes
+    lengthscale: float  # range of that prior, metres; plane waves have no eigenpairs and use it directly
+    # exponent a of the prior's spectrum (1 + (lengthscale w)^2)^-a, for plane waves: 1.5 for an exponential
+    # correlation in the plane, 2.5 for Matern 3/2, 1 for a conditional autoregression
     decay: float
-    density: float
-    deviation: float
+    density: float  # public (or guessed) number of records per cell, c = n/N > 0
+    deviation: float  # standard deviation lambda > 0 of the field, response units
+    # standard deviation r lambda >= 0 of one record around its cell's value, response units
     record_noise: float
-    noise: float
+    noise: float  # standard deviation s > 0 of the noise on the released sums
+    # (M,) public parent labels of the nodes, coarsest level first, for the parent tree; may be empty
     hierarchy: tuple[Ints, ...] = ()
 
     def __post_init__(self) -> None:

@@ -21,20 +21,13 @@ _ONE = float(1 << GRID_BITS)
 class Features:
     """Public features phi of the nodes of a domain, on the grid.
 
-    Parameters
-    ----------
-    strategy : str
-        Name in `STRATEGIES` of what made them; they are priced by what they are, not by their name.
-    scaled : ndarray of float, shape (M, p)
-        phi times 2^20: whole numbers, kept as doubles, which hold them and all their inner products exactly.
-
-    Raises
-    ------
-    InvalidValue
-        If an entry is not a whole number, or a row is longer than 1.
+    Raises InvalidValue if an entry is not a whole number, or a row is longer than 1.
     """
 
+    # name in `STRATEGIES` of what made them; they are priced by what they are, not by their name
     strategy: str
+    # (M, p) phi times 2^20: whole numbers, kept as doubles, which hold them and all their inner products
+    # exactly
     scaled: Floats
 
     def __post_init__(self) -> None:
@@ -50,19 +43,9 @@ class Features:
 
     @classmethod
     def of(cls, strategy: str, rows: Floats) -> Features:
-        """Divide each row by its length and round it towards zero to the grid, so that no length exceeds 1.
+        """Divide each row of (M, p) by its length and round it towards zero to the grid: no length exceeds 1.
 
-        Parameters
-        ----------
-        strategy : str
-            Name of what made them.
-        rows : ndarray, shape (M, p)
-            Finite. A row of zeros stays zero: records of that node would not be seen at all.
-
-        Raises
-        ------
-        InvalidValue
-            If a feature is not finite.
+        A row of zeros stays zero: records of that node would not be seen at all.
         """
         rows = np.asarray(rows, dtype=np.float64)
         if not np.all(np.isfinite(rows)):

@@ -35,18 +35,10 @@ SHIFT = -0.01
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """The Q smoothest eigenpairs of `-Laplace` on the M nodes of a domain, with reflecting edges.
+    """The Q smoothest eigenpairs of `-Laplace` on the M nodes of a domain, with reflecting edges."""
 
-    Parameters
-    ----------
-    values : ndarray, shape (Q,)
-        Smallest eigenvalues, squared wave numbers in 1/m^2, >= 0, not decreasing.
-    vectors : ndarray, shape (M, Q)
-        Orthonormal columns, one for each.
-    """
-
-    values: Floats
-    vectors: Floats
+    values: Floats  # (Q,) smallest eigenvalues, squared wave numbers in 1/m^2, >= 0, not decreasing
+    vectors: Floats  # (M, Q) orthonormal columns, one for each
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1 or self.vectors.ndim != 2 or self.vectors.shape[1] != self.values.size:
@@ -69,15 +61,9 @@ class Harmonics:
         return np.asarray(np.maximum(1.0 - np.einsum("ij,ij->i", self.vectors, self.vectors), 0.0))
 
     def pairs(self, spectrum: Floats) -> Eigenpairs:
-        """These patterns as eigenpairs of a prior with given variances along them.
+        """These patterns as eigenpairs of a prior with given variances (Q,) along them (`prior_spectrum`), >
+        0.
 
-        Parameters
-        ----------
-        spectrum : ndarray, shape (Q,)
-            Variance of the prior field along each pattern (`prior_spectrum`), > 0, of a correlation matrix.
-
-        Notes
-        -----
         What the kept patterns leave out of a node's variance is divided among nodes by their share of the
         left-out white noise. Patterns of larger variance come first.
         """

@@ -16,21 +16,11 @@ _UNIT = 2.0 ** (-2 * GRID_BITS)
 
 @dataclass(frozen=True)
 class InnerProducts:
-    """Extremes of K_ij = <phi_i, phi_j> over all pairs of nodes; every field is exact.
+    """Extremes of K_ij = <phi_i, phi_j> over all pairs of nodes; every field is exact."""
 
-    Parameters
-    ----------
-    largest_square
-        max_i K_ii, in (0, 1]
-    least
-        min_ij K_ij; the diagonal takes part, so it is at most the smallest K_ii
-    widest_square
-        max_ij |phi_i - phi_j|^2
-    """
-
-    largest_square: float
-    least: float
-    widest_square: float
+    largest_square: float  # max_i K_ii, in (0, 1]
+    least: float  # min_ij K_ij; the diagonal takes part, so it is at most the smallest K_ii
+    widest_square: float  # max_ij |phi_i - phi_j|^2
 
     def __post_init__(self) -> None:
         if not 0.0 < self.largest_square <= 1.0:
@@ -47,8 +37,6 @@ class InnerProducts:
 def inner_products(features: Features, block: int = BLOCK) -> InnerProducts:
     """Extremes over all pairs, in blocks of `block` rows, so that memory is bounded by block^2 numbers.
 
-    Notes
-    -----
     Features are whole numbers in units of 2^-20 with squared length at most 2^40. By Cauchy and Schwarz every
     partial sum of an inner product is at most 2^40 in size, far below 2^53, so double precision adds them
     without any rounding, in whatever order the library chooses. Nothing needs rounding outward.

@@ -31,19 +31,11 @@ class Nodes:
     Privacy noise hides detail that is finer than the wavelength of the last feature worth releasing, and that
     is several nodes wide. So all cells of a node may have the same features, and everything that is released
     or read costs as much on a large domain as on a small one.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        The nodes as a prior sees them; M = lattice.size.
-    place : ndarray of int, shape (N,)
-        Node of each cell.
-    interpolation : csr_matrix, shape (N, M)
-        Weights >= 0 with row sums 1 that carry values at nodes to cells.
     """
 
-    lattice: Lattice
-    place: Ints
+    lattice: Lattice  # the nodes as a prior sees them; M = lattice.size
+    place: Ints  # (N,) node of each cell
+    # (N, M) weights >= 0 with row sums 1 that carry values at nodes to cells
     interpolation: sparse.csr_matrix
 
     def __post_init__(self) -> None:
@@ -126,12 +118,8 @@ class Nodes:
         return np.ascontiguousarray(flat.T).reshape(*values.shape[:-1], self.cells)
 
     def spread_variance(self, covariance: Floats) -> Floats:
-        """(N,) variance at cells of what is interpolated between nodes: below that of the nodes around.
-
-        Parameters
-        ----------
-        covariance : ndarray, shape (M, M)
-            Of the values at the nodes.
+        """(N,) variance at cells of what is interpolated between nodes of covariance (M, M): below that of
+        the nodes.
         """
         variance = np.empty(self.cells)
         for start in range(0, self.cells, AT_ONCE):

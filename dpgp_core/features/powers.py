@@ -14,30 +14,12 @@ _STEPS = 200
 def water_filling(signal: Floats, record_noise: float, noise: float, total: float) -> Floats:
     """Powers l >= 0 with sum `total` that minimise the summed posterior variance of independent directions.
 
-    A direction of signal variance S is observed with noise variance d + s^2/l, so its posterior variance is
-    S (d + s^2/l) / (S + d + s^2/l), whose derivative in l is -S^2 s^2 / ((S + d) l + s^2)^2. Equal
-    derivatives where l > 0 give l = max(0, t s S - s^2) / (S + d); t follows from the sum by bisection.
-
-    Parameters
-    ----------
-    signal : ndarray, shape (Q,)
-        Signal variance S >= 0 of each direction, at least one positive.
-    record_noise : float
-        Variance d >= 0 that the records' own scatter leaves in every direction.
-    noise : float
-        Standard deviation s > 0 of the privacy noise on a feature sum of power 1.
-    total : float
-        Power to spend, > 0: the number of cells whose features have unit length.
-
-    Returns
-    -------
-    ndarray, shape (Q,)
-        Zero for directions that are not worth releasing.
-
-    Raises
-    ------
-    InvalidValue
-        If a variance or the power is out of its range, or no direction has a signal.
+    A direction of signal variance S is observed with noise variance d + s^2/l (d of the records' own scatter,
+    s the deviation of the privacy noise on a sum of power 1), so its posterior variance is S (d + s^2/l) / (S
+    + d + s^2/l), whose derivative in l is -S^2 s^2 / ((S + d) l + s^2)^2. Equal derivatives where l > 0 give
+    l = max(0, t s S - s^2) / (S + d); t follows from the sum by bisection. (Q,), zero for directions not
+    worth releasing; the total is the number of cells whose features have unit length. Raises InvalidValue for
+    numbers out of range, or without any signal.
     """
     strength = np.asarray(signal, dtype=np.float64)
     d, s, total = (

@@ -20,27 +20,14 @@ _SOURCE = "docs/spectral-statistics.md, section 3"
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way of making features.
+    """One way of making features."""
 
-    Parameters
-    ----------
-    name
-        key in `STRATEGIES`
-    title
-        in words, for a screen
-    source
-        where it comes from
-    rows
-        public facts to rows (M, p) of any length; each row is then divided by its length
-    needs_hierarchy
-        whether it reads `PublicFacts.hierarchy`
-    """
-
-    name: str
-    title: str
-    source: str
+    name: str  # key in `STRATEGIES`
+    title: str  # in words, for a screen
+    source: str  # where it comes from
+    # public facts to rows (M, p) of any length; each row is then divided by its length
     rows: Callable[[PublicFacts], Floats]
-    needs_hierarchy: bool = False
+    needs_hierarchy: bool = False  # whether it reads `PublicFacts.hierarchy`
 
 
 def _identity(facts: PublicFacts) -> Floats:
@@ -80,10 +67,7 @@ STRATEGIES: dict[str, Strategy] = {
 def make_features(strategy: str, facts: PublicFacts) -> Features:
     """The features of the strategy of this name.
 
-    Raises
-    ------
-    InvalidValue
-        For an unknown name, or a strategy whose hierarchy is missing.
+    Raises InvalidValue for an unknown name, or a strategy whose hierarchy is missing.
     """
     if strategy not in STRATEGIES:
         raise InvalidValue(f"unknown strategy {strategy!r}: choose one of {', '.join(STRATEGIES)}.")

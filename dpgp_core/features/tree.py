@@ -19,8 +19,6 @@ def tree_rows(facts: PublicFacts) -> Floats:
     The levels are those of the public hierarchy, coarsest first, and the nodes themselves as the finest. All
     inner products are sums of some a_l^2, so they are >= 0 and kappa is 0.
 
-    Notes
-    -----
     With groups of equal size the eigenvectors of K are the contrasts between a level's groups and their
     parents, and all contrasts of level l share the eigenvalue `sum over m >= l of a_m^2 size_m`. The prior's
     mean variance along these contrasts makes them directions for water-filling; powers must not increase

@@ -16,25 +16,10 @@ Ints = NDArray[np.int64]
 
 
 def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
-    """Bin of each place on a line: bins are closed on the left and open on the right.
+    """Bin (n,), 0 to b - 1, of each place on a line, -1 outside; b + 1 public edges, strictly increasing.
 
-    Parameters
-    ----------
-    places : array_like, shape (n,)
-        Finite.
-    edges : array_like, shape (b + 1,)
-        Public, strictly increasing.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        0 to b - 1, and -1 outside; a place on an edge is in one bin only, so that bins are disjoint data and
-        one value moves one bin (with both ends closed it could be counted twice).
-
-    Raises
-    ------
-    InvalidValue
-        If a place is not finite, or the edges do not increase.
+    Bins are closed on the left and open on the right: a place on an edge is in one bin only, so that bins are
+    disjoint data and one value moves one bin (with both ends closed it could be counted twice).
     """
     at, cut = np.asarray(places, dtype=np.float64), np.asarray(edges, dtype=np.float64)
     if cut.ndim != 1 or cut.size < 2 or not np.all(np.isfinite(cut)) or np.any(np.diff(cut) <= 0):
@@ -47,18 +32,10 @@ def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class BinMeans:
-    """Released means of the bins; nothing in them is private any more.
+    """Released means of the bins; nothing in them is private any more."""
 
-    Parameters
-    ----------
-    mean : ndarray, shape (b,)
-        Noisy means; 0 in bins without a record.
-    variance : ndarray, shape (b,)
-        Public variance of the noise; infinite in bins without a record.
-    """
-
-    mean: Floats
-    variance: Floats
+    mean: Floats  # (b,) noisy means; 0 in bins without a record
+    variance: Floats  # (b,) public variance of the noise; infinite in bins without a record
 
 
 def noise_variance(epsilon: float, change: float) -> float:
@@ -67,14 +44,9 @@ def noise_variance(epsilon: float, change: float) -> float:
 
 
 def means_of_sums(sums: Floats, count: Floats, epsilon: float, change: float) -> BinMeans:
-    """Divide noisy sums by the public counts of the bins.
+    """Divide noisy sums (b,) by the public counts (b,) of the bins.
 
-    Parameters
-    ----------
-    sums : ndarray, shape (b,)
-        Noisy sums, released with pure epsilon-DP for values that change by at most `change`.
-    count : ndarray, shape (b,)
-        Public number of records of each bin.
+    The sums were released with pure epsilon-DP for values that change by at most `change`.
     """
     some = count > 0
     safe = np.where(some, count, 1.0)
@@ -89,25 +61,13 @@ def read_bins(
     prior: Floats,
     scatter: Floats,
 ) -> Reading:
-    """The field at test places given noisy bin means: a Gaussian process on averages ("integral kernel").
+    """The field at P test places given noisy bin means: a Gaussian process on averages ("integral kernel").
 
-    Parameters
-    ----------
-    means : BinMeans
-        Released.
-    between : ndarray, shape (b, b)
-        Prior covariance of the bins' averages of the field.
-    cross : ndarray, shape (P, b)
-        Prior covariance of the test places with those averages.
-    prior : ndarray, shape (P, P)
-        Prior covariance of the test places.
-    scatter : ndarray, shape (b,)
-        Variance of a bin's mean of the values around its average of the field: records' noise over count.
-
-    Notes
-    -----
-    The noise of a bin mean has a known variance, `2 (change/(n epsilon))^2`, which enters as it is; the
-    Laplace law is taken for the normal law of that variance (Smith et al. 2018, section 4).
+    Prior covariances: `between` (b, b) of the bins' averages, `cross` (P, b) of the test places with these,
+    `prior` (P, P) of the places. `scatter` (b,) is the variance of a bin's mean of the values around its
+    average of the field: records' noise over count. The noise of a bin mean has a known variance, `2
+    (change/(n epsilon))^2`, which enters as it is; the Laplace law is taken for the normal law of that
+    variance (Smith et al. 2018, section 4).
     """
     kept = np.flatnonzero(np.isfinite(means.variance))
     if kept.size == 0:

@@ -29,21 +29,11 @@ _UP = 1.0 + 2.0**-48
 
 @dataclass(frozen=True, eq=False)
 class PublicPlaces:
-    """Where the records are, which is public, and the prior correlation of the cells.
+    """Where the records are, which is public, and the prior correlation of the cells."""
 
-    Parameters
-    ----------
-    prior : Prior
-        Of the field, correlation at most 1.
-    index : ndarray of int64, shape (k,)
-        Occupied cells, increasing.
-    count : ndarray of int64, shape (k,)
-        Records in each, >= 1.
-    """
-
-    prior: Prior
-    index: NDArray[np.int64]
-    count: NDArray[np.int64]
+    prior: Prior  # of the field, correlation at most 1
+    index: NDArray[np.int64]  # (k,) occupied cells, increasing
+    count: NDArray[np.int64]  # (k,) records in each, >= 1
 
     def __post_init__(self) -> None:
         if self.prior.size > MOST_CELLS:
@@ -75,26 +65,17 @@ class PublicPlaces:
 
 @dataclass(frozen=True, eq=False)
 class LabelPlan:
-    """Public features of the occupied cells, whole numbers, and what they cost.
-
-    Parameters
-    ----------
-    places : PublicPlaces
-    features : Features
-        One row for each occupied cell: what a unit of response of one of its records contributes.
-    """
+    """Public features of the occupied cells, whole numbers, and what they cost."""
 
     places: PublicPlaces
+    # one row for each occupied cell: what a unit of response of one of its records contributes
     features: Features
 
     @classmethod
     def of(cls, places: PublicPlaces, rows: Floats, name: str) -> LabelPlan:
         """From rows (k, p) of any scale: divided by the longest, then rounded towards zero to 2^-20.
 
-        Raises
-        ------
-        InvalidValue
-            If all rows are zero or one is not finite.
+        Raises InvalidValue if all rows are zero or one is not finite.
         """
         longest = math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
         if not (math.isfinite(longest) and longest > 0.0):
@@ -114,13 +95,7 @@ class LabelPlan:
         return 2.0 * math.sqrt(self.features.largest_square * _UP) * _UP**3 / positive("mu", mu)
 
     def exact(self, records: CollapsedRecords) -> NDArray[np.int64]:
-        """(p,) sums in units of 2^-30, exact in whole numbers. PRIVATE.
-
-        Raises
-        ------
-        InvalidValue
-            If the records are at other places than the plan's.
-        """
+        """(p,) sums in units of 2^-30, exact in whole numbers. PRIVATE."""
         if not np.array_equal(records.index, self.places.index):
             raise InvalidValue("the plan was made for other places than the records'.")
         return np.asarray(records.units @ self.features.whole)
@@ -141,16 +116,9 @@ class LabelPlan:
 def read_label_sums(
     places: PublicPlaces, rows: Floats, ridge: float, scale: float, variance: Floats
 ) -> SumsReading:
-    """The field given noisy sums of any rows over public places.
+    """The field given noisy sums of any rows (k, p) over public places, with noise of variance (p,).
 
-    Parameters
-    ----------
-    rows : ndarray, shape (k, p)
-        What a unit of response in each occupied cell contributes.
-    ridge, scale : float
-        Scatter of a record in units of the field's deviation, and that deviation in response units.
-    variance : ndarray, shape (p,)
-        Variances of the noise.
+    `ridge` is the scatter of a record in units of the field's deviation `scale`, response units.
     """
     square = positive("scale", scale) ** 2
     count = places.count.astype(np.float64)

@@ -51,10 +51,7 @@ def place_folds(places: PublicPlaces, ridge: float) -> tuple[Fold, ...]:
     The posterior mean at cells f given all others is `y_f - B_ff^-1 (B y)_f` with B the inverse of the
     covariance of all cells' means: one factorisation for all folds.
 
-    Raises
-    ------
-    InvalidValue
-        If fewer cells are occupied than there are folds.
+    Raises InvalidValue if fewer cells are occupied than there are folds.
     """
     covariance = places.cross[places.index] + np.diag(places.noise(ridge))
     if covariance.shape[0] < FOLDS:
@@ -75,19 +72,11 @@ def place_folds(places: PublicPlaces, ridge: float) -> tuple[Fold, ...]:
 
 @dataclass(frozen=True, eq=False)
 class RangeChoice:
-    """A planned choice: candidates, their folds, and how far one value can move their errors; all public.
-
-    Parameters
-    ----------
-    models : tuple of FieldModel
-    folds : tuple of tuples of Fold
-    sensitivity : float
-        In squared units of response.
-    """
+    """A planned choice: candidates, their folds, and how far one value can move their errors; all public."""
 
     models: tuple[FieldModel, ...]
     folds: tuple[tuple[Fold, ...], ...]
-    sensitivity: float
+    sensitivity: float  # in squared units of response
 
     @classmethod
     def plan(

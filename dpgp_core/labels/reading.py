@@ -14,18 +14,10 @@ from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """The field at P places given released numbers.
+    """The field at P places given released numbers."""
 
-    Parameters
-    ----------
-    mean : ndarray, shape (P,)
-        Its mean.
-    covariance : ndarray, shape (P, P)
-        Its covariance.
-    """
-
-    mean: Floats
-    covariance: Floats
+    mean: Floats  # (P,) its mean
+    covariance: Floats  # (P, P) its covariance
 
     @property
     def deviation(self) -> Floats:
@@ -39,18 +31,10 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class SumsReading:
-    """The field on all cells given noisy sums `T = F^T totals + s w` over the occupied ones; see `read_sums`.
+    """The field on all cells given noisy sums `T = F^T totals + s w` over the occupied ones: `read_sums`."""
 
-    Parameters
-    ----------
-    gain : ndarray, shape (N, p)
-        The field's mean is `gain @ T`.
-    variance : ndarray, shape (N,)
-        Its variance, response units squared.
-    """
-
-    gain: Floats
-    variance: Floats
+    gain: Floats  # (N, p) the field's mean is `gain @ T`
+    variance: Floats  # (N,) its variance, response units squared
 
     def mean(self, sums: Floats) -> Floats:
         """(N,) mean of the field, response units."""
@@ -73,22 +57,9 @@ def read_sums(
 ) -> SumsReading:
     """The reading of noisy sums, for any features: one p x p factorisation, shared by all releases.
 
-    Parameters
-    ----------
-    features : ndarray, shape (k, p)
-        F: what a unit of response in each occupied cell contributes.
-    prior_variance : ndarray, shape (N,)
-        Prior variance of all cells, response units squared.
-    cross : ndarray, shape (N, k)
-        Prior covariance of all cells with the occupied ones, response units squared.
-    index : ndarray of int, shape (k,)
-        Places of the occupied cells among all cells.
-    count : ndarray, shape (k,)
-        Records per occupied cell, public.
-    scatter : ndarray, shape (k,)
-        Variance of the cells' totals around `count * field`, response units squared.
-    noise : ndarray, shape (p,)
-        Variances of the noise on the sums, > 0.
+    `features` (k, p) F: what a unit of response in each of k occupied cells contributes. `prior_variance`
+    (N,) of all cells and `cross` (N, k) with the occupied ones, and `scatter` (k,), the variance of cells'
+    totals around `count * field`, are in response units squared; `noise` (p,) are variances > 0.
     """
     loads = features * count[:, None]
     gain = cross @ loads

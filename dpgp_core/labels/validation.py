@@ -23,29 +23,10 @@ from dpgp_core.posterior.records import RESPONSE_BITS
 def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, source: WordSource) -> int:
     """One place in a list, with probability proportional to `exp(-epsilon error/(2 sensitivity))`, exactly.
 
-    Parameters
-    ----------
-    errors : sequence of int
-        Of the public candidates, PRIVATE; whole numbers of any size.
-    sensitivity : int
-        How far one record can move any error, > 0: public, in the same units.
-    epsilon : float
-        Its double is taken as an exact number.
-    source : WordSource
-        `SystemEntropy` for a release.
+    Errors are PRIVATE whole numbers of any size; `sensitivity`, public, is how far one record can move any of
+    them. (epsilon, 0)-DP, epsilon's double taken as an exact number, and of bounded range epsilon: nothing is
+    rounded between errors and choice.
 
-    Returns
-    -------
-    int
-        (epsilon, 0)-DP, and of bounded range epsilon: nothing is rounded between errors and choice.
-
-    Raises
-    ------
-    InvalidValue
-        If there is no candidate, or the sensitivity or epsilon is not positive.
-
-    Notes
-    -----
     McSherry and Talwar 2007. A candidate is proposed at random and kept by a coin of probability
     `exp(-epsilon (error - least)/(2 sensitivity))`; the coins are exact (Canonne, Kamath and Steinke 2020).
     """
@@ -72,24 +53,17 @@ _MOST = 2.0**62
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One public split, and the linear prediction of one candidate on it.
+    """One public split, and the linear prediction of one candidate on it."""
 
-    Parameters
-    ----------
-    train, test : ndarray of int, shapes (k,) and (m,)
-        Places that predict and places that are predicted; any public structure will do.
-    weights : ndarray, shape (m, k)
-        Of the total of the values at each training place. The predictions are then clipped to the public
-        interval. Rounded to multiples of 2^-40: a prediction is what the rounded weights say, exactly.
-    noise : float
-        Sum over the tested values of the variance of the noise that the release would add there, in squared
-        units of value: it depends on no value, so counting it costs nothing and makes the choice aware of
-        the noise.
-    """
-
+    # train, test: places that predict and places that are predicted; any public structure will do
     train: Whole
     test: Whole
+    # (m, k) of the total of the values at each training place. The predictions are then clipped to the public
+    # interval. Rounded to multiples of 2^-40: a prediction is what the rounded weights say, exactly
     weights: Floats
+    # sum over the tested values of the variance of the noise that the release would add there, in squared
+    # units of value: it depends on no value, so counting it costs nothing and makes the choice aware of the
+    # noise
     noise: float = 0.0
 
     def __post_init__(self) -> None:
@@ -100,13 +74,7 @@ class Fold:
 
     @cached_property
     def whole(self) -> Whole:
-        """The weights in units of 2^-40.
-
-        Raises
-        ------
-        InvalidValue
-            If a weight is not finite, or 2^20 or more.
-        """
+        """The weights in units of 2^-40; raises InvalidValue if one is not finite, or 2^20 or more."""
         if not np.all(np.abs(self.weights) < 2.0**20):
             raise InvalidValue("the weights of a prediction must be finite numbers below 2^20.")
         return np.rint(self.weights * 2.0**_FINE).astype(np.int64)
@@ -114,32 +82,17 @@ class Fold:
 
 @dataclass(frozen=True, eq=False)
 class ValueSums:
-    """Values in a public interval, added up by place: whole numbers of steps of `1/STEPS`. PRIVATE.
+    """Values in a public interval, added up by place: whole numbers of steps of `1/STEPS`. PRIVATE."""
 
-    Parameters
-    ----------
-    totals : ndarray of int64, shape (n,)
-        Sum of the values at each place.
-    counts : ndarray of int64, shape (n,)
-        Values at each place, >= 1: public.
-    low, high : int
-        Ends of the public interval of every single value.
-    """
-
-    totals: Whole
-    counts: Whole
+    totals: Whole  # (n,) sum of the values at each place
+    counts: Whole  # (n,) values at each place, >= 1: public
+    # low, high: ends of the public interval of every single value
     low: int = -STEPS
     high: int = STEPS
 
     @classmethod
     def of(cls, values: Floats, width: float) -> ValueSums:
-        """Single values (n,), less the lower end of a public interval of this width, and clipped to it.
-
-        Raises
-        ------
-        InvalidValue
-            If a value is not finite.
-        """
+        """Single values (n,), less the lower end of a public interval of this width, and clipped to it."""
         if not np.all(np.isfinite(values)):
             raise InvalidValue("a choice needs finite values.")
         steps = np.rint(np.clip(values / positive("width", width), 0.0, 1.0) * STEPS).astype(np.int64)
@@ -149,17 +102,9 @@ class ValueSums:
 def squared_error(folds: Sequence[Fold], sums: ValueSums) -> int:
     """Sum over folds of squared errors, less the sum of the tested values' squares, exactly. PRIVATE.
 
-    Returns
-    -------
-    int
-        `sum n_t p_t^2 - 2 p_t S_t` plus the noise, in units of 2^-80 squared steps; p_t is the prediction at
-        a tested place, clipped to the interval, S_t the total there. What is left out is the same for all
-        candidates that are tested on the same places, so no choice among them depends on it.
-
-    Raises
-    ------
-    InvalidValue
-        If the weights are too large for whole numbers.
+    `sum n_t p_t^2 - 2 p_t S_t` plus the noise, in units of 2^-80 squared steps; p_t is the prediction at a
+    tested place, clipped to the interval, S_t the total there. What is left out is the same for all
+    candidates that are tested on the same places, so no choice among them depends on it.
     """
     total = 0
     for fold in folds:
@@ -178,15 +123,9 @@ def squared_error(folds: Sequence[Fold], sums: ValueSums) -> int:
 def error_sensitivity(folds: Sequence[Fold], sums: ValueSums) -> int:
     """How far one changed value can move the sum of squared errors: of `sums` only what is public enters.
 
-    Returns
-    -------
-    int
-        `max over places j of the sum over folds of s_jf`: d^2 where fold f tests j;
-        `sum over tests t of n_t min(2 d^2 |w_tj|, d^2)` where j trains it; 0 elsewhere. In the units of
-        `squared_error`, rounded upwards.
+    `max over places j of the sum over folds of s_jf`: d^2 where fold f tests j; `sum over tests t of n_t
+    min(2 d^2 |w_tj|, d^2)` where j trains it; 0 elsewhere. In the units of `squared_error`, rounded upwards.
 
-    Notes
-    -----
     Residuals lie in [-d, d], as values and clipped predictions lie in one interval of length d. A change of
     rho in a residual R moves its square by `2 R rho + rho^2`, at most `2 d |rho|` as long as both ends lie in
     [-d, d]; Smith et al. 2018 count `rho^2` alone, which is too little, and let each value be tested once.
@@ -201,18 +140,10 @@ def error_sensitivity(folds: Sequence[Fold], sums: ValueSums) -> int:
 
 @dataclass(frozen=True)
 class Choice:
-    """The released choice and its cost; the errors themselves stay inside.
+    """The released choice and its cost; the errors themselves stay inside."""
 
-    Parameters
-    ----------
-    index : int
-        Place of the chosen candidate in the public list.
-    epsilon : float
-        Pure epsilon that the choice cost.
-    """
-
-    index: int
-    epsilon: float
+    index: int  # place of the chosen candidate in the public list
+    epsilon: float  # pure epsilon that the choice cost
 
     @property
     def cost(self) -> Cost:
@@ -228,10 +159,7 @@ def choice_cost(epsilon: float) -> Cost:
 def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -> int:
     """The largest `error_sensitivity` of any candidate, all of them tested on the same places.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no candidate, or they are tested on different places.
+    Raises InvalidValue if there is no candidate, or they are tested on different places.
     """
     if not candidates:
         raise InvalidValue("a choice needs at least one candidate.")
@@ -251,27 +179,10 @@ def choose_candidate(
 ) -> Choice:
     """Choose a candidate by the exponential mechanism on its cross-validated error: pure epsilon-DP.
 
-    Parameters
-    ----------
-    candidates : sequence of sequences of Fold
-        The folds of each candidate's hyperparameters; public, fixed before the values are touched.
-    sums : ValueSums
-        PRIVATE.
-    epsilon : float
-        What the choice may cost.
-    entropy : Entropy
-        `SystemEntropy`, or any source with `simulation=True`.
-
-    Raises
-    ------
-    InvalidValue
-        If the entropy is another and this is no simulation, there is no candidate, or they are tested on
-        different places.
-
-    Notes
-    -----
+    The candidates' folds are public, fixed before the PRIVATE values are touched, and test the same places.
     McSherry and Talwar 2007, with the largest sensitivity of all candidates. Errors are whole numbers and the
-    draw is exact, so the guarantee holds for the numbers as a computer has them.
+    draw is exact, so the guarantee holds for the numbers as a computer has them. Raises InvalidValue for
+    another source than `SystemEntropy` unless `simulation=True`.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue(

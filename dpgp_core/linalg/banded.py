@@ -21,21 +21,11 @@ SMALLEST_BLOCK = 48
 
 @dataclass(frozen=True, eq=False)
 class Ordering:
-    """A reverse Cuthill-McKee order of a graph's nodes, which keeps neighbours close.
+    """A reverse Cuthill-McKee order of a graph's nodes, which keeps neighbours close."""
 
-    Parameters
-    ----------
-    order
-        (P,) node at each position
-    position
-        (P,) position of each node
-    bandwidth
-        largest distance between the positions of two neighbours
-    """
-
-    order: NDArray[np.int64]
-    position: NDArray[np.int64]
-    bandwidth: int
+    order: NDArray[np.int64]  # (P,) node at each position
+    position: NDArray[np.int64]  # (P,) position of each node
+    bandwidth: int  # largest distance between the positions of two neighbours
 
     @classmethod
     def of(cls, adjacency: sparse.csr_matrix) -> Ordering:
@@ -64,10 +54,7 @@ class BandedCholesky:
     ) -> BandedCholesky:
         """Factor `precision + diag(extra)`; `extra` (P,) is added in the caller's order.
 
-        Raises
-        ------
-        NumericalFailure
-            If the sum is not positive definite to working precision.
+        Raises NumericalFailure if the sum is not positive definite to working precision.
         """
         size = ordering.order.size
         entries = sparse.coo_array(precision)
@@ -113,10 +100,7 @@ class BandedCholesky:
 
         With U = L21 L11^-1 the backward recursion is S11 = L11^-T L11^-1 + U^T S22 U.
 
-        Raises
-        ------
-        NumericalFailure
-            If the factor is singular.
+        Raises NumericalFailure if the factor is singular.
         """
         size = self.ordering.order.size
         width = min(size, max(self.ordering.bandwidth, SMALLEST_BLOCK))

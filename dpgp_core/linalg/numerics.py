@@ -14,20 +14,7 @@ Floats = NDArray[np.float64]
 def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
     """Lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (m, m)
-    what, remedy : str
-        Words of the error: what failed, and what to do about it.
-
-    Returns
-    -------
-    ndarray, shape (m, m)
-
-    Raises
-    ------
-    NumericalFailure
-        If the matrix is not positive definite to working precision: says `what` failed and the `remedy`.
+    Otherwise raises NumericalFailure, which says `what` failed and the `remedy`.
     """
     factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
     if info != 0 or not np.all(np.isfinite(factor.diagonal())):
@@ -36,24 +23,9 @@ def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
 
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
-    """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`.
+    """Solution of `L x = right`, or of `L^T x = right` (`transposed`), for a lower factor of `cholesky`.
 
-    Parameters
-    ----------
-    factor : ndarray, shape (m, m)
-    right : ndarray, shape (m,) or (m, k)
-    transposed : bool
-        Whether to solve with `L^T`.
-
-    Returns
-    -------
-    ndarray
-        Of the shape of `right`.
-
-    Raises
-    ------
-    NumericalFailure
-        If the factor is singular.
+    Raises NumericalFailure if the factor is singular.
     """
     if factor.size == 0:
         return right.copy()

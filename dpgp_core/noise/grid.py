@@ -28,32 +28,12 @@ def noisy_integers(
 ) -> Integers:
     """totals + round(noise w / unit), w independent true normal deviates: a Gaussian mechanism on integers.
 
-    Parameters
-    ----------
-    totals : ndarray of int64, any shape
-        Exact sums in units of the grid. PRIVATE.
-    noise : float
-        Standard deviation > 0 in the unit of measure of the sums.
-    unit : float
-        Size of one step of the grid in that unit of measure, a power of two.
-    entropy : Entropy
-        `SystemEntropy`, or any source with `simulation=True`.
-
-    Returns
-    -------
-    ndarray of int64, same shape
-        Multiply by `unit` to read it. Everything afterwards is post-processing and may use floating point.
-
-    Raises
-    ------
-    InvalidValue
-        If the entropy is another and this is no simulation, the unit is no power of two, or sums or noise
-        do not fit the grid.
-
-    Notes
-    -----
-    As the totals are integers, totals + round(z) = round(totals + z): a function of the ideal Gaussian
-    mechanism's output, so its mu holds exactly, apart from `RELEASE_DISTANCE` in total variation.
+    The exact totals are PRIVATE, in units of the grid; the noise is in the sums' unit of measure, in which
+    one step is `unit`, a power of two: multiply by it to read the result. Everything afterwards is
+    post-processing and may use floating point. As the totals are integers, totals + round(z) = round(totals +
+    z): a function of the ideal Gaussian mechanism's output, so its mu holds exactly, apart from
+    `RELEASE_DISTANCE` in total variation. Raises InvalidValue for another source than `SystemEntropy` unless
+    `simulation=True`, or numbers that do not fit the grid.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a release must draw from SystemEntropy; a seed is for simulations only.")

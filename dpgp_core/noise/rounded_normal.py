@@ -35,17 +35,9 @@ class Uniforms:
     """`size` independent uniform numbers on (0, 1), exact: every digit that was ever used is kept.
 
     A number is the sum of digit_i 2^(-width (i+1)) over its levels i = 0, 1, 2, ... A level is drawn for all
-    numbers at once, at the first question that the levels before cannot answer.
-
-    Parameters
-    ----------
-    source : WordSource
-        Fair bits.
-    size : int
-        How many numbers.
-    width : int
-        Bits of one digit, 1 to 64. With 64 a second level is needed with probability 2^-64 per comparison;
-        tests use small widths, where it is needed all the time.
+    numbers at once, at the first question that the levels before cannot answer. With a width of 64 bits a
+    second level is needed with probability 2^-64 per comparison; tests use small widths, where it is needed
+    all the time.
     """
 
     __slots__ = ("_levels", "_source", "size", "width")
@@ -65,8 +57,11 @@ class Uniforms:
         return np.asarray((self.level(0) >> np.uint64(self.width - 1)).astype(bool))
 
     def take(self, index: Any) -> Uniforms:
-        """The chosen numbers with the digits they have. The originals must not be asked again: two owners
-        of one number would draw different further digits for it."""
+        """The chosen numbers with the digits they have.
+
+        The originals must not be asked again: two owners of one number would draw different further digits
+        for it.
+        """
         chosen = Uniforms(self._source, 0, self.width)
         chosen._levels = [digits[index] for digits in self._levels]
         chosen.size = int(chosen._levels[0].size)
@@ -119,32 +114,12 @@ _BATCH = 1 << 16
 
 
 def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WORD) -> Integers:
-    """Independent copies of round(sigma w), w a true normal deviate of mean 0 and variance 1.
+    """Independent copies (size,) of round(sigma w), w a true normal deviate of mean 0 and variance 1.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation in units of the grid, > 0 and at most 2^55; its double is taken as an exact number.
-    size : int
-        How many, at most 2^50 for `RELEASE_DISTANCE` to hold.
-    source : WordSource
-        `SystemEntropy` for a release, `SimulationEntropy` for tests and simulations.
-    width : int
-        Bits per digit of the uniform numbers inside; any value gives the same law.
-
-    Returns
-    -------
-    ndarray of int64, shape (size,)
-        Within total variation `NUMBER_DISTANCE` of the ideal, each, whatever sigma is.
-
-    Raises
-    ------
-    InvalidValue
-        If sigma is not positive, or larger than the grid holds.
-
-    Notes
-    -----
-    Ties cannot occur: a boundary m + 1/2 has probability zero. So the result is symmetric around 0.
+    Sigma is in units of the grid, > 0 and at most 2^55; its double is taken as an exact number. Each is
+    within total variation `NUMBER_DISTANCE` of the ideal, whatever sigma is, and `RELEASE_DISTANCE` holds for
+    at most 2^50. Any width gives the same law. Ties cannot occur: a boundary m + 1/2 has probability zero. So
+    the result is symmetric around 0.
     """
     sigma = positive("sigma", sigma)
     if sigma > LARGEST_SIGMA:
@@ -264,13 +239,7 @@ def _nearest(top: int, bottom: int) -> int:
 
 
 def distance_of(count: int) -> float:
-    """Total variation to the ideal of a release of `count` numbers: at most `RELEASE_DISTANCE`.
-
-    Raises
-    ------
-    InvalidValue
-        For more than 2^50 numbers, for which the constant is not proved.
-    """
+    """Total variation to the ideal of a release of `count` <= 2^50 numbers: at most `RELEASE_DISTANCE`."""
     if not 0 <= count <= 1 << 50:
         raise InvalidValue(f"a release has at most 2^50 noisy numbers, got {count!r}: use fewer cells.")
     return 0.0 if count == 0 else math.ldexp(1.0, -150)

@@ -62,17 +62,8 @@ class Prior(Protocol):
         ...
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws on the domain, of variance at most 1.
-
-        Parameters
-        ----------
-        white
-            independent standard normal numbers, shape (white_size, m) for m draws
-
-        Returns
-        -------
-        Floats
-            shape (N, m)
+        """Prior draws (N, m) on the domain, of variance at most 1, from standard normal numbers (white_size,
+        m).
         """
         ...
 
@@ -80,14 +71,8 @@ class Prior(Protocol):
 class GraphPrior(Prior, Protocol):
     """A prior with a sparse precision on the P padded cells.
 
-    Attributes
-    ----------
-    precision
-        (P, P) symmetric positive definite.
-    factor
-        Its banded Cholesky factor, in the lattice's ordering; a draw takes P normal numbers.
-    prior_variance
-        (N,) variances of the domain's cells, at most 1.
+    `precision` (P, P) is symmetric positive definite, `factor` its banded Cholesky factor in the lattice's
+    ordering; a draw takes P normal numbers; `prior_variance` (N,) of the domain's cells is at most 1.
     """
 
     @property

@@ -21,20 +21,11 @@ class NotAnMMatrix(InvalidValue):
 
 
 def check_m_matrix(precision: sparse.csr_matrix, variance: Floats) -> None:
-    """Check that `precision` is a symmetric M-matrix with row sums >= 0 and prior variances <= 1.
+    """Check that `precision` (P, P) is a symmetric M-matrix with row sums >= 0 and prior variances <= 1.
 
-    Parameters
-    ----------
-    precision
-        (P, P) the matrix A of the prior K = A^-1
-    variance
-        (N,) exact diagonal of K at the cells where records may lie; cells of padding need not be listed: the
-        Schur complement of A on the listed cells is again such an M-matrix
-
-    Raises
-    ------
-    NotAnMMatrix
-        Otherwise: docs/mathematics.md, section 8.
+    `variance` (N,) is the exact diagonal of K = A^-1 at the cells where records may lie; cells of padding
+    need not be listed: the Schur complement of A on the listed cells is again such an M-matrix. Raises
+    NotAnMMatrix otherwise: docs/mathematics.md, section 8.
     """
     matrix = sparse.csr_array(precision)
     if matrix.shape[0] != matrix.shape[1] or abs(matrix - matrix.T).max() != 0:
@@ -109,10 +100,7 @@ class CarPrior:
     def make(cls, lattice: Lattice, lengthscale: float) -> CarPrior:
         """Build, scale and check the prior for a lengthscale in metres.
 
-        Raises
-        ------
-        PriorError
-            If the lengthscale is not positive, or too long for the lattice.
+        Raises PriorError if the lengthscale is not positive, or too long for the lattice.
         """
         if not (np.isfinite(lengthscale) and lengthscale > 0):
             raise PriorError(
@@ -180,18 +168,7 @@ class CarPrior:
         return 0.5 * (matrix + matrix.T)
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws on the domain, of variance at most 1.
-
-        Parameters
-        ----------
-        white
-            independent standard normal numbers, shape (P, m) for m draws on the P padded cells
-
-        Returns
-        -------
-        Floats
-            shape (N, m)
-        """
+        """Prior draws (N, m) on the domain, of variance at most 1, from standard normal numbers (P, m)."""
         return self.factor.colour(white)[self.lattice.inside]
 
     @property

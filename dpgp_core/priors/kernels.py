@@ -39,26 +39,16 @@ def squared_exponential(ratio: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class DensePrior:
-    """A GP on the domain's cells with correlation `(1 - nugget) kernel(d/l) + nugget [same cell]`.
-
-    Parameters
-    ----------
-    kernel
-        decreasing function of d/l with values in [0, 1] and kernel(0) = 1
-    lengthscale
-        metres
-    nugget
-        share of the variance that cells do not share; part of the prior's definition, public, never adjusted
-        to make a factorisation succeed
-    markov_line
-        True if the kernel is the exponential one, for which Lemma B.7 holds on a line
-    """
+    """A GP on the domain's cells with correlation `(1 - nugget) kernel(d/l) + nugget [same cell]`."""
 
     name: str
     lattice: Lattice
-    lengthscale: float
-    kernel: Kernel
+    lengthscale: float  # metres
+    kernel: Kernel  # decreasing function of d/l with values in [0, 1] and kernel(0) = 1
+    # share of the variance that cells do not share; part of the prior's definition, public, never adjusted to
+    # make a factorisation succeed
     nugget: float = 0.0
+    # true if the kernel is the exponential one, for which Lemma B.7 holds on a line
     markov_line: bool = False
 
     def __post_init__(self) -> None:
@@ -131,18 +121,7 @@ class DensePrior:
         )
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws on the domain, of variance 1.
-
-        Parameters
-        ----------
-        white
-            independent standard normal numbers, shape (N, m) for m draws
-
-        Returns
-        -------
-        Floats
-            shape (N, m)
-        """
+        """Prior draws (N, m) on the domain, of variance 1, from standard normal numbers (N, m)."""
         return self.root @ white
 
     @property

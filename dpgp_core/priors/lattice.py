@@ -48,19 +48,8 @@ class Lattice:
 
     @classmethod
     def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
-        """A rectangle of square cells, row after row; cells with a common side touch.
-
-        Parameters
-        ----------
-        rows, columns
-            number of cells along each side, at least 1
-        spacing
-            side of a cell, metres
-
-        Raises
-        ------
-        InvalidValue
-            For a side without a cell.
+        """A rectangle of square cells of side `spacing`, metres, row after row; cells with a common side
+        touch.
         """
         if min(rows, columns) < 1:
             raise InvalidValue("rows and columns must be at least 1.")

@@ -36,59 +36,34 @@ class PostProcessing(Protocol):
     @property
     def cutoff(self) -> float: ...
     def settled(self, released: Released, level: Floats | float, direction: Direction) -> PostProcessing:
-        """The same for a release that was drawn, whose cutoff may be its own.
-
-        Parameters
-        ----------
-        released
-            As it would be published.
-        level, direction
-            The threshold, response units, a scalar or (N,), and its asked side.
-        """
+        """The same for a release that was drawn, whose cutoff may be its own; threshold in response units."""
         ...
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How simulated released sets compare with the map to be reached, on average.
+    """How simulated released sets compare with the map to be reached, on average."""
 
-    Parameters
-    ----------
-    iou, iou_sd
-        Mean and standard deviation of the intersection over union; NaN where the true map has one side only.
-    area_error
-        Mean of |released area - true area| over the true area; NaN where the true map is empty.
-    right
-        Mean share of the shown hexagons that are right; NaN where nothing is shown.
-    low, high
-        Between these the intersection over union of a release in one more world lies with a chance of 80 %;
-        NaN unless several worlds were simulated.
-    error
-        Standard error of `iou`, over the releases of one world or over several worlds.
-    """
-
+    # iou, iou_sd: mean and standard deviation of the intersection over union; NaN where the true map has one
+    # side only
     iou: float
     iou_sd: float
+    # mean of |released area - true area| over the true area; NaN where the true map is empty
     area_error: float
-    right: float
+    right: float  # mean share of the shown hexagons that are right; NaN where nothing is shown
+    # low, high: between these the intersection over union of a release in one more world lies with a chance
+    # of 80 %; NaN unless several worlds were simulated
     low: float = math.nan
     high: float = math.nan
-    error: float = 0.0
+    error: float = 0.0  # standard error of `iou`, over the releases of one world or over several worlds
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How the model behind a design does on held-out cells.
+    """How the model behind a design does on held-out cells."""
 
-    Parameters
-    ----------
-    bce
-        Binary cross-entropy of its exceedance probabilities, NaN where it has none.
-    effective_dimension
-        `tr K (K + r^2 I)^-1` over the reference records, NaN where that has no meaning.
-    """
-
-    bce: float
+    bce: float  # binary cross-entropy of its exceedance probabilities, NaN where it has none
+    # `tr K (K + r^2 I)^-1` over the reference records, NaN where that has no meaning
     effective_dimension: float = math.nan
 
 
@@ -128,48 +103,26 @@ def _standard_error(values: Sequence[float] | Floats) -> float:
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Reference records under one response scale, and the question asked of them. Pure and picklable.
+    """Reference records under one response scale, and the question asked of them. Pure and picklable."""
 
-    Parameters
-    ----------
-    facts
-        Public facts of the release that is planned.
-    records
-        All reference records, response units.
-    training
-        Those outside the held-out cells.
-    held_out
-        Positions of the h held-out cells, shape (h,).
-    labels
-        Whether each held-out cell truly lies on the asked side, shape (h,).
-    level, direction
-        The threshold in response units and its asked side.
-    offset
-        (N,) public prior mean, response units; zeros without one.
-    baseline
-        (N,) the map to be reached, None before it is known.
-    middle, spread
-        Median and robust standard deviation of the reference's cells before clipping, response units, less
-        the public prior mean.
-    seen_level
-        The threshold among means of responses, where that is another than among values of the field; None
-        where they have one scale.
-    mean_known
-        Whether `middle` comes from reference data, and not from a guess about fields that nobody has seen.
-    """
-
-    facts: PublicFacts
-    records: CollapsedRecords
-    training: CollapsedRecords
-    held_out: NDArray[np.int64]
-    labels: Bools
+    facts: PublicFacts  # public facts of the release that is planned
+    records: CollapsedRecords  # all reference records, response units
+    training: CollapsedRecords  # those outside the held-out cells
+    held_out: NDArray[np.int64]  # positions of the h held-out cells, shape (h,)
+    labels: Bools  # whether each held-out cell truly lies on the asked side, shape (h,)
+    # level, direction: the threshold in response units and its asked side
     level: float
     direction: Direction
-    offset: Floats
-    baseline: Bools | None = None
+    offset: Floats  # (N,) public prior mean, response units; zeros without one
+    baseline: Bools | None = None  # (N,) the map to be reached, None before it is known
+    # middle, spread: median and robust standard deviation of the reference's cells before clipping, response
+    # units, less the public prior mean
     middle: float = 0.0
     spread: float = 0.5
+    # whether `middle` comes from reference data, and not from a guess about fields that nobody has seen
     mean_known: bool = True
+    # the threshold among means of responses, where that is another than among values of the field; None where
+    # they have one scale
     seen_level: float | None = None
 
     @property
@@ -205,19 +158,8 @@ class World:
         return excursion(field + self.offset, level, self.direction)
 
     def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
-        """Exceedance probabilities of normal values.
-
-        Parameters
-        ----------
-        mean, sd
-            Of the values, response units, shape (k,) for k cells; the mean without the public prior mean.
-        offset
-            The public prior mean there, response units, shape (k,).
-
-        Returns
-        -------
-        Floats
-            In [0, 1], shape (k,).
+        """Exceedance probabilities (k,) of normal values, response units; the mean without the public prior
+        mean.
         """
         return exceedance_probability(mean + offset, sd, self.level, self.direction)
 
@@ -237,32 +179,19 @@ class World:
         return released_set(paths, self.level, design.cutoff, self.direction)
 
     def bce(self, probability: Floats) -> float:
-        """Cross-entropy, nats a cell, of probabilities at the held-out cells against their labels.
-
-        Parameters
-        ----------
-        probability
-            In [0, 1], shape (h,).
-        """
+        """Cross-entropy, nats a cell, of probabilities (h,) at the held-out cells against their labels."""
         return bce(probability, self.labels)
 
     def held_out_bce(self, mean: Floats, sd: Floats) -> float:
-        """Cross-entropy, nats a cell, of normal marginals at the held-out cells against their labels.
+        """Cross-entropy, nats a cell, of normal marginals (h,) at the held-out cells against their labels.
 
-        Parameters
-        ----------
-        mean, sd
-            Of the field without its public prior mean, response units, shape (h,).
+        Of the field without its public prior mean, response units.
         """
         return self.bce(self.probability(mean, sd, self.offset[self.held_out]))
 
     def agreement(self, sets: Bools) -> Agreement:
-        """How (S, N) released sets compare with the map to be reached.
-
-        Raises
-        ------
-        InvalidValue
-            If the map to be reached is not known.
+        """How (S, N) released sets compare with the map to be reached; raises InvalidValue if that is not
+        known.
         """
         if self.baseline is None:
             raise InvalidValue("the map to be reached is not known: run the unconstrained search first.")
