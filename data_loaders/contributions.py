@@ -18,38 +18,18 @@ Rule: TypeAlias = Literal["earliest", "spread", "scattered"]
 
 @dataclass(frozen=True, eq=False)
 class BoundedContributions:
-    """Observations of which no owner has more than `most`, and what that cost; private to the curator.
+    """Observations of which no owner has more than `most`, and what that cost; private to the curator."""
 
-    Parameters
-    ----------
-    observations : Observations
-        The rows kept, in their own order.
-    most : int
-        Rows an owner may have at most, q >= 1.
-    kept, dropped : int
-        Numbers of rows.
-    owners, shortened : int
-        Number of owners, and of those that lost rows.
-    word : {"sensor", "person"}
-        What an owner is.
-    """
-
-    observations: Observations
-    most: int
-    kept: int
+    observations: Observations  # the rows kept, in their own order
+    most: int  # rows an owner may have at most, q >= 1
+    kept: int  # rows
     dropped: int
     owners: int
-    shortened: int
+    shortened: int  # owners that lost rows
     word: OwnerWord
 
     def lines(self) -> tuple[str, ...]:
-        """Say what was kept and dropped, for the curator's screen.
-
-        Returns
-        -------
-        tuple of str
-            One sentence a line.
-        """
+        """Say what was kept and dropped, a sentence a line, for the curator's screen."""
         each = "one reading" if self.most == 1 else f"{self.most:,} readings"
         first = f"At most {each} of each {self.word}: {self.kept:,} rows kept, {self.dropped:,} dropped."
         if not self.shortened:
@@ -64,37 +44,19 @@ def bound_contributions(
     *,
     cells: NDArray[np.int64] | None = None,
 ) -> BoundedContributions:
-    """Keep at most `most` rows of each owner, chosen by a public rule that does not look at the values.
+    """Keep at most q = `most` >= 1 rows of each owner, chosen by a public rule that does not look at the
+    values. "earliest" keeps an owner's first q rows in time; "spread" q rows at even steps through them in
+    time, the first and the last among them (for q = 1 the middle one); "scattered" q rows at positions that
+    look drawn at random and depend on the number of the owner's rows alone. Rows of one time, and for
+    "scattered" all rows, count in the order of the file. With `cells`, the (n,) cell of each row, at most one
+    row of an owner is kept in each: the sharper price of proposition 3 in docs/units-of-protection.md holds.
+    Raise `DataError` where there is no owner column, no usable time for a rule that needs it, no such rule,
+    no whole `most` from 1 on, or not one cell for each row.
 
-    Parameters
-    ----------
-    observations : Observations
-        With an owner column.
-    most : int
-        Rows that an owner may keep, q >= 1.
-    rule : {"scattered", "earliest", "spread"}
-        "earliest" keeps an owner's first q rows in time; "spread" keeps q rows at even steps through an
-        owner's rows in time, the first and the last among them (for q = 1 the middle one); "scattered"
-        keeps q rows at positions that look drawn at random and depend on the number of the owner's rows
-        alone. The first two need times; rows of one time, and for "scattered" all rows, count in the order
-        of the file.
-    cells : (n,) int64, optional
-        Cell of each row, all inside the domain. At most one row of an owner is then kept in each cell: the
-        sharper price of proposition 3 in docs/units-of-protection.md holds.
-
-    Raises
-    ------
-    DataError
-        Where there is no owner column, no usable time for a rule that needs it, or no such rule; where `most`
-        is no whole number from 1 on, or `cells` is not one for each row.
-
-    Notes
-    -----
     What an owner keeps is a function of that owner's rows alone. Hence two data sets that differ in one
-    owner's rows differ, after bounding, in that owner's at most q rows and in nothing else, which is what
-    the guarantee rests on (docs/units-of-protection.md, lemma 1). That values are not looked at is a matter
-    of honesty and not of privacy: keeping each owner's largest values would bend the map.
-    """
+    owner's rows differ, after bounding, in that owner's at most q rows and in nothing else, which the
+    guarantee rests on (docs/units-of-protection.md, lemma 1). Not looking at values is honesty, not privacy:
+    keeping each owner's largest values would bend the map."""
     if isinstance(most, bool) or most != int(most) or most < 1:
         raise DataError(f"An owner keeps a whole number of rows, at least 1, not {most!r}.")
     if rule not in get_args(Rule):
@@ -125,26 +87,11 @@ def bound_contributions(
 
 
 def one_record_per_owner(observations: Observations) -> BoundedContributions:
-    """Replace the rows of each owner by one: their median value at the owner's place.
-
-    For sensors that stand still this protects the whole sensor at the price of a single record
-    (docs/units-of-protection.md, proposition 4), and keeps more of the data than one reading of each.
-
-    Parameters
-    ----------
-    observations : Observations
-        With an owner column; all rows of an owner have one place.
-
-    Returns
-    -------
-    BoundedContributions
-        One row for each owner, in order of first appearance, without identifier and with the latest time.
-
-    Raises
-    ------
-    DataError
-        Where there is no owner column, or an owner has rows at several places.
-    """
+    """Replace the rows of each owner by one: their median value at the owner's place and the latest time,
+    without identifier, in order of first appearance. For sensors that stand still this protects the whole
+    sensor at the price of a single record (docs/units-of-protection.md, proposition 4), and keeps more of the
+    data than one reading of each. Raise `DataError` where there is no owner column, or an owner has rows at
+    several places."""
     owner, word = observations.owner, observations.owner_word
     if owner is None or word is None:
         raise DataError(

@@ -23,22 +23,14 @@ LONGEST = 200  # letters of an entry that is offered
 
 @dataclass(frozen=True, repr=False)
 class Entries:
-    """What stands in some columns; private, so it prints nothing of itself.
-
-    Parameters
-    ----------
-    rows, kept : int
-        Rows of the table, and those that pass all filters.
-    counts : mapping of str to tuple of (str, int)
-        By column, its entries and how many rows have them, the most frequent first; of rows that pass the
-        filters on all other columns.
-    crowded : tuple of str
-        Columns with more than MOST different entries, of which the first MOST that were met are counted.
-    """
+    """What stands in some columns; private, so it prints nothing of itself."""
 
     rows: int
-    kept: int
+    kept: int  # rows that pass all filters
+    # by column, its entries and how many rows have them, the most frequent first; of rows that pass the
+    # filters on all other columns
     counts: Mapping[str, tuple[tuple[str, int], ...]]
+    # columns with more than MOST different entries, of which the first MOST are counted
     crowded: tuple[str, ...]
 
 
@@ -51,22 +43,8 @@ def count_entries(
     header_row: int | None = None,
     limits: Limits = LIMITS,
 ) -> Entries:
-    """Count the entries of columns over a whole table, in bounded memory.
-
-    Parameters
-    ----------
-    source : Source
-    columns : sequence of str
-        The columns whose entries are counted.
-    where : mapping of str to str
-        Filters, as `load_sensors` takes them; combined.
-    layer, header_row, limits
-        As in `load_sensors`.
-
-    Raises
-    ------
-    DataError
-        For a table that cannot be read, or lacks a column.
+    """Count the entries of columns over a whole table, in bounded memory; `where` has filters as
+    `load_sensors` takes them, combined. Raise `DataError` for a table that cannot be read, or lacks a column.
     """
     named = tuple(dict.fromkeys((*columns, *where)))
     counted: dict[str, dict[str, int]] = {column: {} for column in columns}
@@ -99,18 +77,8 @@ def count_entries(
 
 
 def matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Find the rows with one of some entries.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-    words : tuple of str
-
-    Returns
-    -------
-    (n,) bool
-        Whether an entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree).
-    """
+    """Tell which of n Arrow strings equal one of `words` as text, or as a number ("2023" and "2023.0"
+    agree)."""
     same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
     wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
     wanted = wanted[np.isfinite(wanted)]

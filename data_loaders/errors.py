@@ -7,10 +7,8 @@ from collections.abc import Iterable
 
 
 class DataError(ValueError):
-    """Input that cannot be used, told in one sentence that names the remedy.
-
-    The text may reach a log or a screen: it names files, columns and row numbers, never a value of a row.
-    """
+    """Input that cannot be used, told in one sentence that names the remedy. The text may reach a log or a
+    screen: it names files, columns and row numbers, never a value of a row."""
 
 
 def unopened(name: str) -> DataError:
@@ -19,19 +17,8 @@ def unopened(name: str) -> DataError:
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """Suggest the known word that is most like another.
-
-    Parameters
-    ----------
-    word : str
-    known : iterable of str
-        Public words (column names, codes), never values of rows.
-
-    Returns
-    -------
-    str
-        "; did you mean 'x'?", or "" where none is near; capitals do not count.
-    """
+    """Return "; did you mean 'x'?" for the known word most like another, "" where none is near; capitals do
+    not count. Known words are public (column names, codes), never values of rows."""
     by_lower = {item.lower(): item for item in known}
     near = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
     return f"; did you mean {by_lower[near[0]]!r}?" if near else ""

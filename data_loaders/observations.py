@@ -19,23 +19,8 @@ _CRS = re.compile(r"^(EPSG|ESRI|OGC):[A-Z0-9]{1,12}$")
 
 
 def crs_name(crs: str | int) -> str:
-    """Write a coordinate system as "AUTHORITY:CODE" in capitals.
-
-    Parameters
-    ----------
-    crs : str or int
-        An EPSG code: 27700, "27700", "epsg:27700".
-
-    Returns
-    -------
-    str
-        For instance "EPSG:27700".
-
-    Raises
-    ------
-    DataError
-        Where `crs` is no such code. Names ("Dutch grid") are found by `geo.crs_by_name`.
-    """
+    """Write an EPSG code (27700, "27700", "epsg:27700") as "EPSG:27700". Raise `DataError` for anything else;
+    `geo.crs_by_name` finds names such as "Dutch grid"."""
     name = str(crs).strip().upper()
     if name.isascii() and name.isdigit():
         name = f"EPSG:{name}"
@@ -58,68 +43,32 @@ def _read(kind: _Dtype, values: NDArray[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """Private rows: where they are and what was measured there.
+    """n private rows: where they are and what was measured there; columns are read-only. Everything that says
+    something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`, `place_sd`, `spot`, `row`) is
+    private to the curator: it is never written to a bundle, a log or a message. Raise `DataError` where the
+    columns are empty, not finite or of different lengths, a word is unknown, or `crs` is no code
+    (`crs_name`)."""
 
-    Everything that says something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`,
-    `place_sd`, `spot`, `row`) is private to the curator: it is never written to a bundle, a log or a message.
-
-    Parameters
-    ----------
-    x, y : (n,) float64, read-only
-        Easting or longitude, northing or latitude, in `crs`. Finite.
-    crs : str
-        "AUTHORITY:CODE"; degrees or metres as that system says.
-    value : (n,) float64, read-only
-        Finite values in `unit`.
-    unit : str
-        Word for the value's unit of measure, e.g. "GBP" or "ug/m3".
-    kind : {"sale", "reading"}
-        What one row is, and so what point records protect. A row of a sensor table is a reading, never a
-        sensor: a sensor may have many.
-    title : str
-        One line for people.
-    generated : bool
-        True for data made by a program, which must be said wherever they are shown.
-    attribution : tuple of str
-        Sentences the data's licences ask for.
-    identifier : (n,) bytes or None, read-only
-        The source's own name of each row (transaction identifier, chosen id column), at most 64 bytes, b""
-        where a row has none. Two rows with one identifier are one record, in whatever file they stand.
-    time : (n,) datetime64[s] or None, read-only
-        When each row was measured or sold, NaT where it is not known.
-    owner : (n,) int64 or None, read-only
-        Which sensor or person each row belongs to: 0 <= owner < m, equal numbers for equal owners.
-    owner_word : {"sensor", "person"} or None
-        What an owner is; None exactly where `owner` is None.
-    place_sd : (n,) float64 or None, read-only
-        Standard deviation of each place in metres per axis, at least 0, where places carry normal noise.
-    spot : (n,) int32 or None, read-only
-        Number of each row's place, at least 0: rows with one number have the same x and y.
-    row : (n,) int64 or None, read-only
-        Number of each row in the file it comes from, at least 0, whatever columns and filters were chosen.
-
-    Raises
-    ------
-    DataError
-        Where the columns are empty, not finite or of different lengths, a word is unknown, or `crs` is
-        no code (`crs_name`).
-    """
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    crs: str
-    value: NDArray[np.float64]
-    unit: str
+    x: NDArray[np.float64]  # (n,) easting or longitude in `crs`, finite
+    y: NDArray[np.float64]  # (n,) northing or latitude
+    crs: str  # "AUTHORITY:CODE"; degrees or metres as that system says
+    value: NDArray[np.float64]  # (n,) finite values in `unit`
+    unit: str  # e.g. "GBP" or "ug/m3"
+    # what one row is, and so what point records protect; a reading is never a sensor, which may have many
     kind: Kind
-    title: str
-    generated: bool = False
-    attribution: tuple[str, ...] = ()
+    title: str  # one line for people
+    generated: bool = False  # made by a program, which must be said wherever they are shown
+    attribution: tuple[str, ...] = ()  # sentences the data's licences ask for
+    # (n,) the source's own name of each row (transaction identifier, chosen id column), at most 64 bytes, b""
+    # for none; two rows with one identifier are one record, in whatever file they stand
     identifier: NDArray[np.bytes_] | None = None
-    time: NDArray[np.datetime64] | None = None
-    owner: NDArray[np.int64] | None = None
-    owner_word: OwnerWord | None = None
-    place_sd: NDArray[np.float64] | None = None
+    time: NDArray[np.datetime64] | None = None  # (n,) when measured or sold, NaT where unknown
+    owner: NDArray[np.int64] | None = None  # (n,) sensor or person of each row, 0 <= owner < m
+    owner_word: OwnerWord | None = None  # what an owner is; None exactly where `owner` is None
+    place_sd: NDArray[np.float64] | None = None  # (n,) metres per axis, >= 0, where places carry normal noise
+    # (n,) number of each row's place, >= 0: rows with one number have the same x and y
     spot: NDArray[np.int32] | None = None
+    # (n,) number of each row in its file, >= 0, whatever columns and filters were chosen
     row: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
@@ -161,23 +110,8 @@ class Observations:
         return None if self.owner is None else int(np.unique(self.owner).size)
 
     def take(self, rows: ArrayLike) -> Observations:
-        """Choose some of the rows.
-
-        Parameters
-        ----------
-        rows : (k,) int or (n,) bool
-            Positions or a mask; the order of positions is kept.
-
-        Returns
-        -------
-        Observations
-            With all columns that these have.
-
-        Raises
-        ------
-        DataError
-            Where no row is chosen.
-        """
+        """Choose rows by k positions, whose order is kept, or an (n,) mask; raise `DataError` where none is
+        chosen."""
         chosen = np.asarray(rows)
 
         def part(column: Any) -> Any:

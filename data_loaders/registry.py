@@ -21,26 +21,12 @@ from data_loaders.sensors import load_sensors
 
 
 class Wanted(Protocol):
-    """What is said of one source; every loader takes what it needs of it.
-
-    Attributes
-    ----------
-    path
-        The file.
-    loader
-        Name in `LOADERS`; None leaves it to what else is said.
-    postcodes, segment, years
-        Lookup and filters of Price Paid sales.
-    value, x, y, crs, where, identifier, time, layer, place_sd
-        Columns, coordinate system and row filters of a table.
-    header_row, decimal, missing, censored, detection_limit, condition, limit_column, day_first
-        How a table is written, where a person says so.
-    """
+    """What is said of one source; every loader takes what it needs of it."""
 
     @property
     def path(self) -> str: ...
     @property
-    def loader(self) -> str | None: ...
+    def loader(self) -> str | None: ...  # a name in LOADERS; None leaves it to what else is said
     @property
     def postcodes(self) -> str | None: ...
     @property
@@ -94,46 +80,21 @@ def nothing_lacks(wanted: Wanted) -> str:
 
 @dataclass(frozen=True)
 class Loader:
-    """One way to read a source.
+    """One way to read a source."""
 
-    Parameters
-    ----------
-    name
-        How settings call it.
-    title
-        What it reads, in words.
-    read
-        Reads; `DataError` in one sentence where it cannot.
-    lacks
-        What is missing for it, as one sentence with the remedy; "" where nothing is.
-    kind
-        What one row is.
-    value_name
-        What is measured, where nobody says.
-    log_scale
-        Whether the values are modelled on the log scale unless told otherwise.
-    owners
-        Whether a column may name the owners of rows.
-    once_each
-        Whether `read` itself leaves out the rows that list a record again; those of others are left out for
-        them.
-    ignores
-        What it does nothing with: whoever says it is told so, instead of getting other rows than were meant.
-    instead
-        What to say in place of that.
-    """
-
-    name: str
-    title: str
-    read: Read
+    name: str  # how settings call it
+    title: str  # what it reads, in words
+    read: Read  # raises `DataError` in one sentence where it cannot
+    # what is missing for it, as one sentence with the remedy, or ""
     lacks: Callable[[Wanted], str] = nothing_lacks
-    kind: Kind = "reading"
-    value_name: str = "value"
-    log_scale: bool = False
-    owners: bool = False
-    once_each: bool = False
+    kind: Kind = "reading"  # what one row is
+    value_name: str = "value"  # what is measured, where nobody says
+    log_scale: bool = False  # whether values are modelled on the log scale unless told otherwise
+    owners: bool = False  # whether a column may name the owners of rows
+    once_each: bool = False  # whether `read` itself leaves out rows that list a record again
+    # what it does nothing with: whoever says it is told so, instead of getting other rows than were meant
     ignores: tuple[str, ...] = ()
-    instead: str = ""
+    instead: str = ""  # what to say in place of that
 
 
 def _sales_lack(wanted: Wanted) -> str:
@@ -168,13 +129,8 @@ def _postcodes(path: Path) -> PostcodeTable:
 
 
 def forget_postcodes(folder: Path) -> None:
-    """Let go of the lookup that was read last if it lies in a folder: that of a session which ends.
-
-    Parameters
-    ----------
-    folder : Path
-        Whatever was read from files in it is no longer kept.
-    """
+    """Let go of the lookup that was read last if its file lies in this folder: that of a session which
+    ends."""
     global _kept  # noqa: PLW0603
     if _kept is not None and _kept[0][0].is_relative_to(folder):
         _kept = None
@@ -201,24 +157,8 @@ def _table_lacks(wanted: Wanted) -> str:
 def read_table(
     wanted: Wanted, unit: str, owner: str | None, content: bytes | None = None
 ) -> tuple[Observations, LoadReport]:
-    """Read a sensor table: its file, or its text where it lies in memory.
-
-    Parameters
-    ----------
-    wanted : Wanted
-        What is said of it; without a value each row counts as one.
-    unit : str
-        Unit of measure of its value, "" for none.
-    owner : str, optional
-        Column that names the owner of a row.
-    content : bytes, optional
-        The table as CSV in place of the file `wanted.path`.
-
-    Raises
-    ------
-    DataError
-        One sentence, where it cannot be read.
-    """
+    """Read a sensor table: its file, or `content`, its CSV text in memory. Without a value each row counts as
+    one; `owner` names the column of owners. Raise `DataError` where it cannot be read."""
     word = None if owner is None else owner_word_of(owner)
     return load_sensors(
         wanted.path if content is None else content,
@@ -265,20 +205,8 @@ LOADERS: dict[str, Loader] = {loader.name: loader for loader in (PRICE_PAID, SEN
 
 
 def loader_of(wanted: Wanted, known: Mapping[str, Loader] = LOADERS) -> Loader:
-    """The loader that a source names, or else the one that its other words mean.
-
-    Parameters
-    ----------
-    wanted : Wanted
-        With a `value`, or with nothing that only sales have, it means a sensor table.
-    known : mapping of str to Loader
-        All that may be named.
-
-    Raises
-    ------
-    DataError
-        For an unknown name.
-    """
+    """Return the loader that a source names, or else the one that its other words mean: with a `value`, or
+    with nothing that only sales have, a sensor table. Raise `DataError` for an unknown name."""
     if wanted.loader is None:
         of_sales = wanted.postcodes is not None or bool(wanted.years) or wanted.segment != "all"
         return PRICE_PAID if of_sales and wanted.value is None else SENSOR_TABLE

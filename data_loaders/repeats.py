@@ -26,24 +26,12 @@ _UNNAMED = np.uint64(0x9E3779B97F4A7C15)  # keeps contents apart from names
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Which rows are kept as records; private to the curator.
+    """Which rows are kept as records; private to the curator."""
 
-    Parameters
-    ----------
-    kept : (n,) bool
-        True at the first row of each record.
-    named : int
-        Rows left out that carry the identifier of an earlier row.
-    unnamed : int
-        Rows left out without an identifier that equal an earlier row.
-    timed : bool
-        Whether times were compared.
-    """
-
-    kept: NDArray[np.bool_]
-    named: int
-    unnamed: int
-    timed: bool
+    kept: NDArray[np.bool_]  # (n,) True at the first row of each record
+    named: int  # rows left out that carry the identifier of an earlier row
+    unnamed: int  # rows left out without an identifier that equal an earlier row
+    timed: bool  # whether times were compared
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
@@ -61,25 +49,11 @@ class Repeats:
 
 
 def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
-    """Find the rows that list a record again.
+    """Find the rows that list a record again. Rows with one identifier are one record; so are rows without
+    one that agree in everything of `CONTENT` that the table has (`x`, `y`, `value` and where there are any
+    `identifier`, `time`, `owner`, `place_sd`). The first is kept. Raise `DataError` where rows with one
+    identifier differ in anything of `CONTENT`: which of them is the record is not the program's to say.
 
-    Rows with one identifier are one record. So are rows without an identifier that agree in everything of
-    `CONTENT` that the table has. The first of them is kept.
-
-    Parameters
-    ----------
-    columns : mapping of str to (n,) array
-        `x`, `y` and `value`; where there are any `identifier` (bytes, b"" for none), `time`, `owner` and
-        `place_sd`. Others are passed over.
-
-    Raises
-    ------
-    DataError
-        Where rows with one identifier differ in anything of `CONTENT`: which of them is the record is not the
-        program's to say.
-
-    Notes
-    -----
     Which rows are kept is a public rule that looks at nothing but whether rows agree. It makes a set of
     records out of a list of rows, and that is stable (docs/units-of-protection.md, lemma 2). One row more or
     less changes the set by at most one record. One row exchanged for another either leaves the set as it is,
@@ -88,8 +62,7 @@ def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
 
     Rows are compared by 64-bit hashes that begin with bits of this process alone, so that nobody can choose
     two different rows that agree: among 30 million the chance that any two different ones agree is below
-    3e-5, and then one record is missing, which costs no privacy.
-    """
+    3e-5, and then one record is missing, which costs no privacy."""
     content = _content_hashes(columns)
     names = columns.get("identifier")
     if names is None:
@@ -116,32 +89,14 @@ def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
 
 
 def repeats_of(observations: Observations) -> Repeats:
-    """Find the rows of loaded observations that list a record again; as `find_repeats`.
-
-    Raises
-    ------
-    DataError
-        As `find_repeats`.
-    """
+    """Find the rows of loaded observations that list a record again; errors as `find_repeats`."""
     given = {name: getattr(observations, name) for name in (*CONTENT, "identifier")}
     return find_repeats({name: column for name, column in given.items() if column is not None})
 
 
 def hashed_names(names: NDArray[np.bytes_]) -> Hashes:
-    """Hash identifiers of records.
-
-    Eight bytes after eight are mixed in, as many for short names as for long ones: a name has one hash
-    beside whatever other names it stands.
-
-    Parameters
-    ----------
-    names : (n,) bytes
-        At most 64 each.
-
-    Returns
-    -------
-    (n,) uint64
-    """
+    """Hash (n,) identifiers of at most 64 bytes. Eight bytes after eight are mixed in, as many for short
+    names as for long ones: a name has one hash beside whatever other names it stands."""
     letters = np.zeros((names.size, LONGEST), np.uint8)
     plain = np.ascontiguousarray(names)
     letters[:, : plain.itemsize] = plain.view(np.uint8).reshape(plain.size, -1)
@@ -167,19 +122,7 @@ def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def one_of_each(hashes: Hashes, which: Literal["first", "last"]) -> NDArray[np.bool_]:
-    """Find one row of each value, in memory for a part of the rows at a time.
-
-    Parameters
-    ----------
-    hashes : (n,) uint64
-        As evenly spread as if drawn.
-    which : {"first", "last"}
-
-    Returns
-    -------
-    (n,) bool
-        True at the first, or the last, row of each.
-    """
+    """Mark the first, or the last, row of each of (n,) evenly spread hashes, a part of the rows at a time."""
     chosen = np.ones(hashes.size, dtype=bool)
     parts = max(1, -(-hashes.size // (4 * STRIDE)))
     for part in range(parts):

@@ -11,32 +11,13 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class LoadReport:
-    """Rows read, kept and dropped; every row read is either kept or has exactly one reason.
+    """Rows read, kept and dropped; every row read is kept or has exactly one reason, else `ValueError`."""
 
-    Parameters
-    ----------
-    source : str
-        Name of what was read (a file name, never its folder).
-    rows_read : int
-        Data rows met, header not counted.
-    kept : int
-        Rows that became observations (or postcodes).
-    dropped : tuple of (str, int)
-        Reason in words and number of rows, in the order in which the reasons were checked.
-    notes : tuple of str
-        Sentences about how the input was understood.
-
-    Raises
-    ------
-    ValueError
-        Where the numbers do not add up.
-    """
-
-    source: str
-    rows_read: int
-    kept: int
-    dropped: tuple[tuple[str, int], ...] = ()
-    notes: tuple[str, ...] = ()
+    source: str  # a file name, never its folder
+    rows_read: int  # header not counted
+    kept: int  # rows that became observations (or postcodes)
+    dropped: tuple[tuple[str, int], ...] = ()  # reason in words and rows, in the order of checks
+    notes: tuple[str, ...] = ()  # sentences about how the input was understood
 
     def __post_init__(self) -> None:
         if min(self.rows_read, self.kept, *(count for _, count in self.dropped), 0) < 0:
@@ -50,31 +31,14 @@ class LoadReport:
         return sum(count for _, count in self.dropped)
 
     def lines(self) -> tuple[str, ...]:
-        """Put the report in words, for the curator's screen.
-
-        Returns
-        -------
-        tuple of str
-            One sentence per line.
-        """
+        """Put the report in words, a sentence a line, for the curator's screen."""
         first = f"{self.source}: {self.rows_read:,} rows read, {self.kept:,} kept."
         reasons = (f"{count:,} dropped: {reason}." for reason, count in self.dropped if count)
         return (first, *reasons, *self.notes)
 
 
 def tables_note(names: Sequence[str]) -> tuple[str, ...]:
-    """Say which tables of an archive were read as one.
-
-    Parameters
-    ----------
-    names : sequence of str
-        In the order of reading.
-
-    Returns
-    -------
-    tuple of str
-        One sentence; none for a single table. It names at most ten.
-    """
+    """Say which tables of an archive were read as one, naming at most ten; nothing for a single table."""
     if len(names) < 2:
         return ()
     more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
@@ -89,44 +53,16 @@ class Tally:
         self._reasons: dict[str, int] = {}
 
     def read(self, rows: int) -> None:
-        """Count rows as met.
-
-        Parameters
-        ----------
-        rows : int
-            Number of data rows.
-        """
+        """Count data rows as met."""
         self.rows_read += rows
 
     def drop(self, reason: str, rows: int) -> None:
-        """Count rows as dropped.
-
-        Parameters
-        ----------
-        reason : str
-            In words.
-        rows : int
-            Their number; zero keeps the reason's place in the order.
-        """
+        """Count rows as dropped; zero rows keep the reason's place in the order."""
         self._reasons[reason] = self._reasons.get(reason, 0) + rows
 
     def drop_where(self, reason: str, bad: NDArray[np.bool_], alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Drop some of the rows that are still there, and count them once.
-
-        Parameters
-        ----------
-        reason : str
-            In words.
-        bad : (n,) bool
-            Rows it applies to.
-        alive : (n,) bool
-            Rows still there.
-
-        Returns
-        -------
-        (n,) bool
-            Rows still there afterwards.
-        """
+        """Drop, and count once, the (n,) `bad` rows that are still alive; return the rows still alive
+        afterwards."""
         lost = alive & bad
         self.drop(reason, int(np.count_nonzero(lost)))
         return alive & ~lost
@@ -137,21 +73,6 @@ class Tally:
         return max(self._reasons, key=lambda reason: self._reasons[reason], default="")
 
     def report(self, source: str, kept: int, notes: tuple[str, ...] = ()) -> LoadReport:
-        """Close the account.
-
-        Parameters
-        ----------
-        source : str
-            Name of what was read.
-        kept : int
-            Rows that remained.
-        notes : tuple of str
-            Sentences about how the input was understood.
-
-        Returns
-        -------
-        LoadReport
-            Reasons that dropped nothing are left out.
-        """
+        """Close the account of `kept` rows; reasons that dropped nothing are left out."""
         dropped = tuple((reason, count) for reason, count in self._reasons.items() if count)
         return LoadReport(source, self.rows_read, kept, dropped, notes)

@@ -35,38 +35,19 @@ _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 @dataclass(frozen=True)
 class Stated:
-    """What a person says of how a table is written; None where it is to be found out.
-
-    Parameters
-    ----------
-    decimal : {".", ","} or None
-    delimiter : {",", ";", tab, "|"} or None
-    header_row : int or None
-        Which row names the columns, counted from 1 without blank rows.
-    missing : tuple of str or None
-        Numbers that stand for "no value" beside the usual ones; "none" where there are none at all.
-    censored : {"limit", "half", "drop"}
-        What becomes of measurements below or above a limit: they count as the limit, those below as half of
-        it, or they are dropped.
-    detection_limit : float or None
-        The limit where a measurement is below one that it does not name.
-    condition : str or None
-        Column that says which measurements are below or above a limit.
-    limit_column : str or None
-        Column with the limit where a measurement is below one that it does not name.
-    day_first : bool or None
-        Whether 3/4/2018 is in April.
-    """
+    """What a person says of how a table is written; None where it is to be found out."""
 
     decimal: Decimal | None = None
     delimiter: Delimiter | None = None
-    header_row: int | None = None
+    header_row: int | None = None  # which row names the columns, counted from 1 without blank rows
+    # numbers that stand for "no value" beside the usual ones, or "none" alone
     missing: tuple[str, ...] | None = None
+    # measurements beyond a limit count as it, those below as half of it, or are dropped
     censored: Rule = "limit"
-    detection_limit: float | None = None
-    condition: str | None = None
-    limit_column: str | None = None
-    day_first: bool | None = None
+    detection_limit: float | None = None  # for measurements below a limit that they do not name
+    condition: str | None = None  # column that says which measurements are below or above a limit
+    limit_column: str | None = None  # column with limits that measurements do not name
+    day_first: bool | None = None  # whether 3/4/2018 is in April
 
     def __post_init__(self) -> None:
         missing_of(self.missing)
@@ -113,11 +94,9 @@ class Columns:
 
 @dataclass
 class Found:
-    """Columns kept so far, on disk where they are long, and how the tables were written.
-
-    Dates such as 3/4/2018 are kept as read with the day first and with the month first: which of the two is
-    meant may show in a later row.
-    """
+    """Columns kept so far, on disk where they are long, and how the tables were written. Dates such as
+    3/4/2018 are kept as read with the day first and with the month first: which of the two is meant may show
+    in a later row."""
 
     numbers: dict[str, Column] = field(default_factory=dict)
     names: Column = field(default_factory=Column)
@@ -151,22 +130,8 @@ class Found:
 
 
 def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found: Found) -> None:
-    """Read the rows of one table and add to what was found.
-
-    Parameters
-    ----------
-    table : Table
-    chosen : Columns
-    stated : Stated
-    tally : Tally
-        Counts every row and why it is dropped.
-    found : Found
-
-    Raises
-    ------
-    DataError
-        For a table that cannot be read, lacks a column, or leaves its decimal mark open.
-    """
+    """Read the rows of one table, add to what was found, and tally every row. Raise `DataError` for a table
+    that cannot be read, lacks a column, or leaves its decimal mark open."""
     shape = shape_of(table, stated.delimiter, stated.header_row)
     numeric = {
         column: shape.position(column, table.name)

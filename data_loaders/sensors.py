@@ -60,75 +60,29 @@ def load_sensors(
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
     """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
+    `value` names the measured column, in `unit`; without one the rows are counted, and each is 1. Without `x`
+    (easting or longitude) and `y` the points of a file serve; a system that the file states for them is
+    believed, else `crs`, an EPSG code, holds. `where` maps columns to values: other rows are dropped.
+    `kind_title` says what the readings are called.
 
-    Parameters
-    ----------
-    source : path, bytes or open binary file
-    value : str, optional
-        Column of the measured value; without one the rows are counted, and each is 1.
-    unit : str
-        Its unit of measure, e.g. "ug/m3".
-    x, y : str, optional
-        Columns of easting or longitude, and of northing or latitude. Without them the points of a
-        GeoPackage or GeoJSON serve.
-    crs : str or int
-        Coordinate system of x and y, an EPSG code. A file that states one for its points is believed.
-    kind_title : str
-        What the readings are called; the value's name and unit without it.
-    where : mapping of column to value or values, optional
-        Rows with another entry are dropped (species, year).
-    identifier : str, optional
-        Column that names each record for good (a sample number): rows of one name are one record, and must
-        be equal. Private, never exported.
-    time : str, optional
-        Column of the date or time of a reading. Private, never exported.
-    sensor, person : str, optional
-        Column that names the sensor, or the person, that a row belongs to; at most one of the two. Without
-        it every reading is on its own, and nothing is said about whole sensors. Private, never exported.
-    place_sd : str, optional
-        Column of the standard deviation of a row's place in metres per axis, where places carry known noise.
-    layer : str, optional
-        Sheet of a workbook or layer of a GeoPackage; not needed where there is only one.
-    decimal : {".", ","}, optional
-        Decimal mark; sniffed where None, and asked for where the table leaves it open.
-    delimiter : {",", ";", tab, "|"}, optional
-        Sniffed where None.
-    header_row : int, optional
-        Which row names the columns, counted from 1 without blank rows; found where None.
-    missing : tuple of str, optional
-        Numbers of the value column that stand for "no value" beside the usual ones (`numbers.USUAL`), or
-        "none" alone where every number is a measurement; asked for where some look like codes.
-    censored : {"limit", "half", "drop"}
-        What becomes of measurements such as "<0.5" and "> 200": they count as the limit, those below as half
-        of it, or they are dropped. A public rule.
-    detection_limit : float, optional
-        The limit of measurements below one that they do not name, such as "ND"; asked for where needed.
-    limit_column : str, optional
-        Column with such limits, in the unit of the values; `detection_limit` counts where it has none.
-    day_first : bool, optional
-        Whether dates such as 3/4/2018 have the day first; found where None, and said where it stays open.
-    condition : str, optional
-        Column that says which measurements are below or above a limit: "<", "Not Detected".
-    attribution : iterable of str
-        Sentences the data's licence asks for.
-    limits : Limits
-        What may be unpacked.
+    `identifier`, `time`, `sensor` and `person` name columns that are private and never exported. Rows of one
+    `identifier` are one record, and must be equal. Of `sensor` and `person` at most one is given; without
+    either every reading is on its own, and nothing is said about whole sensors. `place_sd` is the column of a
+    place's standard deviation in metres per axis, where places carry known noise.
 
-    Returns
-    -------
-    Observations
-        Of kind "reading".
-    LoadReport
-        Every row without two coordinates in range, a finite value and (where asked for) an owner and the
-        noise of its place is dropped and counted by reason. So is every row that lists a record again
-        (`repeats.find_repeats`).
+    What a table leaves open is found, or asked for: its `layer`, `decimal` mark, `delimiter`, `header_row`
+    (from 1 without blank rows) and `day_first` (3/4/2018 is in April). `missing` numbers stand for "no value"
+    beside the usual ones (`numbers.USUAL`), or "none" alone says that every number is a measurement.
+    `censored`, a public rule: measurements such as "<0.5" and "> 200" count as the limit, those below as half
+    of it, or they are dropped. `detection_limit`, or first `limit_column`, in the unit of the values, is the
+    limit of those below one that they do not name, such as "ND"; `condition` names a column that says which
+    are below or above one.
 
-    Raises
-    ------
-    DataError
-        For unusable settings or tables; for degrees offered as metres, metres as degrees, and columns that
-        are swapped by name; for rows that differ under one identifier.
-    """
+    Every row without two coordinates in range, a finite value and (where asked for) an owner and the noise of
+    its place is dropped and counted by reason. So is every row that lists a record again
+    (`repeats.find_repeats`). Raise `DataError` for unusable settings or tables; for degrees offered as
+    metres, metres as degrees, and columns that are swapped by name; for rows that differ under one
+    identifier."""
     counted, value = value is None, ONE_EACH if value is None else value
     if counted:
         unit, missing, kind_title = unit or "records", ("none",), kind_title or "records"

@@ -41,25 +41,13 @@ _SIGNS = {TileType.PNG: b"\x89PNG", TileType.JPEG: b"\xff\xd8", TileType.WEBP: b
 
 @dataclass(frozen=True)
 class Basemap:
-    """An archive of tiles that can be drawn.
-
-    Parameters
-    ----------
-    path : Path
-    kind : {"vector", "raster"}
-    source : str
-        Whom the archive asks to name; "" where it names nobody.
-    zooms : (int, int)
-        The least and the deepest zoom of its tiles.
-    box : (west, south, east, north)
-        Where it has tiles, degrees.
-    """
+    """An archive of tiles that can be drawn."""
 
     path: Path
     kind: Literal["vector", "raster"]
-    source: str
-    zooms: tuple[int, int]
-    box: Box
+    source: str  # whom the archive asks to name; "" where it names nobody
+    zooms: tuple[int, int]  # the least and the deepest zoom of its tiles
+    box: Box  # where it has tiles: west, south, east, north, degrees
 
     def covers(self, box: Box) -> bool:
         """Whether its box touches another one."""
@@ -69,13 +57,8 @@ class Basemap:
         ) and (self.box[1] <= north and south <= self.box[3])
 
     def refuse_elsewhere(self, domain: Domain) -> None:
-        """Refuse a map of another place.
-
-        Raises
-        ------
-        DomainError
-            Where it has no tile at the middle of a domain, nor at the corners of the box around it.
-        """
+        """Raise `DomainError` where there is no tile at the middle of a domain, nor at the corners of its
+        box."""
         west, south, east, north = region_box(domain)
         spots = [domain.middle, (west, south), (west, north), (east, south), (east, north)]
         reader = _Archive(self.path)
@@ -90,18 +73,8 @@ class Basemap:
 
 
 def read_basemap(path: str | Path) -> Basemap:
-    """Read what a PMTiles archive says of itself, and try one of its tiles.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Raises
-    ------
-    DomainError
-        With one sentence, for what is no such archive, is damaged or is packed so that browsers cannot
-        open it.
-    """
+    """Read what a PMTiles archive says of itself, and try one of its tiles. Raise `DomainError` for what is
+    no such archive, is damaged or is packed so that browsers cannot open it."""
     place = Path(path)
     try:
         facts = place.stat()

@@ -131,24 +131,7 @@ CLASSES: Mapping[Family, tuple[Role, ...]] = MappingProxyType(
 
 
 def colour(role: Role, theme: Theme = "light") -> str:
-    """Find the colour of a role on the ground of a theme.
-
-    Parameters
-    ----------
-    role : Role
-        Of the palette.
-    theme : {"light", "dark"}
-
-    Returns
-    -------
-    str
-        "#rrggbb".
-
-    Raises
-    ------
-    ValueError
-        For an unknown role or theme.
-    """
+    """Return the colour "#rrggbb" of a role on a theme's ground; raise `ValueError` for an unknown one."""
     if theme not in PALETTES:
         raise ValueError(f"a map theme is 'light' or 'dark', got {theme!r}.")
     if role not in PALETTES[theme]:
@@ -157,23 +140,7 @@ def colour(role: Role, theme: Theme = "light") -> str:
 
 
 def rgb(role: Role, theme: Theme = "light") -> list[int]:
-    """Find the colour of a role as numbers.
-
-    Parameters
-    ----------
-    role : Role
-    theme : {"light", "dark"}
-
-    Returns
-    -------
-    [red, green, blue]
-        0 to 255 each.
-
-    Raises
-    ------
-    ValueError
-        For an unknown role or theme.
-    """
+    """Return the colour of a role as [red, green, blue], 0 to 255; errors as `colour`."""
     return channels(colour(role, theme))
 
 
@@ -183,19 +150,7 @@ def channels(text: str) -> list[int]:
 
 
 def ink_on(role: Role, theme: Theme = "light") -> Ink:
-    """Choose the ink of marks that are drawn over a class.
-
-    Parameters
-    ----------
-    role : Role
-        Of the class.
-    theme : {"light", "dark"}
-
-    Returns
-    -------
-    "line" or "ground"
-        The role whose colour stands out more.
-    """
+    """Choose the ink of marks over a class: the role, "line" or "ground", whose colour stands out more."""
     back = _luminance(colour(role, theme))
 
     def contrast(ink: Ink) -> float:  # WCAG 2.2
@@ -207,24 +162,8 @@ def ink_on(role: Role, theme: Theme = "light") -> Ink:
 
 
 def steps(family: Sequential, count: int) -> tuple[Role, ...]:
-    """Choose roles from a sequential family.
-
-    Parameters
-    ----------
-    family : {"votes", "field"}
-    count : int
-        How many.
-
-    Returns
-    -------
-    tuple of Role
-        Spread evenly over the family, its ends included.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer or more steps than the family has colours.
-    """
+    """Choose roles spread evenly over a sequential family, its ends included; raise `ValueError` if there are
+    fewer or more steps than the family has colours."""
     roles = CLASSES[family]
     if not 1 <= count <= len(roles):
         raise ValueError(f"the {family} colours have 1 to {len(roles)} steps, got {count}.")

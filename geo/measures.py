@@ -14,17 +14,8 @@ _KNOWN = {word: sign for sign, words in _SIGNS.items() for word in words}
 
 
 def with_unit(number: str, unit: str) -> str:
-    """A number, already written, with its unit: before it the sign of a currency, behind it any other.
+    """Write a number, already in words, with its unit: before it the sign of a currency, behind it any other.
 
-    Parameters
-    ----------
-    number : str
-        A minus is its first character.
-    unit : str
-        As data and settings write it.
-
-    Examples
-    --------
     >>> with_unit("-3.5", "GBP"), with_unit("20", "ug/m3")
     ('-£3.5', '20 ug/m3')
     """
@@ -35,22 +26,10 @@ def with_unit(number: str, unit: str) -> str:
 
 
 def format_value(value: float, unit: str) -> str:
-    """A value that was measured or estimated with its unit: three digits, or whole numbers from 100 on.
+    """Write a measured or estimated value with its unit: three digits, or whole numbers from 100 on; "no
+    value" where it is not finite. What is exact, such as a threshold, is written with all its digits and
+    `with_unit` instead.
 
-    Parameters
-    ----------
-    value : float
-        What is exact, such as a threshold, is written with all its digits and `with_unit` instead.
-    unit : str
-        As data and settings write it.
-
-    Returns
-    -------
-    str
-        "no value" for what is not finite.
-
-    Examples
-    --------
     >>> format_value(442413.39, "GBP"), format_value(0.12345, "mg/kg")
     ('£442,413', '0.123 mg/kg')
     """
@@ -69,20 +48,9 @@ _AMOUNT = re.compile(
 
 
 def never_negative(unit: str) -> bool:
-    """Tell whether a unit measures an amount, which has a floor at zero: prices, masses, concentrations.
+    """Tell whether a unit measures an amount, which has a floor at zero (prices, masses, concentrations);
+    False for units that are not known, such as degrees Celsius.
 
-    Parameters
-    ----------
-    unit : str
-        As data and settings write it.
-
-    Returns
-    -------
-    bool
-        False for units that are not known, such as degrees Celsius.
-
-    Examples
-    --------
     >>> never_negative("mg/kg"), never_negative("GBP"), never_negative("°C")
     (True, True, False)
     """

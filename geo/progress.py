@@ -17,13 +17,5 @@ def silent(share: float, text: str) -> None:
 
 
 def part_of(progress: Progress, first: float, last: float) -> Progress:
-    """Make the progress of a part out of that of the whole.
-
-    Parameters
-    ----------
-    progress : Progress
-        Of the whole.
-    first, last : float
-        Shares of the whole at which the part begins and ends.
-    """
+    """Make the progress of a part, between two shares of the whole, out of that of the whole."""
     return lambda share, text: progress(first + (last - first) * share, text)

@@ -34,42 +34,21 @@ _HIGH_SAYS = r"^>|≥|above|greater than|more than"
 
 @dataclass(frozen=True, eq=False)
 class Censored:
-    """A column of measurements, some of them below or above a limit.
+    """A column of n measurements, some of them below or above a limit."""
 
-    Parameters
-    ----------
-    value : (n,) float64
-        The limit itself where a measurement is beyond one; NaN where it is missing, unreadable, or below a
-        limit that is not named.
-    missing : (n,) bool
-    below, above : (n,) bool
-        Measurements below and above a limit.
-    grouped : int
-        How many were written with thousands separators.
-    """
-
+    # the limit itself beyond one; NaN where missing, unreadable, or below an unnamed limit
     value: NDArray[np.float64]
     missing: NDArray[np.bool_]
-    below: NDArray[np.bool_]
+    below: NDArray[np.bool_]  # measurements below a limit; `above` likewise
     above: NDArray[np.bool_]
-    grouped: int
+    grouped: int  # how many were written with thousands separators
 
 
 def parse_censored(
     column: Any, read: Numbers, decimal: Decimal, missing: Missing, condition: Any | None = None
 ) -> Censored:
-    """Find the measurements below or above a limit.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-    read : Numbers
-        What `parse_numbers` makes of it.
-    decimal : {".", ","}
-    missing : Missing
-    condition : Arrow array of n strings without nulls, optional
-        What another column says of each: "<", "Not Detected".
-    """
+    """Find the measurements below or above a limit in a column of n Arrow strings without nulls. `read` is
+    what `parse_numbers` makes of it; `condition`, another such column, says of each "<" or "Not Detected"."""
     value, absent = read.value.copy(), read.missing.copy()
     below, above = np.zeros(value.size, dtype=bool), np.zeros(value.size, dtype=bool)
     grouped = read.grouped

@@ -25,21 +25,8 @@ _WORDS = {"EAST": "E", "WEST": "W", "NORTH": "N", "SOUTH": "S"}
 
 
 def hemisphere_column(shape: Shape, used: Iterable[int], *, of_latitude: bool) -> int | None:
-    """Find a column of letters that say on which side of Greenwich, or of the equator, a place lies.
-
-    Parameters
-    ----------
-    shape : Shape
-    used : iterable of int
-        Positions of columns that serve for something else.
-    of_latitude : bool
-        Whether the letters are N and S, not E and W.
-
-    Returns
-    -------
-    int or None
-        The first column that is named so and holds such letters in the sample.
-    """
+    """Return the position of the first column named for N/S (or E/W) letters whose sample holds such letters,
+    `used` ones left out; None without one."""
     taken, letters = set(used), ("N", "S") if of_latitude else ("E", "W")
     for at, name in enumerate(shape.names):
         if at not in taken and names_hemisphere(name, of_latitude=of_latitude):
@@ -52,26 +39,10 @@ def hemisphere_column(shape: Shape, used: Iterable[int], *, of_latitude: bool) -
 def parse_degrees(
     column: Any, read: Numbers, name: str, *, of_latitude: bool, letters: Any | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Read a column of degrees.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-    read : Numbers
-        What `parse_numbers` makes of it.
-    name : str
-        The column's: "latitudeE7" holds degrees times 10^7.
-    of_latitude : bool
-    letters : Arrow array of n strings without nulls, optional
-        N and S, or E and W, of each entry.
-
-    Returns
-    -------
-    degrees : (n,) float64
-        NaN where an entry cannot be read. Longitudes above 180 and up to 360 are those west of Greenwich.
-    unsided : (n,) bool
-        Entries above 0 whose letter is missing or unknown, where there is a column of letters.
-    """
+    """Read degrees from n Arrow strings: (n,) values, NaN where unreadable, and (n,) whether a side is
+    missing. `read` is what `parse_numbers` makes of the column; "latitudeE7" as its `name` means degrees
+    times 10^7; `letters` are the N and S, or E and W, of each entry. Longitudes above 180, up to 360, are
+    those west of Greenwich."""
     degrees = read.value / 1e7 if is_ten_millionths(name) else read.value.copy()
     odd = np.flatnonzero(np.isnan(degrees) & ~read.missing)
     if odd.size:

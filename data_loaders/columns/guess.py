@@ -60,99 +60,42 @@ MAX_CHOICES = 30
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """A proposal; a person confirms or changes it. Made from the first 64 KB only.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        All column names.
-    numeric : tuple of str
-        Those whose sampled entries are numbers.
-    x, y, crs, value, unit : str or None
-        What the table seems to say, None where a person must choose.
-    choices : tuple of (str, tuple of str)
-        Column and entries met, for columns that may serve as a row filter.
-    delimiter : {",", ";", tab, "|"}
-    encoding : {"utf-8", "utf-8-sig", "latin-1"}
-    decimal : {".", ","} or None
-        None where the sample leaves it open.
-    reasons : tuple of str
-        One sentence per guess.
-    owner : str or None
-        Column that seems to name the sensor or person whom a row belongs to.
-    owner_word : {"sensor", "person"} or None
-        Which of the two; None where `owner` is None.
-    question : str
-        What a person must answer about owners: without an answer each reading is protected on its own.
-    identifier : str or None
-        Column that seems to name each row for good.
-    time : str or None
-        Column that seems to hold the time of a reading.
-    layers : tuple of str
-        Sheets of a workbook or layers of a GeoPackage.
-    layer : str or None
-        The one that the guess is about, None where the file has no names for them.
-    header_row : int
-        The row that names the columns, counted from 1 without blank rows.
-    top : tuple of tuple of str
-        The first rows as they are, titles and header among them.
-    points : bool
-        Whether the file holds points, whose columns are always named.
-    suspects : tuple of float
-        Numbers of the value's sample that may stand for a missing value.
-    beyond : bool
-        Whether entries of the value's sample are below or above a limit.
-    known : Recognised or None
-        The agency's profile that the columns fit.
-    """
+    """A proposal from the first 64 KB of a table, which a person confirms or changes; None: a person must
+    choose."""
 
     columns: tuple[str, ...]
-    numeric: tuple[str, ...]
+    numeric: tuple[str, ...]  # those whose sampled entries are numbers
     x: str | None
     y: str | None
     crs: str | None
     value: str | None
     unit: str | None
-    choices: tuple[tuple[str, tuple[str, ...]], ...]
+    choices: tuple[tuple[str, tuple[str, ...]], ...]  # entries met, by column that may serve as a row filter
     delimiter: Delimiter
     encoding: Encoding
-    decimal: Decimal | None
-    reasons: tuple[str, ...]
-    owner: str | None = None
+    decimal: Decimal | None  # None where the sample leaves it open
+    reasons: tuple[str, ...]  # one sentence per guess
+    owner: str | None = None  # column that seems to name the sensor or person of a row
     owner_word: OwnerWord | None = None
-    question: str = ""
-    identifier: str | None = None
+    question: str = ""  # about owners: without an answer each reading is protected on its own
+    identifier: str | None = None  # column that seems to name each row for good
     time: str | None = None
-    layers: tuple[str, ...] = ()
-    layer: str | None = None
-    header_row: int = 1
-    top: tuple[tuple[str, ...], ...] = ()
-    points: bool = False
-    suspects: tuple[float, ...] = ()
-    beyond: bool = False
-    known: Recognised | None = None
+    layers: tuple[str, ...] = ()  # sheets of a workbook or layers of a GeoPackage
+    layer: str | None = None  # the one the guess is about
+    header_row: int = 1  # the row that names the columns, from 1 without blank rows
+    top: tuple[tuple[str, ...], ...] = ()  # the first rows as they are, header included
+    points: bool = False  # whether the file holds points, whose columns are always named
+    suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
+    beyond: bool = False  # whether sampled values lie below or above a limit
+    known: Recognised | None = None  # the agency's profile that the columns fit
 
 
 def guess_columns(
     source: Source, *, layer: str | None = None, header_row: int | None = None, limits: Limits = LIMITS
 ) -> ColumnGuess:
-    """Propose columns for `load_sensors` from the first rows of a table.
-
-    Parameters
-    ----------
-    source : Source
-    layer : str, optional
-        Sheet of a workbook or layer of a GeoPackage; without it the first that holds a table.
-    header_row : int, optional
-        Which row names the columns, counted from 1 without blank rows; found where None.
-    limits : Limits
-        What may be unpacked.
-
-    Raises
-    ------
-    DataError
-        As `load_sensors` does for unusable tables.
-    """
+    """Propose columns for `load_sensors` from the first rows of a table. Without `layer` the first sheet or
+    layer with a table counts; `header_row` is counted from 1 without blank rows and found where None. Raise
+    `DataError` for unusable tables, as `load_sensors` does."""
     table, shape = _opened(source, layer, header_row, limits)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
@@ -221,20 +164,8 @@ def profile_of(
     named: str | None = None,
     limits: Limits = LIMITS,
 ) -> Recognised | None:
-    """Find the agency's profile that the columns of a table fit.
-
-    Parameters
-    ----------
-    source, layer, header_row, limits
-        As in `guess_columns`.
-    named : str, optional
-        Name of the profile that is meant; without it, the one that is recognised.
-
-    Raises
-    ------
-    DataError
-        As `guess_columns` does, and for the name of no profile.
-    """
+    """Find the agency's profile that a table's columns fit: the one named, or the one recognised, else None.
+    Raise `DataError` as `guess_columns` does, and for an unknown name."""
     shape = _opened(source, layer, header_row, limits)[1]
     return shape.known if named is None else held_against(named_profile(named), shape.called)
 

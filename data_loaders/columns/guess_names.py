@@ -32,20 +32,8 @@ _QUALITY = re.compile(
 
 
 def quality_columns(names: Sequence[str], used: Iterable[int] = ()) -> tuple[str, ...]:
-    """Find columns that may say which rows are invalid, or below a limit.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The header.
-    used : iterable of int
-        Positions of columns that serve for something already.
-
-    Returns
-    -------
-    tuple of str
-        At most three.
-    """
+    """Find at most three columns that may say which rows are invalid or below a limit; `used` positions are
+    left out."""
     taken = set(used)
     found = (
         name
@@ -56,21 +44,9 @@ def quality_columns(names: Sequence[str], used: Iterable[int] = ()) -> tuple[str
 
 
 def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None, OwnerWord | None]:
-    """Guess the column that names the sensor or person whom a row belongs to.
-
-    Parameters
-    ----------
-    shape : Shape
-    used : tuple of str or None
-        Columns that serve for something else.
-
-    Returns
-    -------
-    str or None
-        The first column with such a name (station, site code, device id, participant), persons first.
-    {"sensor", "person"} or None
-        What it names.
-    """
+    """Guess the column that names the sensor or person of a row, and which of the two; `used` columns are
+    left out. The first column with such a name (station, site code, device id, participant) counts, persons
+    first."""
     for word in _OWNERS:
         for name in shape.called:
             if name not in used and _bare(name) in _spelled(word):
@@ -84,13 +60,7 @@ def names_owner(name: str) -> bool:
 
 
 def owner_word_of(column: str) -> OwnerWord:
-    """Tell from its name whether a column of owners names sensors or persons.
-
-    Returns
-    -------
-    {"sensor", "person"}
-        "person" where the name says so, "sensor" otherwise.
-    """
+    """Return "person" where the name of a column of owners says so, "sensor" otherwise."""
     words = re.findall(r"[a-z]+", column[:LONGEST_NAME].lower())
     people = any(word.rstrip("s") in _OWNERS["person"] for word in words) or _bare(column) in _spelled(
         "person"
@@ -99,19 +69,7 @@ def owner_word_of(column: str) -> OwnerWord:
 
 
 def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> str:
-    """Word the question about owners that a person must answer.
-
-    Parameters
-    ----------
-    shape : Shape
-    owner, word
-        As guessed by `guess_owner`.
-
-    Returns
-    -------
-    str
-        A question, and what follows from the answer.
-    """
+    """Word the question about owners that a person must answer, and what follows from the answer."""
     if owner is None:
         return (
             "Does a column name the sensor or the person that a row belongs to? Without one each reading is "
@@ -126,15 +84,8 @@ def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> s
 
 
 def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
-    """Guess the column that names each row for good.
-
-    Parameters as in `guess_owner`.
-
-    Returns
-    -------
-    str or None
-        A column called id, sample number or the like whose sampled entries are all given and all different.
-    """
+    """Guess the column that names each row for good: one called id, sample number or the like whose sampled
+    entries are all given and all different; `used` columns are left out."""
     spellings = {*_RECORD, *(f"{noun}{naming}" for noun in _RECORD_OF for naming in _NAMING[1:])}
     for position, name in enumerate(shape.called):
         if name not in used and _bare(name) in spellings:
@@ -145,15 +96,8 @@ def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
 
 
 def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
-    """Guess the column that holds the time of a reading.
-
-    Parameters as in `guess_owner`.
-
-    Returns
-    -------
-    str or None
-        A column called date, timestamp or the like of which at least 4 in 5 sampled entries can be read.
-    """
+    """Guess the column that holds the time of a reading: one called date, timestamp or the like of which at
+    least 4 in 5 sampled entries can be read; `used` columns are left out."""
     for position, name in enumerate(shape.called):
         words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
         if name in used or not set(words) & set(_TIME):

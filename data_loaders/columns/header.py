@@ -15,54 +15,20 @@ _NUMERIC = 0.8  # share of a column's entries that are numbers where the column 
 
 @dataclass(frozen=True)
 class Header:
-    """The row that names the columns of a table.
-
-    Parameters
-    ----------
-    names : tuple of str
-    number : int
-        Which row it is, counted from 1 without blank rows.
-    skip : int
-        Lines of the text that are passed over before the data, or before the row itself where `checked`.
-    first : int
-        Position of the first row of data among the rows.
-    checked : bool
-        Whether the row is read again where the data are, to hold both readings against each other.
-    said : tuple of str
-        Sentences about what was passed over.
-    """
+    """The row that names the columns of a table."""
 
     names: tuple[str, ...]
-    number: int
-    skip: int
-    first: int
-    checked: bool
-    said: tuple[str, ...] = ()
+    number: int  # which row it is, counted from 1 without blank rows
+    skip: int  # lines of text before the data, or before the row itself where `checked`
+    first: int  # position of the first row of data among the rows
+    checked: bool  # whether the row is read again with the data, to compare both readings
+    said: tuple[str, ...] = ()  # sentences about what was passed over
 
 
 def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> Header:
-    """Find the header of a table.
-
-    Parameters
-    ----------
-    where : str
-        What messages call the table.
-    rows : sequence of Line
-        The first rows.
-    wanted : int, optional
-        Which row names the columns, where a person says so.
-
-    Returns
-    -------
-    Header
-        Without `wanted`, of the rows before the first data the one with the most different names: titles
-        and comments have fewer. It has no names where there are no rows.
-
-    Raises
-    ------
-    DataError
-        Where the row wanted is not there.
-    """
+    """Find the header of a table: row `wanted` where a person names it, else of the rows before the first
+    data the one with the most different names, since titles and comments have fewer. A table without rows has
+    no names. Raise `DataError` where the wanted row is not there."""
     if wanted is not None and wanted > len(rows):
         raise DataError(f"{where} has no row {wanted:,}: say which row names its columns.")
     if not rows:

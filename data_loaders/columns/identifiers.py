@@ -15,21 +15,10 @@ LONGEST = 64  # bytes of an identifier; a longer one is replaced by its hash, in
 
 
 def record_names(column: Any) -> Any:
-    """Write a column of names so that one record has one name in every file it stands in.
-
-    Blanks around a name and braces are dropped and letters capitalised: the yearly Price Paid files write
-    "{F887F88E-...}" where the report builder writes "F887F88E-...".
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-
-    Returns
-    -------
-    Arrow array of n strings
-        At most 64 letters of ASCII, "" for a blank. A name that is longer or holds other letters becomes
-        the 64 hexadecimal digits of its BLAKE2b hash, so that one long entry cannot widen all rows.
-    """
+    """Write n names of records (Arrow strings without nulls) so that one record has one name in every file.
+    Drop blanks around a name and braces, capitalise: yearly Price Paid files write "{F887F88E-...}", the
+    report builder "F887F88E-...". Names have at most 64 ASCII letters, "" for a blank; others become the 64
+    hexadecimal digits of their BLAKE2b hash, so that one long entry cannot widen all rows."""
     plain = pc.string_is_ascii(column)
     if pc.all(plain).as_py():  # ASCII alone is worked on several times as fast
         names = pc.ascii_trim(pc.ascii_upper(column), characters=_AROUND)
@@ -48,17 +37,7 @@ def record_names(column: Any) -> Any:
 
 
 def as_bytes(names: Any) -> NDArray[np.bytes_]:
-    """Make names of records into an array.
-
-    Parameters
-    ----------
-    names : Arrow array of n strings, as from `record_names`
-
-    Returns
-    -------
-    (n,) bytes
-        Letters of ASCII.
-    """
+    """Return names from `record_names` as an (n,) array of ASCII bytes."""
     binary = names.cast(pa.binary())
     widths = pc.unique(pc.binary_length(binary)).to_pylist()
     if len(widths) == 1 and widths[0] > 0:  # as most files have it
@@ -79,17 +58,8 @@ class OwnerNumbers:
         self._known: dict[str, int] = {}
 
     def of(self, column: Any) -> NDArray[np.int64]:
-        """Number the owners of one block.
-
-        Parameters
-        ----------
-        column : Arrow array of n strings without nulls
-
-        Returns
-        -------
-        (n,) int64
-            Equal numbers for equal names, over all blocks: blanks around a name do not count, capitals do.
-        """
+        """Number the owners in a block of n Arrow strings: equal (n,) int64 for equal names, over all blocks.
+        Blanks around a name do not count, capitals do."""
         encoded = pc.utf8_trim_whitespace(column).dictionary_encode()
         names = encoded.dictionary.to_pylist()
         numbers = np.array([self._known.setdefault(name, len(self._known)) for name in names], dtype=np.int64)
@@ -97,16 +67,7 @@ class OwnerNumbers:
 
 
 def numbered_again(owner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number owners without gaps where some have lost all their rows.
-
-    Parameters
-    ----------
-    owner : (n,) int64
-
-    Returns
-    -------
-    (n,) int64
-        From 0 in order of first appearance.
-    """
+    """Renumber (n,) owners without gaps, from 0 in order of first appearance, where some lost all their
+    rows."""
     _, first, back = np.unique(owner, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[back], dtype=np.int64)

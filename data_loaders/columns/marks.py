@@ -28,28 +28,15 @@ _OUTWEIGHED = 10  # as many numbers must speak for one mark as for the other, fo
 
 @dataclass
 class Evidence:
-    """How the numbers of one column are written.
+    """Counts of how the numbers of one column are written."""
 
-    Parameters
-    ----------
-    point, comma : int
-        Entries that are numbers only with a decimal point, or only with a decimal comma.
-    grouped_by_comma, grouped_by_point : int
-        Entries such as "1,234" and "1.234", which either mark can read.
-    """
-
-    point: int = 0
-    comma: int = 0
-    grouped_by_comma: int = 0
-    grouped_by_point: int = 0
+    point: int = 0  # entries that are numbers only with a decimal point
+    comma: int = 0  # ... only with a decimal comma
+    grouped_by_comma: int = 0  # entries such as "1,234", which either mark can read
+    grouped_by_point: int = 0  # ... such as "1.234"
 
     def add(self, column: Any) -> None:
-        """Count the entries of a block.
-
-        Parameters
-        ----------
-        column : Arrow array of n strings without nulls
-        """
+        """Count the entries of a block of Arrow strings without nulls."""
         commas = bool(pc.any(pc.match_substring(column, ",")).as_py())
         if not commas and self.point > 1:  # a column of decimal points, as most are: need no patterns
             self.point += int(pc.sum(pc.match_substring(column, ".")).as_py() or 0)
@@ -60,19 +47,9 @@ class Evidence:
         self.grouped_by_point += _count(column, _GROUPED[","])
 
     def mark(self, typed: bool = False) -> Decimal | None:
-        """The decimal mark of the column.
-
-        Parameters
-        ----------
-        typed : bool
-            Whether numbers stand there as numbers, written with a point, and others as texts.
-
-        Returns
-        -------
-        ".", "," or None
-            None where either mark is possible. No single entry, exchanged for another, changes one mark into
-            the other where that would change what further entries mean.
-        """
+        """Return the decimal mark of the column, None where either is possible; `typed` numbers have a point.
+        No single entry, exchanged for another, changes one mark into the other where that would change what
+        further entries mean."""
         if typed:
             if self.comma > 1 or (self.comma and not self.grouped_by_comma):
                 return ","

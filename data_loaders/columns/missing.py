@@ -22,18 +22,8 @@ OFTEN, SHARE = 10, 0.01
 
 
 def missing_of(stated: tuple[str, ...] | None) -> Missing:
-    """What stands for "no value" as a person says it.
-
-    Parameters
-    ----------
-    stated : tuple of str or None
-        Numbers beside the usual ones; "none" alone where every number is a measurement.
-
-    Raises
-    ------
-    DataError
-        For anything else.
-    """
+    """Return what stands for "no value": numbers a person states beside the usual ones, or "none" alone where
+    every number is a measurement. Raise `DataError` for anything else."""
     if not stated:
         return USUAL
     if tuple(word.strip().lower() for word in stated) == (NONE,):
@@ -48,20 +38,10 @@ def missing_of(stated: tuple[str, ...] | None) -> Missing:
 
 
 def suspects(values: NDArray[np.float64]) -> tuple[float, ...]:
-    """Find numbers that may stand for "no value".
-
-    Parameters
-    ----------
-    values : (n,) float64
-        Finite.
-
-    Returns
-    -------
-    tuple of float
-        Numbers such as 9999 and -99.9 further from all others than these are spread; the smallest and the
-        largest of the others where it repeats and lies three times as far off, or a hundred times if it does
-        not; -1 and -9 where they repeat and nothing else is negative. Empty for fewer than five others.
-    """
+    """Find numbers that may stand for "no value" in (n,) finite values. They are numbers such as 9999 and
+    -99.9 further from all others than these are spread; the smallest and the largest of the others where it
+    repeats and lies three times as far off, or a hundred times if it does not; -1 and -9 where they repeat
+    and nothing else is negative. None for fewer than five others."""
     low = high = np.nan
     met: set[float] = set()
     for rows in strides(values.size):

@@ -23,21 +23,12 @@ MISSING_WORDS = (
 
 @dataclass(frozen=True)
 class Missing:
-    """What stands for "no value".
+    """What stands for "no value" in a table."""
 
-    Parameters
-    ----------
-    words : tuple of str
-        Entries in small letters.
-    numbers : tuple of float
-        Numbers, however they are written: -999 is -999.0 and -9.99e2.
-    largest : float
-        Numbers further from 0 than this.
-    """
-
-    words: tuple[str, ...] = MISSING_WORDS
+    words: tuple[str, ...] = MISSING_WORDS  # entries in small letters
+    # however written: -999 is -999.0 and -9.99e2
     numbers: tuple[float, ...] = (-999.0, -9999.0, -99999.0, -999999.0, -32768.0)
-    largest: float = 1e30
+    largest: float = 1e30  # numbers further from 0 than this are missing too
 
     def among(self, value: NDArray[np.float64]) -> NDArray[np.bool_]:
         """(n,) whether each of (n,) values is one of the numbers that stand for none; False for NaN."""
@@ -72,44 +63,19 @@ _SEPARATORS = {".": f"[,{_BLANKS}]", ",": f"[.{_BLANKS}]"}
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """A column of numbers.
+    """A column of n numbers."""
 
-    Parameters
-    ----------
-    value : (n,) float64
-        NaN where the entry is missing or unreadable.
-    missing : (n,) bool
-        Entries that are blank or a code for "no value".
-    grouped : int
-        How many were written with thousands separators.
-    """
-
-    value: NDArray[np.float64]
-    missing: NDArray[np.bool_]
-    grouped: int
+    value: NDArray[np.float64]  # NaN where the entry is missing or unreadable
+    missing: NDArray[np.bool_]  # blank entries and codes for "no value"
+    grouped: int  # how many were written with thousands separators
 
 
 def parse_numbers(
     column: Any, decimal: Decimal = ".", missing: Missing = USUAL, *, grouping: bool = True
 ) -> Numbers:
-    """Parse a column of numbers as people write them.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-    decimal : {".", ","}
-        The decimal mark.
-    missing : Missing
-        What stands for "no value".
-    grouping : bool
-        Whether thousands may be grouped by the other mark, a space or an apostrophe, three digits each, of
-        which the first is no 0.
-
-    Returns
-    -------
-    Numbers
-        Anything else that is not a plain number, and anything not finite, is NaN.
-    """
+    """Parse n Arrow strings without nulls as numbers as people write them; NaN for anything else or not
+    finite. With `grouping` thousands may be grouped by the other mark, a space or an apostrophe, three digits
+    each, of which the first is no 0."""
     codes = pa.array(missing.words, pa.string())
     simple = _all_simple(column) if decimal == "." else None
     if simple is not None:  # as most files have it: nothing to find out about any entry
@@ -150,11 +116,5 @@ def _values(digits: Any) -> NDArray[np.float64]:
 
 
 def looks_numeric(entry: str) -> bool:
-    """Tell whether an entry looks like a number.
-
-    Returns
-    -------
-    bool
-        True where it starts as a number does and holds only digits, marks and an exponent.
-    """
+    """Tell whether an entry starts as a number does and holds only digits, marks and an exponent."""
     return bool(_NUMERIC.match(entry.strip()))

@@ -17,20 +17,7 @@ _NORTHERNMOST = 1.2e7  # metres: no northing reaches it
 
 
 def check_named(x_name: str, y_name: str, system: str) -> None:
-    """Refuse columns that are named for the wrong coordinate.
-
-    Parameters
-    ----------
-    x_name, y_name : str
-        Columns of longitude or easting, and of latitude or northing.
-    system : str
-        "AUTHORITY:CODE".
-
-    Raises
-    ------
-    DataError
-        Where both are one column, or the two are exchanged by their names.
-    """
+    """Raise `DataError` where the columns of x and y are one column, or are exchanged by their names."""
     if x_name == y_name:
         raise DataError(
             f"Column {x_name!r} is named for both coordinates: choose one for x and another for y."
@@ -40,27 +27,10 @@ def check_named(x_name: str, y_name: str, system: str) -> None:
 
 
 def system_of(table: Table, x_name: str, asked: str | int) -> str:
-    """Find the coordinate system of a table's places.
-
-    Parameters
-    ----------
-    table : Table
-    x_name : str
-        Column of the x coordinate: only the points of a file have a system that the file states.
-    asked : str or int
-        The system as a person gives it; "EPSG:4326" counts as not given where a file states another.
-
-    Returns
-    -------
-    str
-        "AUTHORITY:CODE".
-
-    Raises
-    ------
-    DataError
-        Where file and person name different systems. GeoJSON that says nothing is read in the system asked
-        for, since many a file holds metres against its standard.
-    """
+    """Return the coordinate system of a table's places as "AUTHORITY:CODE"; `asked` "EPSG:4326" counts as not
+    given where a file states another. Only the points of a file have a stated system. GeoJSON that states
+    none is read in the system asked for, since many files hold metres against its standard. Raise `DataError`
+    where file and person name different systems."""
     given = crs_name(asked)
     if x_name != POINT_X or not table.points or not table.crs:
         return given
@@ -76,20 +46,8 @@ def system_of(table: Table, x_name: str, asked: str | int) -> str:
 
 
 def in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether places lie within the range of their system.
-
-    Parameters
-    ----------
-    system : str
-        "AUTHORITY:CODE".
-    x, y : (n,) float64
-        In that system's unit of measure.
-
-    Returns
-    -------
-    (n,) bool
-        Always True for systems that are not of degrees: their range is not known here.
-    """
+    """Tell which (n,) places lie within the range of their system; all do where the system is not of
+    degrees."""
     if not in_degrees(system):
         return np.ones(x.shape, dtype=bool)
     return (np.abs(x) <= 180) & (np.abs(y) <= 90)
@@ -98,24 +56,8 @@ def in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDA
 def check_places(
     name: str, system: str, x_name: str, y_name: str, x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> None:
-    """Refuse a coordinate system that the numbers contradict.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the source.
-    system : str
-        "AUTHORITY:CODE".
-    x_name, y_name : str
-        Column names, for the message.
-    x, y : (n,) float64
-        Finite coordinates.
-
-    Raises
-    ------
-    DataError
-        For metres said to be degrees, degrees said to be metres, and exchanged columns.
-    """
+    """Raise `DataError` where (n,) finite coordinates contradict their system: metres said to be degrees,
+    degrees said to be metres, and exchanged columns."""
     if x.size == 0:
         return
     small = (np.abs(x) <= 180) & (np.abs(y) <= 90)

@@ -36,73 +36,38 @@ class Measured:
 
 @dataclass(frozen=True)
 class Profile:
-    """What is known of one agency's tables. Of several names for one thing, the first that is there counts.
+    """What is known of one agency's tables. Of several names for one thing, the first that is there
+    counts."""
 
-    Parameters
-    ----------
-    name, title, about : str
-        How it is called on the command line, what it is called in words, and where such tables come from.
-    kind : {"table", "sales", "postcodes"}
-    recognised_by : tuple of tuple of str
-        Sets of column names; a table that has all names of one of them is recognised.
-    places, values : tuple of Place, of Measured
-    quantity : tuple of str
-        Columns that say which quantity a row measures, where a table mixes several.
-    quantity_example : str
-        An entry of such a column.
-    owner : tuple of str
-        Columns that name the station or device of a row; `TOGETHER` joins those that do so together only.
-    time, condition, limit : tuple of str
-        Columns of the time, of what is below or above a limit, and of the limits of detection.
-    missing : tuple of str
-        Numbers that the agency writes for a missing value beside the usual ones.
-    note : str
-        What else a person should know.
-    first : str
-        How the first entry of a table without a header begins.
-    order : tuple of str
-        What stands in which column of a table without a header.
-    fields : mapping of str to tuple of str
-        Names of the columns of sales and postcodes.
-    """
-
-    name: str
-    title: str
-    about: str
+    name: str  # on the command line
+    title: str  # in words
+    about: str  # where such tables come from
     kind: Kind = "table"
+    # sets of column names: a table that has all of one set is recognised
     recognised_by: tuple[tuple[str, ...], ...] = ()
     places: tuple[Place, ...] = ()
     values: tuple[Measured, ...] = ()
-    quantity: tuple[str, ...] = ()
+    quantity: tuple[str, ...] = ()  # columns that say which quantity a row measures, in mixed tables
     quantity_example: str = ""
+    # columns naming the station or device; `TOGETHER` joins those that only together do
     owner: tuple[str, ...] = ()
     time: tuple[str, ...] = ()
-    condition: tuple[str, ...] = ()
-    limit: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    note: str = ""
-    first: str = ""
-    order: tuple[str, ...] = ()
-    fields: Mapping[str, tuple[str, ...]] | None = None
+    condition: tuple[str, ...] = ()  # what is below or above a limit
+    limit: tuple[str, ...] = ()  # limits of detection
+    missing: tuple[str, ...] = ()  # numbers for a missing value beside the usual ones
+    note: str = ""  # what else a person should know
+    first: str = ""  # how the first entry of a table without a header begins
+    order: tuple[str, ...] = ()  # what stands in which column of a table without a header
+    fields: Mapping[str, tuple[str, ...]] | None = None  # names of the columns of sales and postcodes
 
 
 @dataclass(frozen=True)
 class Recognised:
-    """A profile held against the columns of one table, which are spelled here as they are there.
-
-    Parameters
-    ----------
-    profile : Profile
-    place : Place or None
-    values : tuple of Measured
-        The columns of values that the table has; a person chooses among several.
-    quantity, owner, time, condition, limit : str or None
-        As in the profile, None where the table has no such column.
-    """
+    """A profile held against one table: columns as spelled there, None where the table has no such column."""
 
     profile: Profile
     place: Place | None = None
-    values: tuple[Measured, ...] = ()
+    values: tuple[Measured, ...] = ()  # the columns of values that the table has; a person chooses
     quantity: str | None = None
     owner: str | None = None
     time: str | None = None
@@ -118,26 +83,16 @@ class Recognised:
 
 @lru_cache(maxsize=1)
 def profiles() -> dict[str, Profile]:
-    """All profiles by name, as the folder `data_loaders/profiles` has them.
-
-    Raises
-    ------
-    DataError
-        For a file that is no profile, naming it.
-    """
+    """Return all profiles of the folder `data_loaders/profiles` by name; raise `DataError` naming a bad
+    file."""
     folder = files("data_loaders") / "profiles"
     names = sorted(one.name.removesuffix(".toml") for one in folder.iterdir() if one.name.endswith(".toml"))
     return {name: profile_from(name, (folder / f"{name}.toml").read_text("utf-8")) for name in names}
 
 
 def profile_from(name: str, text: str) -> Profile:
-    """Read a profile from the text of its TOML file.
-
-    Raises
-    ------
-    DataError
-        Where it is not TOML, lacks a title, or has a key that no profile has.
-    """
+    """Read a profile from TOML; raise `DataError` where it is not TOML, lacks a title, or has an unknown
+    key."""
     try:
         raw: dict[str, Any] = tomllib.loads(text)
         lists: dict[str, Any] = {
@@ -153,13 +108,7 @@ def profile_from(name: str, text: str) -> Profile:
 
 
 def named_profile(name: str) -> Profile:
-    """The profile of a name.
-
-    Raises
-    ------
-    DataError
-        Where there is none.
-    """
+    """Return the profile of a name; raise `DataError` where there is none."""
     if name not in profiles():
         raise DataError(
             f"There is no profile {name!r}{closest(name, profiles()) or ':'} choose one of "
@@ -169,18 +118,8 @@ def named_profile(name: str) -> Profile:
 
 
 def recognise(names: Sequence[str]) -> Recognised | None:
-    """Find the profile of a table.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Its columns, or the first row of a table without a header.
-
-    Returns
-    -------
-    Recognised or None
-        That of which most columns are there; None where no profile fits, or two fit equally well.
-    """
+    """Find the profile of which a table has most columns; None where none fits, or two fit equally well.
+    `names` are the columns, or the first row of a table without a header."""
     there = {_same(name) for name in names}
     fits: list[tuple[int, Profile]] = []
     for profile in profiles().values():
@@ -196,19 +135,8 @@ def recognise(names: Sequence[str]) -> Recognised | None:
 
 
 def held_against(profile: Profile, names: Sequence[str]) -> Recognised:
-    """Say which columns of a table a profile means.
-
-    Parameters
-    ----------
-    profile : Profile
-    names : sequence of str
-        The table's columns. Capitals do not count. A name that occurs twice is ambiguous, so it counts as
-        absent.
-
-    Returns
-    -------
-    Recognised
-    """
+    """Say which of a table's columns a profile means. Capitals do not count; a name that occurs twice is
+    ambiguous and counts as absent."""
     spelled: dict[str, str | None] = {}
     for name in names:
         spelled[_same(name)] = None if _same(name) in spelled else name

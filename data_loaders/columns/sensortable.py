@@ -23,31 +23,15 @@ TOP_ROWS = 8
 
 @dataclass(frozen=True)
 class Shape:
-    """How a table is written.
+    """How a table is written."""
 
-    Parameters
-    ----------
-    names : tuple of str
-        The header, in order.
-    delimiter : {",", ";", tab, "|"}
-    encoding : {"utf-8", "utf-8-sig", "latin-1"}
-    sample : tuple of tuple of str
-        Up to SAMPLE_ROWS data rows as text, of the header's width.
-    header : Header
-        Where the names stand.
-    top : tuple of tuple of str
-        The first TOP_ROWS rows as they are, titles and header among them.
-    known : Recognised or None
-        The agency's profile that the names fit.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the header, in order
     delimiter: Delimiter
     encoding: Encoding
-    sample: tuple[tuple[str, ...], ...]
-    header: Header
-    top: tuple[tuple[str, ...], ...] = ()
-    known: Recognised | None = None
+    sample: tuple[tuple[str, ...], ...]  # up to SAMPLE_ROWS data rows as text, of the header's width
+    header: Header  # where the names stand
+    top: tuple[tuple[str, ...], ...] = ()  # the first TOP_ROWS rows as they are, header included
+    known: Recognised | None = None  # the agency's profile that the names fit
 
     @cached_property
     def called(self) -> tuple[str, ...]:
@@ -62,25 +46,8 @@ class Shape:
         return tuple(called)
 
     def position(self, name: str, where: str) -> int:
-        """Find a column.
-
-        Parameters
-        ----------
-        name : str
-            Its name, exact or in other capitals, or as in `called`.
-        where : str
-            What messages call the table.
-
-        Returns
-        -------
-        int
-            Its position, counted from 0.
-
-        Raises
-        ------
-        DataError
-            Where there is none (naming the closest) or more than one.
-        """
+        """Find a column, by its name in any capitals or as in `called`, and return its position from 0. Raise
+        `DataError` where there is none (naming the closest) or more than one."""
         exact = [i for i, known in enumerate(self.names) if known == name]
         loose = [i for i, known in enumerate(self.names) if known.lower() == name.strip().lower()]
         found = exact or loose or [i for i, known in enumerate(self.called) if known == name.strip()]
@@ -99,24 +66,8 @@ class Shape:
         )
 
     def owner_parts(self, name: str, where: str) -> tuple[int, ...]:
-        """Find the columns that name an owner: one, or several joined by a plus sign.
-
-        Parameters
-        ----------
-        name : str
-            A column, or columns such as "state + county + site".
-        where : str
-            What messages call the table.
-
-        Returns
-        -------
-        tuple of int
-            Their positions, counted from 0. A column whose own name has a plus sign is that column.
-
-        Raises
-        ------
-        DataError
-            As `position` does.
+        """Return the positions of the columns that name an owner: one, or several as in "state + county +
+        site". A column whose own name has a plus sign is that column. Raise `DataError` as `position` does.
         """
         parts = [part.strip() for part in name.split(TOGETHER.strip())]
         whole = name.strip().lower() in {known.lower() for known in self.names}
@@ -125,30 +76,13 @@ class Shape:
         return tuple(self.position(part, where) for part in parts)
 
     def column(self, position: int) -> list[str]:
-        """List the sample's entries of one column.
-
-        Returns
-        -------
-        list of str
-        """
+        """List the sample's entries of one column."""
         return [row[position] for row in self.sample]
 
 
 def shape_of(table: Table, delimiter: Delimiter | None = None, header_row: int | None = None) -> Shape:
-    """Sniff how a table is written.
-
-    Parameters
-    ----------
-    table : Table
-    delimiter : {",", ";", tab, "|"}, optional
-        Where a person states it.
-    header_row : int, optional
-        Which row names the columns, counted from 1 without blank rows, where a person states it.
-
-    Raises
-    ------
-    DataError
-        Where there is no header, only one column, more columns than are read, or where it is Price Paid Data.
+    """Sniff how a table is written, unless a person states delimiter or header row (from 1 without blank
+    rows). Raise `DataError` where there is no header, only one column, too many columns, or Price Paid Data.
     """
     text, encoding = decode(table.head)
     mark = "," if table.typed else delimiter or sniff_delimiter(text)

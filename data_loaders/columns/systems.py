@@ -18,20 +18,8 @@ def _parsed(system: str) -> CRS | None:
 
 
 def in_degrees(system: str) -> bool:
-    """Whether a system counts in degrees of longitude and latitude.
+    """Whether a system "AUTHORITY:CODE" counts in degrees: False for projected, unknown, grads and radians.
 
-    Parameters
-    ----------
-    system : str
-        "AUTHORITY:CODE", as `crs_name` writes it.
-
-    Returns
-    -------
-    bool
-        False for projected and unknown systems, and for the few that count in grads or radians.
-
-    Examples
-    --------
     >>> in_degrees("EPSG:7844"), in_degrees("EPSG:4647")
     (True, False)
     """
@@ -40,17 +28,7 @@ def in_degrees(system: str) -> bool:
 
 
 def is_projected(system: str) -> bool:
-    """Whether a system counts in metres or feet on a plane.
-
-    Parameters
-    ----------
-    system : str
-        "AUTHORITY:CODE", as `crs_name` writes it.
-
-    Returns
-    -------
-    bool
-        False for geographic and unknown systems.
-    """
+    """Whether a system "AUTHORITY:CODE" counts in metres or feet on a plane: False for geographic and unknown
+    ones."""
     crs = _parsed(system)
     return crs is not None and crs.is_projected

@@ -42,26 +42,10 @@ class OrderWanted(DataError):
 
 
 def parse_times(column: Any, *, day_first: bool = False) -> NDArray[np.datetime64]:
-    """Parse a text column of dates, with or without a time of day.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-        "2018-03-01", "2018/03/01 12:30", "2018-03-01T12:30:59Z", "1.3.2018", "1/3/2018 8:30 PM", "20180301",
-        "20180301123059", "2018".
-    day_first : bool
-        That "3/4/2018" is known to be in April.
-
-    Returns
-    -------
-    (n,) datetime64[s]
-        As written, time zones ignored; NaT where an entry is blank or cannot be read.
-
-    Notes
-    -----
-    Unless that is known, "3/4/2018" is read with the day first, or with the month first if the second
-    number of some date of the column is above 12 and the first of none.
-    """
+    """Parse n Arrow strings such as "2018-03-01", "2018-03-01T12:30:59Z", "1.3.2018", "1/3/2018 8:30 PM",
+    "20180301123059" and "2018" as (n,) datetime64[s], time zones ignored; NaT where blank or unreadable.
+    Unless `day_first`, "3/4/2018" is read with the day first, or with the month first if the second number of
+    some date of the column is above 12 and the first of none."""
     read = read_times(column)
     if read.order.month_comes_first() and not day_first:
         return read.as_month_first
@@ -70,28 +54,14 @@ def parse_times(column: Any, *, day_first: bool = False) -> NDArray[np.datetime6
 
 @dataclass(frozen=True)
 class DateOrder:
-    """What is known of dates such as 3/4/2018, from a table or one block of it.
+    """What is known of dates such as 3/4/2018, from a table or one block of it."""
 
-    Parameters
-    ----------
-    slashed : bool
-        Whether any is written like that.
-    first_high, second_high : bool
-        Whether the first, or the second, number of any is above 12.
-    """
-
-    slashed: bool = False
-    first_high: bool = False
+    slashed: bool = False  # whether any is written like that
+    first_high: bool = False  # whether the first number of any is above 12; `second_high` likewise
     second_high: bool = False
 
     def month_comes_first(self) -> bool:
-        """Whether the month stands first.
-
-        Returns
-        -------
-        bool
-            True if the second number of some date is above 12 and the first of none.
-        """
+        """Whether the second number of some date is above 12 and the first of none."""
         return self.second_high and not self.first_high
 
     @property
@@ -100,20 +70,9 @@ class DateOrder:
         return self.slashed and self.first_high == self.second_high
 
     def decided(self, said: bool | None) -> bool:
-        """Whether the day comes first, as a person says or else as the dates tell.
-
-        Parameters
-        ----------
-        said : bool, optional
-            What a person says.
-
-        Raises
-        ------
-        OrderWanted
-            Where nobody says it and the dates leave it open.
-        DataError
-            Where what is said leaves dates unread that the other order reads.
-        """
+        """Whether the day comes first, as a person says or else as the dates tell. Raise `OrderWanted` where
+        nobody says it and the dates leave it open, and `DataError` where what is said leaves dates unread
+        that the other order reads."""
         if said is None and self.open:
             raise OrderWanted(
                 "Dates such as 3/4/2018 do not tell whether the day or the month comes first: say which "
@@ -143,30 +102,16 @@ class DateOrder:
 
 @dataclass(frozen=True, eq=False)
 class TimesRead:
-    """A column of times read both ways, or one block of it.
+    """A column of n times, or one block of it, read with the day first and with the month first."""
 
-    Parameters
-    ----------
-    as_day_first, as_month_first : (n,) datetime64[s]
-        What "3/4/2018" is, read with the day first and with the month first; the same array where no entry
-        is written like that.
-    order : DateOrder
-        What the column says of it.
-    """
-
+    # what "3/4/2018" is; the same array in both where no entry is written like that
     as_day_first: NDArray[np.datetime64]
     as_month_first: NDArray[np.datetime64]
-    order: DateOrder
+    order: DateOrder  # what the column says of the order
 
 
 def read_times(column: Any) -> TimesRead:
-    """Read a text column of dates both ways: what is meant may be clear only from other rows of the table.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-        As for `parse_times`.
-    """
+    """Read n Arrow strings as `parse_times`, both ways: what is meant may be clear only from other rows."""
     text = pc.utf8_trim_whitespace(column)
     plain = _all_plain(text)
     if plain is not None:
@@ -252,46 +197,22 @@ def _group(text: Any, pattern: str) -> NDArray[np.str_]:
 
 @dataclass(frozen=True, eq=False)
 class Instants:
-    """Times to the fraction of a second, as trips and sensors need them.
+    """n times to the fraction of a second, as trips and sensors need them."""
 
-    Parameters
-    ----------
-    seconds : (n,) float64
-        Since 1970; in UTC where zoned, otherwise as the clock showed. NaN where an entry cannot be read.
-    zoned : (n,) bool
-        Whether the entry says which zone it is in; a count of seconds does.
-    day_first : bool, optional
-        How dates such as 3/4/2018 were read; None where there are none.
-    """
-
+    # since 1970: in UTC where zoned, else as the clock showed; NaN where unreadable
     seconds: NDArray[np.float64]
-    zoned: NDArray[np.bool_]
-    day_first: bool | None = None
+    zoned: NDArray[np.bool_]  # whether the entry says its zone; a count of seconds does
+    day_first: bool | None = None  # how dates such as 3/4/2018 were read; None where there are none
 
     def part(self, start: int, stop: int) -> Instants:
         """The times of the entries from `start` up to `stop`, which is left out."""
         return Instants(self.seconds[start:stop], self.zoned[start:stop], self.day_first)
 
     def in_utc(self, zone: ZoneInfo | None) -> NDArray[np.float64]:
-        """The times in UTC.
-
-        Parameters
-        ----------
-        zone : ZoneInfo, optional
-            Of the entries that name none, in the order of the file; UTC without it.
-
-        Returns
-        -------
-        (n,) float64
-            Seconds since 1970.
-
-        Raises
-        ------
-        ZoneWanted
-            Where there is no zone and the clock goes back by a minute to two hours.
-        DataError
-            For times that the zone skips, or whose order does not tell which of two they are.
-        """
+        """Return the (n,) times in UTC seconds since 1970; `zone` is that of the entries that name none, in
+        the order of the file, UTC without it. Raise `ZoneWanted` where there is none and the clock goes back
+        by a minute to two hours, `DataError` for times that the zone skips or whose order does not tell which
+        of two they are."""
         bare = np.flatnonzero(~self.zoned & np.isfinite(self.seconds))
         clock = self.seconds[bare]
         turned = -1 if np.sum(np.diff(clock) < 0.0) > np.sum(np.diff(clock) > 0.0) else 1  # newest first
@@ -304,22 +225,8 @@ class Instants:
 
 
 def read_instants(entries: Sequence[str], day_first: bool | None = None) -> Instants:
-    """Read times with their zones and fractions.
-
-    Parameters
-    ----------
-    entries : sequence of n str
-        As for `parse_times`, and seconds or milliseconds since 1970.
-    day_first : bool, optional
-        Whether "3/4/2018" is in April, where a person says so; without it the entries themselves tell.
-
-    Raises
-    ------
-    OrderWanted
-        Where nobody says it and the entries leave it open.
-    DataError
-        Where what is said leaves dates unread that the other order reads.
-    """
+    """Read n times with their zones and fractions, as `parse_times` and as seconds or milliseconds since
+    1970. `day_first` says whether "3/4/2018" is in April; errors as `DateOrder.decided`."""
     bare = [entry[:_LONGEST].encode("utf-8", "replace").decode() for entry in entries]
     text = pc.utf8_trim_whitespace(pa.array(bare, pa.string()))
     read = read_times(text)

@@ -19,13 +19,7 @@ class ZoneWanted(DataError):
 
 
 def time_zone(name: str) -> ZoneInfo:
-    """The time zone of a name such as "Europe/London".
-
-    Raises
-    ------
-    DataError
-        If there is none of this name.
-    """
+    """Return the time zone of a name such as "Europe/London"; raise `DataError` if there is none."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -39,20 +33,8 @@ _NO_ZONE = (
 
 
 def refuse_back(clock: NDArray[np.float64], sentence: str = _NO_ZONE) -> None:
-    """Refuse a clock that goes back by a minute to two hours.
-
-    Parameters
-    ----------
-    clock : (n,) float64
-        Seconds, in the order of the records.
-    sentence : str
-        What the refusal says, with a place for the minutes.
-
-    Raises
-    ------
-    ZoneWanted
-        Where it does.
-    """
+    """Raise `ZoneWanted` where a clock, (n,) seconds in the order of the records, goes back by a minute to
+    two hours. `sentence` has a place for the minutes."""
     if not clock.size:
         return
     back = np.maximum.accumulate(clock) - clock
@@ -62,27 +44,9 @@ def refuse_back(clock: NDArray[np.float64], sentence: str = _NO_ZONE) -> None:
 
 
 def to_utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
-    """What a clock showed, in UTC: of two equal hours the order of the records tells which.
-
-    Parameters
-    ----------
-    clock : (n,) float64
-        Seconds, in the order of the records.
-    zone : ZoneInfo
-        That the clock kept.
-
-    Returns
-    -------
-    (n,) float64
-        Seconds since 1970.
-
-    Raises
-    ------
-    ZoneWanted
-        Where the clock goes back in that zone too.
-    DataError
-        For times that the zone skips, or whose order does not tell which of two they are.
-    """
+    """Convert what a clock showed, (n,) seconds in the order of the records, to UTC: of two equal hours the
+    order tells which. Raise `ZoneWanted` where the clock goes back in that zone too, `DataError` for times
+    that the zone skips or whose order does not tell which of two they are."""
     minutes, which = np.unique(np.floor(clock / 60.0), return_inverse=True)
     early, late = _ahead(minutes, zone, 0)[which], _ahead(minutes, zone, 1)[which]
     if np.any(early < late):
@@ -110,10 +74,8 @@ def _ahead(minutes: NDArray[np.float64], zone: ZoneInfo, fold: int) -> NDArray[n
 
 
 def _turn(clock: NDArray[np.float64], run: NDArray[np.intp]) -> int:
-    """How many of a run of times that occur twice belong to summer: up to where the clock goes back.
-
-    Where it never does, the hour is in the longest pause, outside of the file if the run begins or ends it.
-    """
+    """How many of a run of times that occur twice belong to summer: up to where the clock goes back. Where it
+    never does, the hour is in the longest pause, outside of the file if the run begins or ends it."""
     first, last = int(run[0]), int(run[-1])
     steps = np.diff(clock[run])
     back = np.flatnonzero(steps < -_JITTER)

@@ -23,54 +23,21 @@ WARDS: tuple[tuple[str, float, float], ...] = (  # name, centre in km east and n
 
 
 def to_km(lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
-    """Convert degrees to kilometres of the invented city.
-
-    Parameters
-    ----------
-    lon, lat : (n,)
-        Degrees.
-
-    Returns
-    -------
-    east, north : (n,) float64
-        Kilometres from the city's origin.
-    """
+    """Convert (n,) degrees to kilometres east and north of the invented city's origin."""
     east = (np.asarray(lon, dtype=np.float64) - ORIGIN_LON) * _KM_PER_LON
     north = (np.asarray(lat, dtype=np.float64) - ORIGIN_LAT) * _KM_PER_LAT
     return east, north
 
 
 def to_lonlat(east: ArrayLike, north: ArrayLike) -> tuple[Array, Array]:
-    """Convert kilometres of the invented city to degrees.
-
-    Parameters
-    ----------
-    east, north : (n,)
-        Kilometres from the city's origin.
-
-    Returns
-    -------
-    lon, lat : (n,) float64
-        Degrees.
-    """
+    """Convert (n,) kilometres from the invented city's origin to degrees."""
     lon = np.asarray(east, dtype=np.float64) / _KM_PER_LON + ORIGIN_LON
     lat = np.asarray(north, dtype=np.float64) / _KM_PER_LAT + ORIGIN_LAT
     return lon, lat
 
 
 def radius(angle: ArrayLike) -> Array:
-    """Find how far the city's outline is from its origin.
-
-    Parameters
-    ----------
-    angle : (n,)
-        Direction, radians from east.
-
-    Returns
-    -------
-    (n,) float64
-        Kilometres.
-    """
+    """Return how far, in kilometres, the outline is from the origin in (n,) directions, radians from east."""
     a = np.asarray(angle, dtype=np.float64)
     return 15.5 * (
         1 + 0.13 * np.cos(2 * a) + 0.07 * np.sin(3 * a + 0.7) + 0.045 * np.cos(5 * a + 2.0)
@@ -79,18 +46,8 @@ def radius(angle: ArrayLike) -> Array:
 
 
 def outline(vertices: int = 180) -> list[list[float]]:
-    """Draw the city's outline.
-
-    Parameters
-    ----------
-    vertices : int
-        Corners of the polygon.
-
-    Returns
-    -------
-    list of [lon, lat]
-        A closed counter-clockwise ring, five decimals of a degree.
-    """
+    """Return the city's outline as a closed counter-clockwise ring of [lon, lat], five decimals of a
+    degree."""
     angle = np.linspace(0.0, 2 * np.pi, vertices, endpoint=False)
     lon, lat = to_lonlat(radius(angle) * np.cos(angle), radius(angle) * np.sin(angle))
     ring = [[round(float(a), 5), round(float(b), 5)] for a, b in zip(lon, lat, strict=True)]
@@ -98,61 +55,25 @@ def outline(vertices: int = 180) -> list[list[float]]:
 
 
 def inside(east: Array, north: Array) -> NDArray[np.bool_]:
-    """Tell which points lie in the city.
-
-    Parameters
-    ----------
-    east, north : (n,) float64
-        Kilometres from the city's origin.
-
-    Returns
-    -------
-    (n,) bool
-    """
+    """Tell which points, in kilometres from the origin, lie in the city."""
     return np.asarray(np.hypot(east, north) < radius(np.arctan2(north, east)))
 
 
 def river_north(east: ArrayLike) -> Array:
-    """Find where the river runs.
-
-    Parameters
-    ----------
-    east : (n,)
-        Kilometres east of the origin.
-
-    Returns
-    -------
-    (n,) float64
-        Kilometres north of the origin.
-    """
+    """Return how far north the river runs, in kilometres, at kilometres east of the origin."""
     e = np.asarray(east, dtype=np.float64)
     return -0.6 + 1.5 * np.sin(e / 2.6 + 0.4) + 0.05 * e
 
 
 def river_distance(east: Array, north: Array) -> Array:
-    """Find the approximate distance to the river's middle.
-
-    Parameters as in `inside`.
-
-    Returns
-    -------
-    (n,) float64
-        Kilometres.
-    """
+    """Return the approximate distance to the river's middle in kilometres."""
     slope = 1.5 / 2.6 * np.cos(east / 2.6 + 0.4) + 0.05
     return np.asarray(np.abs(north - river_north(east)) / np.sqrt(1 + slope**2))
 
 
 def density(east: Array, north: Array) -> Array:
-    """Find how densely the city is built: most in the middle and around ward centres, not in the river.
-
-    Parameters as in `inside`.
-
-    Returns
-    -------
-    (n,) float64
-        Relative density of postcodes.
-    """
+    """Return the relative density of postcodes: most in the middle and around ward centres, none in the
+    river."""
     total = 0.05 + np.exp(-np.hypot(east + 0.5, north - 0.5) / 6.0)
     for _, e, n in WARDS:
         total = total + 0.35 * np.exp(-(((east - e) ** 2 + (north - n) ** 2) / (2 * 1.1**2)))
@@ -161,15 +82,7 @@ def density(east: Array, north: Array) -> Array:
 
 
 def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
-    """Find the ward of points.
-
-    Parameters as in `inside`.
-
-    Returns
-    -------
-    (n,) int64
-        Position in WARDS of the nearest ward centre.
-    """
+    """Return the position in WARDS of the ward centre nearest to each point, in kilometres."""
     centres = np.array([(e, n) for _, e, n in WARDS])
     distance = np.hypot(east[:, None] - centres[:, 0], north[:, None] - centres[:, 1])
     return np.asarray(np.argmin(distance, axis=1), dtype=np.int64)
@@ -177,28 +90,16 @@ def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class DemoField:
-    """The true field: median price in pounds of an existing leasehold flat, by place and year.
-
-    Two expensive areas, west of the middle and down the river, a premium along the river, a slow fall
-    towards the outskirts, and seeded roughness of a few kilometres' wavelength. Every generated sale is
-    this field times a factor for its kind times log-normal noise, so the field is what maps should find.
-
-    Parameters
-    ----------
-    seed : int
-        Equal seeds give equal fields.
-    last_year : int
-        The year whose prices are the field without growth.
-    growth : float
-        Growth of the logarithm of prices in a year.
-    changed : bool
-        Whether the last year differs in kind: a new expensive quarter in the north, where nobody who knows
-        the year before looks for one, and a fall down the river, where there was the second peak.
-    """
+    """The true field: median price in pounds of an existing leasehold flat, by place and year. Two expensive
+    areas, west of the middle and down the river, a premium along the river, a slow fall towards the
+    outskirts, and seeded roughness of a few kilometres' wavelength. Every generated sale is this field times
+    a factor for its kind times log-normal noise, so the field is what maps should find."""
 
     seed: int
-    last_year: int
-    growth: float = 0.03
+    last_year: int  # the year whose prices are the field without growth
+    growth: float = 0.03  # of the logarithm of prices in a year
+    # whether the last year has a new expensive quarter in the north, where nobody who knows the year before
+    # looks for one, and a fall down the river, where there was the second peak
     changed: bool = False
     _wave: Array = field(init=False, repr=False, compare=False)
 
@@ -212,20 +113,8 @@ class DemoField:
         object.__setattr__(self, "_wave", wave)
 
     def log_price(self, lon: ArrayLike, lat: ArrayLike, year: int | None = None) -> Array:
-        """Evaluate the true field on the log scale.
-
-        Parameters
-        ----------
-        lon, lat : (n,)
-            Degrees.
-        year : int, optional
-            The last year without it.
-
-        Returns
-        -------
-        (n,) float64
-            Logarithm of the median price in pounds.
-        """
+        """Return the logarithm of the median price in pounds at (n,) degrees, in the last year unless
+        given."""
         east, north = to_km(lon, lat)
         west_end = np.exp(-(((east + 2.6) / 5.6) ** 2 + ((north - 1.9) / 3.7) ** 2))
         docks_north = float(river_north(7.2))

@@ -65,49 +65,23 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class DemoFiles:
-    """Where the generated files are, and the field they were drawn from.
+    """Where the generated files are, and the field they were drawn from."""
 
-    Parameters
-    ----------
-    price_paid_previous, price_paid : Path
-        Price Paid format (16 columns, no header), earlier and later year.
-    postcodes : Path
-        NSPL-style table with latitude and longitude.
-    region : Path
-        GeoJSON polygon of the invented city.
-    districts : Path
-        GeoJSON polygons of its districts, with their names.
-    truth : DemoField
-        The true field, a function of longitude and latitude.
-    """
-
-    price_paid_previous: Path
+    price_paid_previous: Path  # Price Paid format (16 columns, no header)
     price_paid: Path
-    postcodes: Path
-    region: Path
-    districts: Path
+    postcodes: Path  # NSPL-style table with latitude and longitude
+    region: Path  # GeoJSON polygon of the invented city
+    districts: Path  # GeoJSON polygons of its districts, with their names
     truth: DemoField
 
 
 def write_demo(
     directory: str | os.PathLike[str], *, seed: int = DEMO_SEED, changed: bool = False
 ) -> DemoFiles:
-    """Write the demo files.
-
-    Parameters
-    ----------
-    directory : path
-        Created if absent.
-    seed : int
-        Equal seeds give equal bytes.
-    changed : bool
-        Whether the later year differs in kind from the earlier one (`DemoField`).
-
-    Notes
-    -----
-    All data are invented: file names, transaction identifiers, town, county and region say so. About 12,000
-    existing leasehold flats a year among 23,300 sales, as in a large city.
-    """
+    """Write the demo files into a folder, which is created if absent; equal seeds give equal bytes. `changed`
+    says whether the later year differs in kind from the earlier one (`DemoField`). All data are invented:
+    file names, transaction identifiers, town, county and region say so. About 12,000 existing leasehold flats
+    a year among 23,300 sales, as in a large city."""
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     first, last = DEMO_YEARS
@@ -282,13 +256,7 @@ _FAR = 60.0  # kilometres: well outside the city
 
 
 def districts() -> dict[str, Any]:
-    """Draw the districts.
-
-    Returns
-    -------
-    dict
-        A GeoJSON collection of one polygon for each ward, degrees, with its name in words.
-    """
+    """Return a GeoJSON collection of one polygon in degrees for each ward, with its name in words."""
     city = Polygon(outline())
     centres = MultiPoint([(east, north) for _, east, north in WARDS])
     nearest = shapely.voronoi_polygons(centres, extend_to=shapely.box(-_FAR, -_FAR, _FAR, _FAR))

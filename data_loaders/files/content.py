@@ -38,18 +38,8 @@ _MARKUP: tuple[tuple[bytes, str], ...] = (
 
 
 def refusal(head: bytes) -> str | None:
-    """Say what a file is that is no CSV text.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of the file.
-
-    Returns
-    -------
-    str or None
-        A predicate with the remedy ("is empty: choose a file with rows."); None where it may be CSV.
-    """
+    """Say what a file that is no CSV is, by its first bytes, as a predicate with the remedy ("is empty:
+    choose a file with rows."); None where it may be CSV."""
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         return "is empty: choose a file with rows."
     for magic, words in _MAGIC:

@@ -31,36 +31,16 @@ _NUMBER = re.compile(r"[+-]?[0-9.,]+$")
 
 @dataclass(frozen=True)
 class Line:
-    """One row of a text as it is written.
+    """One row of a text as it is written."""
 
-    Parameters
-    ----------
-    cells : list of str
-        Fields without blanks around them.
-    begin, end : int
-        Lines of the text before it, and up to its end.
-    """
-
-    cells: list[str]
-    begin: int
+    cells: list[str]  # fields without blanks around them
+    begin: int  # lines of the text before it; `end`: up to its end
     end: int
 
 
 def first_lines(text: str, delimiter: Delimiter, rows: int) -> list[Line]:
-    """Split the beginning of a text into rows, and tell in which lines they stand.
-
-    Parameters
-    ----------
-    text : str
-    delimiter : {",", ";", tab, "|"}
-    rows : int
-        Most rows returned.
-
-    Returns
-    -------
-    list of Line
-        Non-empty rows; the last may be cut short.
-    """
+    """Split the beginning of a text into at most so many non-empty rows with their lines; the last may be cut
+    short."""
     found: list[Line] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     begin = 0
@@ -88,19 +68,8 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
 
 
 def sniff_delimiter(text: str) -> Delimiter:
-    """Find the delimiter of a text.
-
-    Parameters
-    ----------
-    text : str
-        The beginning of a table.
-
-    Returns
-    -------
-    {",", ";", tab, "|"}
-        The one that a first line such as "sep=;" names, or else the one that splits the first rows most
-        evenly.
-    """
+    """Return the delimiter that a first line such as "sep=;" names, or else the one that splits the first
+    rows most evenly."""
     named = _NAMED.match(text)
     if named is not None:
         return named.group(1)  # type: ignore[return-value]
@@ -119,21 +88,11 @@ def sniff_delimiter(text: str) -> Delimiter:
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows of a table.
+    """Some consecutive rows of a table."""
 
-    Parameters
-    ----------
-    columns : mapping of str to Arrow array
-        The wanted columns as text without nulls.
-    rows : int
-        Number of rows.
-    malformed : int
-        Rows beside them that had a wrong number of columns and were left out.
-    """
-
-    columns: Mapping[str, Any]
+    columns: Mapping[str, Any]  # the wanted columns as Arrow text without nulls
     rows: int
-    malformed: int
+    malformed: int  # further rows left out for a wrong number of columns
 
 
 def blocks(
@@ -145,31 +104,11 @@ def blocks(
     delimiter: Delimiter = ",",
     skip: int = 0,
 ) -> Iterator[Block]:
-    """Read a table block by block.
-
-    Parameters
-    ----------
-    table : Table
-    width : int
-        Number of columns; rows with another number are left out and counted. Empty lines are no rows.
-    wanted : mapping of str to int
-        Position of each wanted column, by the name it gets in the blocks.
-    header : sequence of str or None
-        The table's first row as sniffed, which is not data; None where the first row is data.
-    delimiter : {",", ";", tab, "|"}
-    skip : int
-        Lines before that row.
-
-    Yields
-    ------
-    Block
-        Of at most `BLOCK` bytes of text.
-
-    Raises
-    ------
-    DataError
-        Where the table has too many columns or cannot be parsed; the sentence names no value.
-    """
+    """Read a table in blocks of at most `BLOCK` bytes of text. Rows that do not have `width` columns are left
+    out and counted; empty lines are no rows. `wanted` maps the name of a column in the blocks to its
+    position; `header` is the first row as sniffed, None where that row is data; `skip` counts the lines
+    before it. Raise `DataError` where the table has too many columns or cannot be parsed; the sentence names
+    no value."""
     if width > MAX_COLUMNS:
         raise DataError(
             f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
@@ -234,29 +173,11 @@ def _check_header(name: str, header: Sequence[str], batch: Any, positions: list[
 
 
 def text(column: Any) -> Any:
-    """Drop the blanks around the entries of a column.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings
-
-    Returns
-    -------
-    Arrow array of n strings
-    """
+    """Drop the blanks around the entries of an Arrow column."""
     plain = pc.all(pc.string_is_ascii(column)).as_py()  # worked on in half the time
     return pc.ascii_trim_whitespace(column) if plain else pc.utf8_trim_whitespace(column)
 
 
 def mask(column: Any) -> NDArray[np.bool_]:
-    """Make a column of truth values into a mask.
-
-    Parameters
-    ----------
-    column : Arrow array of n booleans without nulls
-
-    Returns
-    -------
-    (n,) bool
-    """
+    """Return an Arrow column of booleans without nulls as an (n,) mask."""
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)

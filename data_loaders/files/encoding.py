@@ -22,10 +22,8 @@ codecs.register_error("data_loaders.latin1", _as_latin1)
 
 
 class Utf8Stream(Pieces):
-    """A byte stream as valid UTF-8: bytes that are none are taken for Latin-1, one by one.
-
-    The CSV parser behind it must never meet another encoding: it would print about each such row.
-    """
+    """A byte stream as valid UTF-8: bytes that are none are taken for Latin-1, one by one. The CSV parser
+    behind it must never meet another encoding: it would print about each such row."""
 
     def __init__(self, inner: io.RawIOBase) -> None:
         super().__init__()
@@ -49,18 +47,7 @@ class Utf8Stream(Pieces):
 
 
 def decode(head: bytes) -> tuple[str, Encoding]:
-    """Decode the beginning of a text.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes; may end inside a character.
-
-    Returns
-    -------
-    text : str
-    encoding : {"utf-8", "utf-8-sig", "latin-1"}
-    """
+    """Decode the first bytes of a text, which may end inside a character."""
     encoding: Encoding = "utf-8"
     if head.startswith(b"\xef\xbb\xbf"):
         head, encoding = head[3:], "utf-8-sig"

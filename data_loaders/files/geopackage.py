@@ -15,28 +15,9 @@ _FAR = 1000  # layers looked at
 
 
 def layers_of(path: Path, name: str) -> tuple[str, ...]:
-    """List the feature layers of a GeoPackage.
-
-    A view or a computed column runs whatever its author wrote when it is read, for as long as it likes, so
-    a file in which GDAL would meet one is refused.
-
-    Parameters
-    ----------
-    path : Path
-        The file; opened read-only, nothing is written beside it.
-    name : str
-        What messages call it.
-
-    Returns
-    -------
-    tuple of str
-        Names of the feature layers in order, possibly none.
-
-    Raises
-    ------
-    DataError
-        Where the file is no GeoPackage, is damaged, or is not made of plain tables.
-    """
+    """List the feature layers of a GeoPackage in order; the file is opened read-only. A view or a computed
+    column runs whatever its author wrote when it is read, for as long as it likes, so a file in which GDAL
+    would meet one is refused (`DataError`), as are damaged files and those that are no GeoPackage."""
     try:
         with closing(
             sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
@@ -55,21 +36,8 @@ def layers_of(path: Path, name: str) -> tuple[str, ...]:
 
 
 def check_amount(database: sqlite3.Connection, table: str, size: int) -> None:
-    """Refuse a table that holds more than its file: pages that stand in it many times unfold without end.
-
-    Parameters
-    ----------
-    database : Connection
-        Its handler of progress is set anew.
-    table : str
-        A plain table.
-    size : int
-        Bytes of the whole file.
-
-    Raises
-    ------
-    sqlite3.DatabaseError
-        For such a table, and for what is damaged.
+    """Raise `sqlite3.DatabaseError` for a table that holds more than the `size` bytes of its file (pages that
+    stand in it many times unfold without end) or is damaged. The connection's progress handler is set anew.
     """
     quoted = ['"{}"'.format(row[1].replace('"', '""')) for row in database.execute(
         "SELECT 0, name FROM pragma_table_info(?)", (table,)

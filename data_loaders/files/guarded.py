@@ -27,27 +27,15 @@ DAMAGE = (
 
 @dataclass(frozen=True)
 class Limits:
-    """What one load may unpack: a hostile file must end in a sentence, not in a full disk or memory.
+    """What one load may unpack: a hostile file must end in a sentence, not in a full disk or memory."""
 
-    Parameters
-    ----------
-    max_bytes : int
-        Most bytes of text, all tables of a source together (the complete Price Paid file has 5 GB).
-    max_ratio : float
-        Most unpacked bytes per packed byte (Price Paid packs about 10 to 1) ...
-    free_bytes : int
-        ... counted only beyond this much text, since small files can be very regular.
-    max_members : int
-        Most files in an archive or folder.
-    max_directory : int
-        Most bytes of a zip file's directory, which is held in memory.
-    """
-
+    # of text, all tables of a source together (the complete Price Paid file has 5 GB)
     max_bytes: int = 16 << 30
-    max_ratio: float = 200.0
+    max_ratio: float = 200.0  # unpacked bytes per packed byte (Price Paid packs about 10 to 1) ...
+    # ... counted only beyond this much text, since small files can be very regular
     free_bytes: int = 64 << 20
-    max_members: int = 5000
-    max_directory: int = 4 << 20
+    max_members: int = 5000  # files in an archive or folder
+    max_directory: int = 4 << 20  # bytes of a zip file's directory, which is held in memory
 
 
 LIMITS = Limits()
@@ -61,24 +49,8 @@ class Meter:
         self.total = 0
 
     def add(self, name: str, count: int, unpacked: int, packed: int | None) -> None:
-        """Count bytes that were unpacked.
-
-        Parameters
-        ----------
-        name : str
-            What messages call the source.
-        count : int
-            Bytes just read.
-        unpacked : int
-            Bytes read of this stream so far.
-        packed : int or None
-            Packed bytes they came from, where that is known.
-
-        Raises
-        ------
-        DataError
-            Where a limit is passed.
-        """
+        """Count bytes just read; `unpacked` of this stream so far came from `packed` bytes, where that is
+        known. Raise `DataError` where a limit is passed."""
         self.total += count
         if self.total > self.limits.max_bytes:
             raise DataError(
@@ -97,14 +69,8 @@ _TELL: ContextVar[Tell | None] = ContextVar("told how far reading is", default=N
 
 @contextmanager
 def reading(tell: Tell) -> Iterator[None]:
-    """Be told how far files are read while this holds, in this thread.
-
-    Parameters
-    ----------
-    tell : callable
-        Told after every few megabytes how many bytes of a file, as it lies there, were read; what it raises
-        ends the reading.
-    """
+    """Call `tell` while this holds, in this thread, after every few megabytes, with how many bytes of a file
+    as it lies there were read; what it raises ends the reading."""
     token = _TELL.set(tell)
     try:
         yield
@@ -113,13 +79,7 @@ def reading(tell: Tell) -> Iterator[None]:
 
 
 def tell_how_far(stream: io.RawIOBase) -> None:
-    """Tell whoever wants to know how far a stream is read.
-
-    Parameters
-    ----------
-    stream : GuardedStream
-        Nothing is told of any other.
-    """
+    """Tell whoever wants to know how far a `GuardedStream` is read; nothing is told of other streams."""
     tell = _TELL.get()
     if tell is not None and isinstance(stream, GuardedStream):
         tell(stream.position)
@@ -129,32 +89,12 @@ class Pieces(io.RawIOBase):
     """A byte stream that delivers what `_take` finds, piece by piece."""
 
     def readable(self) -> bool:
-        """Say that it can be read.
-
-        Returns
-        -------
-        bool
-            True.
-        """
+        """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes into a buffer.
-
-        Parameters
-        ----------
-        buffer : writable bytes
-
-        Returns
-        -------
-        int
-            Number of bytes, 0 at the end.
-
-        Raises
-        ------
-        DataError
-            Where the source is damaged or passes a limit.
-        """
+        """Read the next bytes into a buffer and return their number, 0 at the end. Raise `DataError` where
+        the source is damaged or passes a limit."""
         data = self._take(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -198,18 +138,7 @@ class GuardedStream(Pieces):
         return self._packed() if self._packed else self._seen
 
     def head(self) -> bytes:
-        """Look at the first bytes, which a later read delivers again.
-
-        Returns
-        -------
-        bytes
-            At most `HEAD`.
-
-        Raises
-        ------
-        DataError
-            Where the source is damaged or passes a limit.
-        """
+        """Return at most `HEAD` first bytes, which a later read delivers again; errors as `readinto`."""
         parts: list[bytes] = []
         missing = HEAD
         while missing > 0 and (part := self._take(missing)):
@@ -220,20 +149,8 @@ class GuardedStream(Pieces):
 
 
 def open_zip(name: str, handle: Any, limits: Limits) -> zipfile.ZipFile:
-    """Open a zip file whose directory is of a bearable size: 300 MB of entries would take 4 GB.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    handle : binary file
-    limits : Limits
-
-    Raises
-    ------
-    DataError
-        For a larger directory, and for what is no zip file.
-    """
+    """Open a zip file whose directory is of a bearable size: 300 MB of entries would take 4 GB. Raise
+    `DataError` for a larger directory, and for what is no zip file."""
     try:
         end = zipfile._EndRecData(handle)  # type: ignore[attr-defined]  # as ZipFile will read it
         if end and end[5] > limits.max_directory:
@@ -247,20 +164,8 @@ def open_zip(name: str, handle: Any, limits: Limits) -> zipfile.ZipFile:
 
 
 def damage_sentence(name: str, error: BaseException) -> DataError:
-    """Say in one sentence why an archive cannot be read.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    error : BaseException
-        One of `DAMAGE`; its own text may quote the file and is not repeated.
-
-    Returns
-    -------
-    DataError
-        To be raised outside the handler, so that no damaged bytes travel with it.
-    """
+    """Say in one sentence why an archive cannot be read, for one of `DAMAGE`, whose own text may quote the
+    file and is not repeated. Raise it outside the handler, so that no damaged bytes travel with it."""
     if isinstance(error, EOFError):
         return DataError(f"{name} is cut short: fetch or copy it again.")
     if isinstance(error, RuntimeError) and "password" in str(error):

@@ -51,87 +51,35 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 class Layer:
-    """One sheet or layer as read.
-
-    Attributes
-    ----------
-    layers : tuple of str
-        Names of all sheets or layers of the file that may hold rows.
-    crs : str
-        The coordinate system that the file states for its points, as "AUTHORITY:CODE"; "" where it has no
-        points or states none.
-    points : bool
-        Whether the first two columns are the coordinates of points, named `POINT_X` and `POINT_Y`.
-    stream : io.RawIOBase
-        The rows as CSV text in UTF-8, delimited by commas; numbers are written with a decimal point.
-    """
+    """One sheet or layer as read: `layers`, the names of all that may hold rows; `crs`, the system the file
+    states for its points ("AUTHORITY:CODE", or ""); `points`, whether the first two columns are coordinates,
+    named `POINT_X` and `POINT_Y`; `stream`, the rows as comma-delimited CSV in UTF-8 with decimal points."""
 
     def __init__(self, layers: tuple[str, ...], crs: str, points: bool, stream: io.RawIOBase) -> None:
         self.layers, self.crs, self.points, self.stream = layers, crs, points, stream
 
 
 def format_of(head: bytes) -> Format | None:
-    """Recognise a file that is read through GDAL.
-
-    Parameters
-    ----------
-    head : bytes
-        The first bytes of a file that is not packed.
-
-    Returns
-    -------
-    "GPKG", "GeoJSON" or None
-        A workbook is a zip file and known by its members (`is_workbook`).
-    """
+    """Recognise a file that is read through GDAL by the first bytes of an unpacked file. A workbook is a zip
+    file and known by its members (`is_workbook`)."""
     if head.startswith(geopackage.MAGIC):
         return "GPKG"
     return "GeoJSON" if GEOJSON_TYPE.match(head) else None
 
 
 def is_workbook(members: list[zipfile.ZipInfo]) -> bool:
-    """Tell whether a zip file is an Excel workbook.
-
-    Parameters
-    ----------
-    members : list of ZipInfo
-
-    Returns
-    -------
-    bool
-        True for .xlsx and .xlsm, by what they hold and not by their names.
-    """
+    """Tell whether a zip file is an Excel workbook (.xlsx, .xlsm), by what it holds and not by its name."""
     return any(member.filename.lower() == "xl/workbook.xml" for member in members)
 
 
 def read_layer(
     kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
 ) -> Layer:
-    """Read one sheet or layer of a file.
-
-    Parameters
-    ----------
-    kind : {"XLSX", "GPKG", "GeoJSON"}
-        The only format in which the file may be read: GDAL, left to itself, would also take a file for a
-        processing recipe or a web service.
-    name : str
-        What messages call the file.
-    path : Path or None
-        Where the file lies, if it does; it is then read in place.
-    handle : binary file
-        The open file; written to a temporary file of its owner's where there is no `path`.
-    layer : str or None
-        Name of the sheet or layer; None for the only one.
-    ask : bool
-        Whether several layers without a chosen one are refused; otherwise the first is taken.
-    limits : Limits
-        `max_bytes` and `max_ratio` bound what is unpacked, besides `MOST_BYTES`.
-
-    Raises
-    ------
-    DataError
-        With the remedy, where the file is damaged, too large, holds no points, or leaves open which of its
-        layers is meant.
-    """
+    """Read one sheet or layer of a file; `kind` is the only format allowed, since GDAL, left to itself, would
+    also take a file for a processing recipe or a web service. The file is read in place where it has a
+    `path`, else written to a temporary file of its owner's. `ask`: refuse several layers without a chosen
+    one, otherwise take the first. `limits` bound what is unpacked, besides `MOST_BYTES`. Raise `DataError`
+    where the file is damaged, too large, holds no points, or leaves open which of its layers is meant."""
     layers, crs, geometry, table = read_table(kind, name, path, handle, layer, ask, limits)
     points = kind != "XLSX"
     table = _with_points(name, table, geometry) if points else _without_blanks(table)
@@ -141,18 +89,8 @@ def read_layer(
 def read_table(
     kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
 ) -> tuple[tuple[str, ...], str, str, pa.Table]:
-    """Read one sheet or layer with its geometries as they are; parameters and errors as for `read_layer`.
-
-    Returns
-    -------
-    layers : tuple of str
-        Names of all sheets or layers.
-    crs : str
-        As "AUTHORITY:CODE", or "".
-    geometry : str
-        The column with the geometries, as WKB.
-    table : pyarrow.Table
-    """
+    """Read one sheet or layer with its geometries, as `read_layer`: names of all layers, the system as
+    "AUTHORITY:CODE" or "", the column with the geometries as WKB, and the table."""
     if kind == "XLSX":
         _check_unpacked(name, handle, limits)
     with _at_a_safe_name(kind, name, path, handle, limits) as place:

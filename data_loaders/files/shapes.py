@@ -28,26 +28,10 @@ def is_geopackage(path: str | Path) -> bool:
 
 
 def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
-    """Read a layer of a GeoPackage.
-
-    Parameters
-    ----------
-    path : str or Path
-    layer : str, optional
-        Its name; the only one without it.
-
-    Returns
-    -------
-    dict
-        A GeoJSON FeatureCollection with the texts and numbers of every row, in the file's own coordinates;
-        its member `crs` names the system that the file states, also EPSG:4326, as files of before 2016 do.
-
-    Raises
-    ------
-    DataError
-        With the remedy, for a file that cannot be opened or is damaged, for several layers of which none is
-        named, for a layer without shapes, and for too many rows.
-    """
+    """Read a layer of a GeoPackage (the only one without a name) as a GeoJSON FeatureCollection: texts and
+    numbers of every row, in the file's own coordinates; its member `crs` names the system that the file
+    states, also EPSG:4326, as files of before 2016 do. Raise `DataError` for a file that cannot be opened or
+    is damaged, several layers of which none is named, a layer without shapes, and too many rows."""
     place = Path(path)
     try:
         handle = place.open("rb")

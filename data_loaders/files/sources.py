@@ -23,40 +23,18 @@ _SUFFIXES = (".csv", ".txt", ".tsv")
 
 @dataclass(frozen=True)
 class Table:
-    """One CSV text, or a sheet or layer that was made into one.
+    """One CSV text, or a sheet or layer that was made into one."""
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    head : bytes
-        Its first bytes, at most `guarded.HEAD`.
-    stream : io.RawIOBase
-        Delivers it from the beginning.
-    folder : str
-        Where in an archive it lies, "" elsewhere.
-    typed : bool
-        True for sheets and layers: their numbers are numbers, written here with a decimal point and commas
-        between columns, so nothing about the text needs to be guessed.
-    layers : tuple of str
-        All sheets or layers of its file; () for CSV.
-    points : bool
-        Whether it holds coordinates of points, in the columns `layers.POINT_X` and `layers.POINT_Y`.
-    crs : str
-        The system that the file states for its points, "" where it states none.
-    layer : str
-        Which of `layers` it is, "" where they have no names.
-    """
-
-    name: str
-    head: bytes
-    stream: io.RawIOBase
-    folder: str = ""
+    name: str  # what messages call it
+    head: bytes  # its first bytes, at most `guarded.HEAD`
+    stream: io.RawIOBase  # delivers it from the beginning
+    folder: str = ""  # where in an archive it lies
+    # a sheet or layer: numbers have a decimal point, columns a comma; nothing needs guessing
     typed: bool = False
-    layers: tuple[str, ...] = ()
-    points: bool = False
-    crs: str = ""
-    layer: str = ""
+    layers: tuple[str, ...] = ()  # all sheets or layers of its file; () for CSV
+    points: bool = False  # whether the columns `layers.POINT_X` and `layers.POINT_Y` hold points
+    crs: str = ""  # the system that the file states for its points, "" where none
+    layer: str = ""  # which of `layers` it is, "" where they have no names
 
 
 @dataclass(frozen=True)
@@ -70,13 +48,7 @@ class _Asked:
 
 
 def source_name(source: Source) -> str:
-    """Name a source for messages.
-
-    Returns
-    -------
-    str
-        The file's own name without its folder, or "the uploaded data".
-    """
+    """Return the file's own name without its folder, or "the uploaded data"."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).name or str(source)
     name = getattr(source, "name", None)
@@ -84,21 +56,7 @@ def source_name(source: Source) -> str:
 
 
 def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
-    """Make one source or several into a tuple.
-
-    Parameters
-    ----------
-    source : Source or sequence of Source
-
-    Returns
-    -------
-    tuple of Source
-
-    Raises
-    ------
-    DataError
-        Where there is none.
-    """
+    """Return one source or several as a tuple; raise `DataError` where there is none."""
     if isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read"):
         return (source,)  # type: ignore[return-value]
     try:
@@ -118,32 +76,12 @@ def open_tables(
     ask: bool = True,
     folders: bool = False,
 ) -> Generator[Table, None, None]:
-    """Open the tables in a source one after another; each must be read before the next is asked for.
-
-    Parameters
-    ----------
-    source : path, bytes or open binary file
-        A file or a folder with a CSV file. CSV may be plain or packed (.gz, .zip, .tar.gz); an Excel
-        workbook, a GeoPackage or GeoJSON points give one table. All are recognised by content, not by name.
-    limits : Limits
-        What may be unpacked.
-    layer : str, optional
-        The sheet of a workbook or the layer of a GeoPackage; not needed where there is only one.
-    ask : bool
-        Whether a file with several sheets or layers is refused while `layer` is None; otherwise its first
-        one is opened.
-    folders : bool
-        Whether a folder may hold several CSV files, at any depth: what lies there by chance is no data.
-
-    Yields
-    ------
-    Table
-
-    Raises
-    ------
-    DataError
-        For anything else, and for a folder with several tables unless `folders`.
-    """
+    """Open the tables of a path, bytes or open binary file one after another; each must be read before the
+    next. A file or a folder with a CSV file, plain or packed (.gz, .zip, .tar.gz), an Excel workbook, a
+    GeoPackage or GeoJSON points: all are recognised by content, not by name. `layer` chooses a sheet or
+    layer; `ask` refuses several where None is chosen, otherwise the first is opened. `folders` allows a
+    folder with several CSV files, at any depth: what lies there by chance is no data. Raise `DataError` for
+    anything else."""
     asked = _Asked(layer, ask, Meter(limits))
     name = source_name(source)
     if isinstance(source, (str, os.PathLike)):

@@ -30,12 +30,9 @@ class _Part:
 
 
 class Column:
-    """One column as it grows.
-
-    What is written out lies in the folder for temporary files ($TMPDIR), in a file that has no name there:
-    nobody else can open it, and the operating system takes it back with the last array made of it, also
-    where the process is killed.
-    """
+    """One column as it grows. What is written out lies in the folder for temporary files ($TMPDIR), in a file
+    that has no name there: nobody else can open it, and the operating system takes it back with the last
+    array made of it, also where the process is killed."""
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._limit = in_memory
@@ -45,35 +42,15 @@ class Column:
         self._parts: list[_Part] = []
 
     def add(self, block: NDArray[Any]) -> None:
-        """Append a block.
-
-        Parameters
-        ----------
-        block : (n,) array
-            Of numbers, times or bytes; bytes may be wider than those before.
-
-        Raises
-        ------
-        DataError
-            Where the disk is full.
-        """
+        """Append a block of numbers, times or bytes, which may be wider than before. Raise `DataError` on a
+        full disk."""
         self._held.append(block)
         self._bytes += block.nbytes
         if self._file is not None or self._bytes > self._limit:
             self._write_out()
 
     def array(self, kind: str = "f8") -> NDArray[Any]:
-        """The whole column.
-
-        Parameters
-        ----------
-        kind : str
-            Its type where nothing was added.
-
-        Returns
-        -------
-        (n,) array, read-only
-        """
+        """Return the whole column, read-only; `kind` is its type where nothing was added."""
         if self._file is None:
             whole = np.concatenate(self._held) if self._held else np.empty(0, kind)
             whole.setflags(write=False)
@@ -112,64 +89,30 @@ class Column:
 
 
 class Spool:
-    """Several columns of equally many rows that grow together.
-
-    Parameters
-    ----------
-    in_memory : int
-        Bytes of each column that stay in memory.
-    """
+    """Columns of equally many rows that grow together, each with so many bytes in memory."""
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._in_memory = in_memory
         self._columns: dict[str, Column] = {}
 
     def add(self, **blocks: NDArray[Any]) -> None:
-        """Append a block of rows.
-
-        Parameters
-        ----------
-        **blocks : (n,) arrays
-            One for each column, the same names every time.
-        """
+        """Append a block of rows: one (n,) array for each column, the same names every time."""
         for name, block in blocks.items():
             self._columns.setdefault(name, Column(self._in_memory)).add(block)
 
     def array(self, name: str, kind: str = "f8") -> NDArray[Any]:
-        """The whole column of a name; read-only, empty and of type `kind` where there is none.
-
-        Returns
-        -------
-        (n,) array
-        """
+        """Return the whole column of a name, read-only; empty and of type `kind` where there is none."""
         return self._columns.get(name, Column()).array(kind)
 
 
 def strides(size: int) -> Iterator[slice]:
-    """Cut a number of rows into pieces that are worked on one at a time.
-
-    Yields
-    ------
-    slice
-        Of at most `STRIDE` rows.
-    """
+    """Cut a number of rows into slices of at most `STRIDE`."""
     for start in range(0, size, STRIDE):
         yield slice(start, min(start + STRIDE, size))
 
 
 def chosen(columns: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
-    """Choose rows of columns without holding both in memory.
-
-    Parameters
-    ----------
-    columns : mapping of str to (n,) array
-    kept : (n,) bool
-
-    Returns
-    -------
-    dict of str to (k,) array
-        Read-only.
-    """
+    """Return the kept rows of (n,) columns, read-only, without holding both in memory."""
     if kept.all():
         return {name: _read_only(column) for name, column in columns.items()}
     spool = Spool()

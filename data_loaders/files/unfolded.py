@@ -26,18 +26,8 @@ class Unfolded:
         self._rows = self._columns = self._column = 0
 
     def add(self, part: Any) -> None:
-        """Read a part to its end.
-
-        Parameters
-        ----------
-        part : binary stream
-            XML; what is none is left to the reader of workbooks.
-
-        Raises
-        ------
-        DataError
-            For a sheet of more than `MOST_PLACES`.
-        """
+        """Read a part of XML to its end (what is none is left to the reader of workbooks); raise `DataError`
+        for a sheet of more than `MOST_PLACES`."""
         self._rows = self._columns = self._column = 0
         self._shared = False
         self._texts: list[int] = []

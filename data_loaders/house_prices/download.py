@@ -40,36 +40,12 @@ def fetch(
     refresh: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """Download a public file; one that is already there is verified and kept.
-
-    Parameters
-    ----------
-    file : PublicFile
-    directory : path
-        Where it is put.
-    progress : callable, optional
-        Told bytes done and, where known, bytes in total; its answer False stops the download.
-    refresh : bool
-        Fetch again even so, because public files are corrected in place.
-    max_bytes : int
-        Most bytes accepted.
-
-    Returns
-    -------
-    Path
-        The file.
-
-    Raises
-    ------
-    DataError
-        No connection, not found, too large, no room, wrong checksum, stopped.
-
-    Notes
-    -----
-    An interrupted download keeps what it has in a ".part" file and goes on from there next time, unless the
-    file has changed at its source. The checksum is the known one, else the one noted after the first
-    download. Two downloads of one file take turns, in one process or in several.
-    """
+    """Download a public file into a folder; one that is already there is verified and kept unless `refresh`,
+    because public files are corrected in place. `progress` is told bytes done and, where known, bytes in
+    total; its answer False stops the download. An interrupted download keeps a ".part" file and goes on from
+    there, unless the file has changed at its source. The checksum is the known one, else the one noted after
+    the first download. Two downloads of one file take turns, also in several processes. Raise `DataError` for
+    no connection, not found, too large, no room, wrong checksum, stopped."""
     import requests
 
     folder = Path(directory)

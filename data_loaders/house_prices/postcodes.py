@@ -53,18 +53,8 @@ _Q_FIRST = (int(_DIGIT[ord("Q")]) * int(_PLACE[0]), (int(_DIGIT[ord("Q")]) + 1) 
 
 
 def postcode_keys(column: Any) -> NDArray[np.int64]:
-    """Make postcodes into exact numbers.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings
-
-    Returns
-    -------
-    (n,) int64
-        Equal for equal postcodes, -1 where an entry is none. Blanks and punctuation are removed and letters
-        capitalised, so "E1  0AA", "e1 0aa" and "E10AA" agree.
-    """
+    """Make n Arrow strings into exact (n,) numbers, equal for equal postcodes, -1 where an entry is none.
+    Blanks and punctuation do not count nor do capitals: "E1  0AA", "e1 0aa" and "E10AA" agree."""
     capitals = pc.ascii_upper(column)
     keys = _keys_of(pc.replace_substring(capitals, " ", ""))
     odd = keys < 0
@@ -87,38 +77,16 @@ def _keys_of(bare: Any) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class PostcodeTable:
-    """Coordinates by postcode.
+    """Coordinates by postcode. Raise `DataError` where there is none, `ValueError` where keys do not
+    increase."""
 
-    Parameters
-    ----------
-    keys : (P,) int64
-        Strictly increasing postcode keys with coordinates, P >= 1.
-    x, y : (P,) float64
-        Easting or longitude, northing or latitude, in `crs`.
-    crs : str
-        "AUTHORITY:CODE".
-    unlocated : (Q,) int64
-        Increasing keys of postcodes that the source lists without coordinates.
-    generated : bool
-        True for the demo's invented postcodes.
-    attribution : tuple of str
-        Sentences the data's licences ask for.
-
-    Raises
-    ------
-    DataError
-        Where there is no postcode.
-    ValueError
-        Where keys are not increasing.
-    """
-
-    keys: NDArray[np.int64]
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    crs: str
-    unlocated: NDArray[np.int64]
-    generated: bool = False
-    attribution: tuple[str, ...] = ()
+    keys: NDArray[np.int64]  # (P,) strictly increasing postcode keys with coordinates, P >= 1
+    x: NDArray[np.float64]  # (P,) easting or longitude in `crs`
+    y: NDArray[np.float64]  # (P,) northing or latitude in `crs`
+    crs: str  # "AUTHORITY:CODE"
+    unlocated: NDArray[np.int64]  # (Q,) increasing keys of postcodes listed without coordinates
+    generated: bool = False  # True for the demo's invented postcodes
+    attribution: tuple[str, ...] = ()  # sentences the data's licences ask for
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "crs", crs_name(self.crs))
@@ -133,18 +101,8 @@ class PostcodeTable:
         return int(self.keys.size)
 
     def locate(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Look up postcodes.
-
-        Parameters
-        ----------
-        keys : (n,) int64
-            As from `postcode_keys`.
-
-        Returns
-        -------
-        (n,) int64
-            Positions in `x`, `y`; UNLOCATED or UNKNOWN (negative) where there is none.
-        """
+        """Return the (n,) positions of keys in `x`, `y`; UNLOCATED or UNKNOWN (negative) where there is
+        none."""
         order = np.argsort(keys)  # neighbours lie in one part of memory: half the time
         asked = keys[order]
         found = np.minimum(np.searchsorted(self.keys, asked), self.size - 1)
@@ -201,29 +159,12 @@ def _layout(table: Table) -> _Layout | None:
 def load_postcodes(
     source: Source | Sequence[Source], *, limits: Limits = LIMITS
 ) -> tuple[PostcodeTable, LoadReport]:
-    """Load one or several postcode files of one coordinate system.
-
-    Parameters
-    ----------
-    source : Source or sequence of Source
-        ONSPD or NSPL (any edition with a header), tables with postcode and latitude/longitude or
-        easting/northing, and header-less Code-Point Open (10 columns, EPSG:27700); as .csv, .gz, .zip,
-        .tar.gz, .xlsx or a folder.
-    limits : Limits
-        What may be unpacked.
-
-    Returns
-    -------
-    PostcodeTable
-        Terminated postcodes are kept, since past sales refer to them. A postcode that is listed several
-        times has the first place at which it is live, or else the first.
-    LoadReport
-
-    Raises
-    ------
-    DataError
-        With the remedy, where no postcode with coordinates is found or coordinates contradict their columns.
-    """
+    """Load postcode files of one coordinate system: ONSPD or NSPL (any edition with a header), tables with
+    postcode and latitude/longitude or easting/northing, and header-less Code-Point Open (10 columns,
+    EPSG:27700); as .csv, .gz, .zip, .tar.gz, .xlsx or a folder. Terminated postcodes are kept, since past
+    sales refer to them. A postcode that is listed several times has the first place at which it is live, or
+    else the first. Raise `DataError` where no postcode with coordinates is found or coordinates contradict
+    their columns."""
     sources = as_sources(source)
     name = ", ".join(source_name(item) for item in sources)
     tally, notes = Tally(), _Notes()

@@ -24,34 +24,17 @@ _OPTIONAL = ("status",)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the columns of one Price Paid table are.
+    """Where the columns of one Price Paid table are."""
 
-    Parameters
-    ----------
-    columns : dict of str to int
-        Position of each field; "status" may be absent.
-    width : int
-        Number of columns.
-    header : tuple of str or None
-        The first row where it names the columns, None where it is data.
-    words : str
-        What the format is called in a report.
-    """
-
-    columns: dict[str, int]
-    width: int
-    header: tuple[str, ...] | None
-    words: str
+    columns: dict[str, int]  # position of each field; "status" may be absent
+    width: int  # number of columns
+    header: tuple[str, ...] | None  # the first row where it names the columns, None where it is data
+    words: str  # what the format is called in a report
 
 
 def layout_of(table: Table) -> Layout:
-    """Recognise the format of a table from its first row.
-
-    Raises
-    ------
-    DataError
-        With the remedy, where it is none of Price Paid Data.
-    """
+    """Recognise the format of a table from its first row; raise `DataError` where it is none of Price Paid
+    Data."""
     rows = first_rows(decode(table.head)[0], ",", 1)
     if not rows:
         raise DataError(f"{table.name} is empty: choose a file with rows.")

@@ -26,34 +26,16 @@ ONSPD_INSTRUCTIONS = (
 
 @dataclass(frozen=True)
 class PublicFile:
-    """A file anybody may download.
-
-    Parameters
-    ----------
-    name, title : str
-        A short name, and one for people.
-    address : str
-        Where it is.
-    file_name : str
-        What it is called on disk.
-    megabytes : int
-        Rough size, so that a person can decide.
-    page : str
-        Where a person finds it in a browser.
-    attribution : tuple of str
-        Sentences its licence asks for.
-    sha256 : str or None
-        Known checksum in hexadecimal, or None: these files are corrected monthly in place, so that a fixed
-        checksum would be wrong within weeks.
-    """
+    """A file anybody may download."""
 
     name: str
-    title: str
-    address: str
-    file_name: str
-    megabytes: int
-    page: str
-    attribution: tuple[str, ...]
+    title: str  # a name for people
+    address: str  # where it is
+    file_name: str  # what it is called on disk
+    megabytes: int  # rough size, so that a person can decide
+    page: str  # where a person finds it in a browser
+    attribution: tuple[str, ...]  # sentences its licence asks for
+    # None for files corrected monthly in place, whose fixed checksum would soon be wrong
     sha256: str | None = None
 
     @property
@@ -63,18 +45,8 @@ class PublicFile:
 
 
 def price_paid_file(year: int | str) -> PublicFile:
-    """Find a file of Price Paid Data.
-
-    Parameters
-    ----------
-    year : int or str
-        A year from 1995, "complete" (1995 until now) or "monthly".
-
-    Raises
-    ------
-    DataError
-        For anything else.
-    """
+    """Find the file of Price Paid Data of a year from 1995, "complete" (1995 until now) or "monthly"; raise
+    `DataError` for anything else."""
     word = str(year).strip().lower()
     if word == "complete":
         stem, title, size = "pp-complete", "Price Paid Data, complete since 1995", 5300

@@ -50,14 +50,12 @@ _EQUAL = "equal to another row in place, price and date, without a transaction i
 
 @dataclass
 class _Found:
-    """What is remembered of the rows met: 64 bytes for each that passed the filters, nothing of the others.
-
-    All of it goes to disk where it is long (`Spool`). Rows with record status C or D are remembered even when
-    they are not kept (place < 0), since they replace or delete an earlier row. Rows are told apart by 64-bit
-    hashes of their identifiers, or of place, price and date where they have none: for the 30 million rows of
-    the complete file the probability that any two agree by chance is below 3e-5. The names, 36 bytes each,
-    stay beside them: the ledger needs to know a record again.
-    """
+    """What is remembered of the rows met: 64 bytes for each that passed the filters, on disk where long
+    (`Spool`). Rows with record status C or D are remembered even when they are not kept (place < 0), since
+    they replace or delete an earlier row. Rows are told apart by 64-bit hashes of their identifiers, or of
+    place, price and date where they have none: for the 30 million rows of the complete file the probability
+    that any two agree by chance is below 3e-5. The names, 36 bytes each, stay beside them: the ledger needs
+    to know a record again."""
 
     rows: Spool = field(default_factory=Spool)
     anonymous: int = 0
@@ -77,40 +75,17 @@ def load_sales(
     limits: Limits = LIMITS,
     **filters: Any,
 ) -> tuple[Observations, LoadReport]:
-    """Load sales from one or several Price Paid files, in the order in which they were published.
+    """Load sales from Price Paid files in the order in which they were published: .csv, .gz, .zip or .xlsx,
+    the original 16 columns without header, or a report-builder report. `postcodes` is a table or what
+    `load_postcodes` accepts; `segment` is a name in SEGMENTS; `filters`, as `sales_filter` takes them, narrow
+    it further. Return prices in pounds at postcode coordinates, with transaction identifier and date; every
+    row is kept or dropped with one reason. Raise `DataError` where files or filters give no sale, and for
+    generated sales among real ones.
 
-    Parameters
-    ----------
-    price_paid : Source or sequence of Source
-        .csv, .gz, .zip or .xlsx: the original 16 columns without header, or a report-builder report.
-    postcodes : PostcodeTable, Source or sequence of Source
-        Where postcodes lie; a source is what `load_postcodes` accepts.
-    segment : str
-        A name in SEGMENTS; the filters narrow it further.
-    limits : Limits
-        What may be unpacked.
-    **filters
-        What `sales_filter` takes beside the segment.
-
-    Returns
-    -------
-    Observations
-        Of kind "sale": prices in pounds at postcode coordinates, with transaction identifier and date.
-    LoadReport
-        Every row is kept or dropped with one reason.
-
-    Raises
-    ------
-    DataError
-        With the remedy, where files or filters give no sale, and for generated sales among real ones.
-
-    Notes
-    -----
-    A sale that is listed twice counts once: of rows with one transaction identifier the last is kept, and
-    a monthly file's changes (C) and deletions (D) apply to the rows before them. Without that, one sale
-    could be two records. (An addition that the filters leave out replaces nothing: load one edition of a
-    year, not two.) Rows without an identifier that are equal in place, price and date are one sale.
-    """
+    A sale that is listed twice counts once: of rows with one transaction identifier the last is kept, and a
+    monthly file's changes (C) and deletions (D) apply to the rows before them. Without that, one sale could
+    be two records. (An addition that the filters leave out replaces nothing: load one edition of a year, not
+    two.) Rows without an identifier that are equal in place, price and date are one sale."""
     wanted = sales_filter(segment, **filters)
     sources = as_sources(price_paid)
     table = postcodes if isinstance(postcodes, PostcodeTable) else load_postcodes(postcodes, limits=limits)[0]
@@ -293,25 +268,8 @@ def apply_filter(
     seen: dict[str, set[str]],
     alive: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Find the rows that satisfy every filter.
-
-    Parameters
-    ----------
-    columns : dict of str to Arrow array
-        Text columns of one block of n rows, by field name.
-    wanted : SalesFilter
-    tally : Tally
-        Each filter drops with its own reason.
-    seen : dict of str to set of str
-        Collects which of the districts and counties asked for were met.
-    alive : (n,) bool
-        Rows still in question.
-
-    Returns
-    -------
-    (n,) bool
-        Which of them satisfy all.
-    """
+    """Tell which of the n rows of a block that are still `alive` satisfy every filter; each filter drops with
+    its own reason. `seen` collects which of the districts and counties asked for were met."""
     if wanted.years is not None:
         # ISO dates in all published files; slashes where a spreadsheet has rewritten a report.
         iso = pc.struct_field(pc.extract_regex(columns["date"], r"^(?P<year>[0-9]{4})[-/]"), [0])

@@ -15,23 +15,14 @@ FIRST_YEAR, LAST_YEAR = 1995, 2100
 
 @dataclass(frozen=True)
 class Segment:
-    """A named part of the market; None means "any".
-
-    Parameters
-    ----------
-    name, title : str
-        A short name, and one for people.
-    property_types, tenures, categories : frozenset of str or None
-        Codes of Price Paid Data.
-    new_build : bool or None
-        Newly built, or existing.
-    """
+    """A named part of the market; None means "any"."""
 
     name: str
     title: str
+    # codes of Price Paid Data; `tenures` and `categories` likewise
     property_types: frozenset[str] | None = None
     tenures: frozenset[str] | None = None
-    new_build: bool | None = None
+    new_build: bool | None = None  # newly built, or existing
     categories: frozenset[str] | None = None
 
 
@@ -54,29 +45,15 @@ SEGMENTS: dict[str, Segment] = {
 
 @dataclass(frozen=True)
 class SalesFilter:
-    """What a load keeps; None means "any".
+    """What a load keeps; None means "any"."""
 
-    Parameters
-    ----------
-    title : str
-        What it keeps, for people.
-    years : frozenset of int or None
-        Years of transfer.
-    districts, counties : frozenset of str or None
-        Names in capitals.
-    property_types, tenures, categories : frozenset of str or None
-        Codes of Price Paid Data, in capitals.
-    new_build : bool or None
-        Newly built, or existing.
-    """
-
-    title: str
-    years: frozenset[int] | None = None
-    districts: frozenset[str] | None = None
+    title: str  # what it keeps, for people
+    years: frozenset[int] | None = None  # of transfer
+    districts: frozenset[str] | None = None  # names in capitals; `counties` likewise
     counties: frozenset[str] | None = None
-    property_types: frozenset[str] | None = None
+    property_types: frozenset[str] | None = None  # codes in capitals; `tenures` and `categories` likewise
     tenures: frozenset[str] | None = None
-    new_build: bool | None = None
+    new_build: bool | None = None  # newly built, or existing
     categories: frozenset[str] | None = None
 
     @property
@@ -105,26 +82,9 @@ def sales_filter(
     new_build: bool | None = None,
     categories: str | Iterable[str] | None = None,
 ) -> SalesFilter:
-    """Combine a named segment with further filters; a row must satisfy all.
-
-    Parameters
-    ----------
-    segment : str
-        A name in SEGMENTS.
-    years : int, str or iterable of these, optional
-        Years of transfer.
-    districts, counties : str or iterable of str, optional
-        In any capitals.
-    property_types, tenures, categories : str or iterable of str, optional
-        Letters ("F") or words ("flat").
-    new_build : bool, optional
-        Newly built, or existing.
-
-    Raises
-    ------
-    DataError
-        For unknown words, and for filters that leave nothing.
-    """
+    """Combine a named segment of SEGMENTS with further filters, of which a row must satisfy all: years of
+    transfer, names in any capitals, letters ("F") or words ("flat"). Raise `DataError` for unknown words, and
+    for filters that leave nothing."""
     if segment not in SEGMENTS:
         raise DataError(
             f"There is no segment {segment!r}{closest(segment, SEGMENTS) or '.'} "

@@ -37,49 +37,23 @@ class _Country:
 
 
 def area_names() -> tuple[str, ...]:
-    """The names of all areas, "Kent, United Kingdom", and of whole countries, "Spain (every area)".
-
-    Returns
-    -------
-    tuple of str
-        Increasing.
-    """
+    """Return the names of all areas, "Kent, United Kingdom", and of whole countries, "Spain (every area)",
+    sorted."""
     return _named()
 
 
 def areas_like(text: str, most: int = 20) -> tuple[str, ...]:
-    """The names that contain a text, without regard to case and accents, those that begin with it first.
-
-    Parameters
-    ----------
-    text : str
-    most : int
-        How many at most.
-    """
+    """Return at most so many names that contain a text, without regard to case and accents, those that begin
+    with it first."""
     wanted = _plain(text)
     found = [name for name in _named() if wanted and wanted in _plain(name)]
     return tuple(sorted(found, key=lambda name: (not _plain(name).startswith(wanted), name))[:most])
 
 
 def areas_named(names: Sequence[str]) -> dict[str, Any]:
-    """Make a GeoJSON file of areas.
-
-    Parameters
-    ----------
-    names : sequence of str
-        As of `area_names`; the country may be left out where one area alone has the name.
-
-    Returns
-    -------
-    dict
-        A FeatureCollection in longitude and latitude: one feature for each area, with `name` and `country`.
-        Where two have one name, the country is part of it.
-
-    Raises
-    ------
-    DomainError
-        With one sentence, for a name that is not known, or that several areas bear.
-    """
+    """Make a FeatureCollection of areas in degrees, each with `name` and `country`. A name may leave out the
+    country where one area alone has it; where two have one name, the country is part of it. Raise
+    `DomainError` for a name that is not known, or that several areas bear."""
     if not 1 <= len(names) <= MOST_NAMES:
         raise DomainError(f"name 1 to {MOST_NAMES} areas, not {len(names):,}.")
     chosen = dict.fromkeys(one for name in names for one in _meant(name))

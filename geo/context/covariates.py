@@ -26,13 +26,8 @@ LONGEST_HEADER = 2**16
 
 
 def table_columns(path: str | Path) -> tuple[str, ...]:
-    """The columns of a table of hexagons beside `h3`.
-
-    Raises
-    ------
-    DomainError
-        Where it cannot be read, or is no such table.
-    """
+    """Return the columns of a table of hexagons beside `h3`; raise `DomainError` for what is no such
+    table."""
     place = Path(path)
     try:
         with place.open("rb") as stream:
@@ -50,22 +45,8 @@ def table_columns(path: str | Path) -> tuple[str, ...]:
 
 
 def layer_numbers(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:
-    """Give each hexagon the number of the area in which its centre lies, or the mean of the points in it.
-
-    Parameters
-    ----------
-    layer : OwnLayer
-        Its labels are the numbers.
-    domain : Domain
-
-    Returns
-    -------
-    (N,) float64
-
-    Raises
-    ------
-    DomainError
-        With one sentence: for a label that is no number, a layer of lines, and a hexagon without a number.
+    """Return (N,) numbers: that of the area in which a hexagon's centre lies, or the mean of the points in
+    it. Raise `DomainError` for a label that is no number, a layer of lines, and a hexagon without a number.
     """
     found = np.full(domain.size, np.nan)
     total, many = np.zeros(domain.size), np.zeros(domain.size)
@@ -95,31 +76,11 @@ def layer_numbers(layer: OwnLayer, domain: Domain) -> NDArray[np.float64]:
 
 
 def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np.float64]:
-    """Spread the numbers of a layer, such as inhabitants, over the hexagons in which they lie.
-
-    A point counts where it lies. The number of an area is shared evenly by the hexagons whose centre lies in
-    it, or given to the one around its middle where none does. An area that reaches beyond the domain keeps
-    the part outside to itself.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        GeoJSON.
-    domain : Domain
-    name : str
-        What the layer is called.
-    column : str
-        The one with the numbers.
-
-    Returns
-    -------
-    (N,) float64
-
-    Raises
-    ------
-    DomainError
-        With one sentence: for a feature without a number, or with a negative one, and a layer of lines.
-    """
+    """Spread the numbers of a GeoJSON layer's column, such as inhabitants, over the (N,) hexagons in which
+    they lie. A point counts where it lies. The number of an area is shared evenly by the hexagons whose
+    centre lies in it, or given to the one around its middle where none does. An area that reaches beyond the
+    domain keeps the part outside to itself. Raise `DomainError` for a feature without a number, or with a
+    negative one, and a layer of lines."""
     found, centres = np.zeros(domain.size), shapely.points(domain.centres_lonlat)
     for shape, label in numbered_shapes(source, name, column):
         number = _number(label, name)
@@ -141,13 +102,8 @@ def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np
 
 
 def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.float64]:
-    """(N,) sums of a column of a table of places, with their longitude and latitude in degrees, per hexagon.
-
-    Raises
-    ------
-    DomainError
-        With one sentence, as `totals`, and for a table without these columns.
-    """
+    """Return (N,) sums per hexagon of a column of a table of places, which has their longitude and latitude
+    in degrees; errors as `totals`, and for a table without these columns."""
     place = Path(path)
     try:
         with place.open(newline="", encoding="utf-8-sig") as stream:

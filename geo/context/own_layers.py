@@ -38,23 +38,11 @@ class Named:
 
 @dataclass(frozen=True)
 class Feature:
-    """One thing of a layer.
+    """One thing of a layer. Raise `DomainError` for other shapes, and names that are too long or hold control
+    characters."""
 
-    Parameters
-    ----------
-    label : str
-        Its name; "" where it has none.
-    shape : shapely geometry
-        Polygons, lines or points, WGS 84 degrees within -180 to 180 and -90 to 90.
-
-    Raises
-    ------
-    DomainError
-        For shapes that are none of these, and names that are too long or hold control characters.
-    """
-
-    label: str
-    shape: BaseGeometry
+    label: str  # its name; "" where it has none
+    shape: BaseGeometry  # polygons, lines or points, WGS 84 degrees within -180 to 180 and -90 to 90
 
     def __post_init__(self) -> None:
         if self.label != clean(self.label):
@@ -76,30 +64,13 @@ class Feature:
 
 @dataclass(frozen=True)
 class OwnLayer:
-    """A public layer: boroughs, roads, rivers, stations.
+    """A public layer: boroughs, roads, rivers, stations. Raise `DomainError` for no features, a name that
+    cannot be shown, or a colour or width that is none."""
 
-    Parameters
-    ----------
-    name : str
-        What it is called, in a few words.
-    features : tuple of Feature
-        At least one.
-    colour : str
-        "#rrggbb" of its lines and dots on light and on dark ground; "" for the ink of the map.
-    width : float
-        Pixels of its lines, and across its dots; 0 for what is usual for areas, lines or points.
-
-    Raises
-    ------
-    DomainError
-        For a layer without features, with a name that cannot be shown, or with a colour or width that is
-        none.
-    """
-
-    name: str
-    features: tuple[Feature, ...]
-    colour: str = ""
-    width: float = 0.0
+    name: str  # what it is called, in a few words
+    features: tuple[Feature, ...]  # at least one
+    colour: str = ""  # "#rrggbb" of lines and dots on light and on dark ground; "" for the ink of the map
+    width: float = 0.0  # pixels of lines, and across dots; 0 for what is usual
 
     def __post_init__(self) -> None:
         if not self.features:
@@ -159,11 +130,9 @@ class OwnLayer:
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    """Make a text fit to be shown: on one line, printable, of at most so many letters.
+    r"""Make a text fit to be shown: on one line, printable, of at most so many letters.
 
-    Examples
-    --------
-    >>> clean("  Tower\\nHamlets\\u202e ")
+    >>> clean("  Tower\nHamlets\u202e ")
     'Tower Hamlets'
     """
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
@@ -171,19 +140,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
 
 
 def check_amount(layers: Sequence[OwnLayer], *, corners: bool = True) -> None:
-    """Refuse more layers than a map can carry.
-
-    Parameters
-    ----------
-    layers : sequence of OwnLayer
-    corners : bool
-        Whether their corners are counted too.
-
-    Raises
-    ------
-    DomainError
-        With the remedy.
-    """
+    """Raise `DomainError` for more layers, features or (unless left out) corners than a map can carry."""
     if len(layers) > MOST_LAYERS:
         raise DomainError(f"{len(layers)} layers are too many: choose at most {MOST_LAYERS}.")
     features = sum(len(layer.features) for layer in layers)

@@ -38,22 +38,8 @@ _DEEPEST = 8  # collections within collections
 
 
 def label_columns(source: Source) -> tuple[str, ...]:
-    """Find the columns of a GeoJSON file that may hold names.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-
-    Returns
-    -------
-    tuple of str
-        Columns with a text or a number in some feature; the usual ones for names first.
-
-    Raises
-    ------
-    DomainError
-        Where the file is not GeoJSON.
-    """
+    """Return the columns of a GeoJSON file with a text or number in some feature, those usual for names
+    first; raise `DomainError` for other files."""
     found: dict[str, None] = {}
     for feature in _features(read_document(source, "layer file")):
         for name, value in _properties(feature).items():
@@ -63,23 +49,10 @@ def label_columns(source: Source) -> tuple[str, ...]:
 
 
 def own_layer(source: Source, domain: Domain, name: str, column: str | None = None) -> OwnLayer:
-    """Read a layer and keep what lies around a domain.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        GeoJSON with polygons, lines or points. A file with the older `crs` member is converted.
-    domain : Domain
-    name : str
-        What the layer is called.
-    column : str, optional
-        Property with the names of its features; "" for none, the likeliest one where it is not given.
-
-    Raises
-    ------
-    DomainError
-        With one sentence, for what is no such file, has no such column, or has nothing near the domain.
-    """
+    """Read a GeoJSON layer of polygons, lines or points, and keep what lies around a domain; a file with the
+    older `crs` member is converted. `column` holds the names of features: "" for none, the likeliest one
+    where it is not given. Raise `DomainError` for what is no such file, has no such column, or has nothing
+    near the domain."""
     document = read_document(source, "layer file")
     features = _features(document)
     named = _column(features, name, column)
@@ -107,20 +80,8 @@ def own_layer(source: Source, domain: Domain, name: str, column: str | None = No
 
 
 def numbered_shapes(source: Source, name: str, column: str) -> Iterator[tuple[BaseGeometry, str]]:
-    """The whole shape of each feature of a layer, in degrees, with its entry in a column.
-
-    Parameters
-    ----------
-    source, name
-        As `own_layer`.
-    column : str
-        Property of its features.
-
-    Raises
-    ------
-    DomainError
-        As `own_layer`.
-    """
+    """Yield the whole shape of each feature of a layer, in degrees, with its entry in a column; errors as
+    `own_layer`."""
     document = read_document(source, "layer file")
     features, crs = _features(document), stated_crs(document)
     named = _column(features, name, column)
@@ -132,24 +93,9 @@ def numbered_shapes(source: Source, name: str, column: str) -> Iterator[tuple[Ba
 
 
 def fitted(layers: Iterable[OwnLayer], domain: Domain) -> tuple[OwnLayer, ...]:
-    """Simplify layers until all together can be drawn and published.
-
-    Parameters
-    ----------
-    layers : iterable of OwnLayer
-    domain : Domain
-        Its size decides what is too small to be seen.
-
-    Returns
-    -------
-    tuple of OwnLayer
-        With at most `MOST_CORNERS` corners; areas and lines that are smaller than can be seen may be gone.
-
-    Raises
-    ------
-    DomainError
-        For too many layers or features, and where too many corners are left however coarse the shapes are.
-    """
+    """Simplify layers until all together have at most `MOST_CORNERS` corners. The domain's size decides what
+    is too small to be seen, which may be gone. Raise `DomainError` for too many layers or features, and where
+    too many corners are left however coarse the shapes are."""
     given = tuple(layers)
     check_amount(given, corners=False)
     side = wide_box(region_box(domain))[1]
@@ -223,25 +169,8 @@ def _flat(shape: BaseGeometry, depth: int = 0) -> Iterator[BaseGeometry]:
 
 
 def shape_of(geometry: Any, name: str) -> BaseGeometry:
-    """Read one GeoJSON geometry of a layer that was written with one kind of shape in each feature.
-
-    Parameters
-    ----------
-    geometry : mapping
-        As parsed.
-    name : str
-        Of the layer, for messages.
-
-    Returns
-    -------
-    shapely geometry
-        Polygons, lines or points, valid.
-
-    Raises
-    ------
-    DomainError
-        For anything else.
-    """
+    """Read one GeoJSON geometry of a layer with one kind of shape in each feature; raise `DomainError` for
+    anything else."""
     found = _by_kind(_parsed(geometry, name))
     if len(found) != 1:
         raise DomainError(

@@ -16,19 +16,9 @@ _LARGER = 10  # times as many people make one of two places of a name the one th
 
 
 def place_named(text: str) -> Place:
-    """Find the one place that a name means.
-
-    Parameters
-    ----------
-    text : str
-        A name, "Cambridge"; where several places bear it with the coordinates of the one that is meant,
-        longitude first, "Cambridge@0.12,52.2".
-
-    Raises
-    ------
-    DomainError
-        For a name that is not known, or borne by several places of a similar size.
-    """
+    """Find the one place that a name means, "Cambridge"; where several bear it, with the coordinates of the
+    one that is meant, longitude first, "Cambridge@0.12,52.2". Raise `DomainError` for a name that is not
+    known, or borne by several places of a similar size."""
     if folder() is None:
         raise DomainError("place names are not installed here: run `make maps`, or give a bounding box.")
     match = _AT.fullmatch(text.strip())
@@ -48,26 +38,10 @@ def place_named(text: str) -> Place:
 
 
 def box_around(place: Place, kilometres: float) -> Box:
-    """Make the box that reaches so far to all four sides of a place.
+    """Return the box in degrees, four decimals, that reaches `LEAST_KM` to `MOST_KM` to all four sides of a
+    place; west lies east of east where it crosses the date line. Raise `DomainError` for another distance, or
+    a box that reaches beyond the latitudes of web maps.
 
-    Parameters
-    ----------
-    place : Place
-    kilometres : float
-        `LEAST_KM` to `MOST_KM`.
-
-    Returns
-    -------
-    (west, south, east, north)
-        Degrees with four decimals; west lies east of east where the box crosses the date line.
-
-    Raises
-    ------
-    DomainError
-        For another distance, or a box that reaches beyond the latitudes of web maps.
-
-    Examples
-    --------
     >>> box_around(Place("Greenwich", 0.0, 51.5, 1), 10.0)
     (-0.1445, 51.4101, 0.1445, 51.5899)
     """

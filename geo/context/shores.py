@@ -22,20 +22,9 @@ _LEAST = 1e-3  # share of an area that must be sea for anything to be cut
 
 
 def without_sea(region: Region, resolution: int | None = None) -> Region:
-    """Cut the open sea out of a region.
-
-    Parameters
-    ----------
-    region : Region
-    resolution : int, optional
-        Of the cells that fill it: whichever of them touches land keeps its centre.
-
-    Returns
-    -------
-    Region
-        What lies on land or within `NEAR_KM` of it, with a note. The region as it is where it has no land or
-        no open sea, and where the shores were not built (`make maps`).
-    """
+    """Cut the open sea out of a region: keep what lies on land or within `NEAR_KM` of it, and with a
+    `resolution` each such cell's centre that touches land, with a note. Return the region as it is where it
+    has no land or no open sea, and where the shores were not built (`make maps`)."""
     if folder() is None:
         return region
     reach = 0.0 if resolution is None else WIDEST * average_spacing(resolution) / math.sqrt(3.0) / 1000.0

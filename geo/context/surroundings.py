@@ -35,49 +35,25 @@ Lines = tuple[NDArray[np.float64], ...]
 
 @dataclass(frozen=True)
 class Place:
-    """A named place.
-
-    Parameters
-    ----------
-    name : str
-    longitude, latitude : float
-        Degrees; the longitude within 180 of the region's middle, so possibly beyond 180.
-    population : int
-        As known to GeoNames; for seats of an administration without a count, a typical one.
-    """
+    """A named place."""
 
     name: str
-    longitude: float
+    longitude: float  # degrees within 180 of the region's middle, so possibly beyond 180
     latitude: float
-    population: int
+    population: int  # as known to GeoNames; for seats of an administration without a count, a typical one
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is drawn around a region.
+    """What is drawn around a region."""
 
-    Parameters
-    ----------
-    box : (west, south, east, north)
-        What is known, degrees; longitudes within 180 of the region's middle, so possibly beyond 180.
-    land : tuple of (K, 2) float64
-        Polygons of land in that box, without holes; the rest of the box is sea.
-    borders : tuple of (K, 2) float64
-        Lines between countries, degrees.
-    places : tuple of Place
-        Those near the region first, each part by falling population.
-    own : tuple of OwnLayer
-        Public layers of the curator's own.
-    middle : float
-        Longitude of the region's middle, degrees, where there are own layers.
-    """
-
+    # what is known: west, south, east, north, degrees; longitudes as in `Place`
     box: Box = (0.0, 0.0, 0.0, 0.0)
-    land: Lines = ()
-    borders: Lines = ()
-    places: tuple[Place, ...] = ()
-    own: tuple[OwnLayer, ...] = ()
-    middle: float = 0.0
+    land: Lines = ()  # (K, 2) polygons in that box, without holes; the rest is sea
+    borders: Lines = ()  # (K, 2) lines between countries, degrees
+    places: tuple[Place, ...] = ()  # those near the region first, each part by falling population
+    own: tuple[OwnLayer, ...] = ()  # public layers of the curator's own
+    middle: float = 0.0  # longitude of the region's middle, degrees, where there are own layers
 
     @property
     def own_names(self) -> tuple[Place, ...]:
@@ -123,16 +99,10 @@ class Surroundings:
         return tuple(found)
 
     def packed(self) -> dict[str, Any]:
-        """Put it into few numbers for a browser.
-
-        Returns
-        -------
-        dict
-            `steps`, how many a degree has; `box` in degrees; `land` and `borders`, lines of whole steps, each
-            the first corner and then the differences, flat; `places` as [name, longitude, latitude,
-            population]; `own`, layers of `lines`, `points` in degrees, `names` as places, `colour` as three
-            numbers or None, `width` and `dot` in pixels; `source`.
-        """
+        """Put it into few numbers for a browser: `steps`, how many a degree has; `box` in degrees; `land` and
+        `borders`, lines of whole steps, each the first corner and then the differences, flat; `places` as
+        [name, longitude, latitude, population]; `own`, layers of `lines`, `points` in degrees, `names` as
+        places, `colour` as three numbers or None, `width` and `dot` in pixels; `source`."""
         return {
             "steps": STEPS,
             "box": [*self.box],
@@ -168,13 +138,7 @@ class Surroundings:
 
 
 def folder() -> Path | None:
-    """Find the folder of the files that were built at set-up.
-
-    Returns
-    -------
-    Path or None
-        None where they were not built (`make maps`).
-    """
+    """Return the folder of the files that `make maps` builds, None where they were not built."""
     for package, inside in _HOLDERS.items():
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None:
@@ -185,22 +149,9 @@ def folder() -> Path | None:
 
 
 def around(domain: Domain, layers: Sequence[OwnLayer] = (), *, world: bool = True) -> Surroundings:
-    """Find what lies around a domain.
-
-    Parameters
-    ----------
-    domain : Domain
-    layers : sequence of OwnLayer
-        Public layers of the curator's own, drawn over the cells.
-    world : bool
-        Whether coast, borders and places are drawn too.
-
-    Returns
-    -------
-    Surroundings
-        With those layers only where the files were not built. It depends on the public cells and on these
-        layers, and on nothing else.
-    """
+    """Find what lies around a domain: with `world` coast, borders and places, and the curator's own layers,
+    which are drawn over the cells (these alone where the files were not built). It depends on the public
+    cells and on these layers, and on nothing else."""
     own = tuple(layers)
     built = folder() if world else None
     if built is None:
@@ -210,44 +161,22 @@ def around(domain: Domain, layers: Sequence[OwnLayer] = (), *, world: bool = Tru
 
 
 def around_box(box: Box) -> Surroundings:
-    """Find what lies around a box of longitudes and latitudes.
-
-    Parameters
-    ----------
-    box : (west, south, east, north)
-        Degrees. It is remembered nowhere: it may be that of private places.
-    """
+    """Find what lies around a box of degrees. It is remembered nowhere: it may be that of private places."""
     built = folder()
     return Surroundings() if built is None else _around.__wrapped__(built, box)
 
 
 def land_near(box: Box) -> Lines:
-    """The land in a box: outer shores, cut at its edges; (K, 2) float64, degrees, near that box.
-
-    Parameters
-    ----------
-    box : (west, south, east, north)
-        Degrees.
-    """
+    """Return the land in a box: outer shores, cut at its edges; (K, 2) float64, degrees."""
     built = folder()
     rings = () if built is None else _land(built)[0].near(box)
     return tuple(cut for ring in rings if len(cut := _cut(ring, box)) > 2)
 
 
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
-    """Find places of the world by the beginning of their name, without regard to case.
-
-    Parameters
-    ----------
-    name : str
-    most : int
-        How many at most: those of exactly that name first, the largest of each kind before the others.
-
-    Returns
-    -------
-    tuple of Place
-        Empty where the files were not built, and for an empty name.
-    """
+    """Find at most so many places by the beginning of their name, without regard to case: those of exactly
+    that name first, the largest of each kind before the others. None where the files were not built, or for
+    an empty name."""
     built = folder()
     wanted = name.strip().casefold()
     if built is None or not wanted:

@@ -75,43 +75,18 @@ _UTM = re.compile(r"utm (?:zone )?(\d{1,2}) ?(n|s|north|south)?")
 
 @dataclass(frozen=True)
 class CrsCandidate:
-    """A system that a name may mean.
+    """A system that a name may mean."""
 
-    Parameters
-    ----------
-    code : str
-        "EPSG:28992".
-    name : str
-        What EPSG calls it.
-    area : str
-        Where it is used, in EPSG's words.
-    """
-
-    code: str
-    name: str
-    area: str
+    code: str  # "EPSG:28992"
+    name: str  # what EPSG calls it
+    area: str  # where it is used, in EPSG's words
 
 
 def crs_by_name(text: str) -> str:
-    """Find the coordinate reference system that a code or a name means.
+    """Find the system that a code or a name means ("28992", "Amersfoort / RD New", "Dutch grid"); a code as
+    `parse_crs` takes it comes back as it is. Raise `CrsError`, naming the candidates, for no or several
+    systems.
 
-    Parameters
-    ----------
-    text : str
-        "EPSG:28992", "28992", "Amersfoort / RD New", "Dutch grid".
-
-    Returns
-    -------
-    str
-        "EPSG:28992"; a code as `parse_crs` takes it comes back as it is.
-
-    Raises
-    ------
-    CrsError
-        Where the name means nothing, or several systems; the sentence names the candidates.
-
-    Examples
-    --------
     >>> crs_by_name("Dutch grid")
     'EPSG:28992'
     """
@@ -138,23 +113,10 @@ def crs_by_name(text: str) -> str:
 
 
 def crs_candidates(text: str) -> tuple[CrsCandidate, ...]:
-    """List the coordinate reference systems that a name may mean.
-
-    Parameters
-    ----------
-    text : str
-        A name, in any capitals and with any punctuation.
-
-    Returns
-    -------
-    tuple of CrsCandidate
-        The likeliest first; exactly one where the name is clear, none where it means nothing.
-
-    Notes
-    -----
-    First everyday names, then zones of UTM without a datum (WGS 84, and what the zone's continent uses
-    instead), then the names of EPSG's database: an exact one, or all that contain every word.
-    """
+    """List the systems that a name may mean, in any capitals and punctuation: the likeliest first, exactly
+    one where the name is clear. First everyday names, then zones of UTM without a datum (WGS 84, and what the
+    zone's continent uses instead), then the names of EPSG's database: an exact one, or all that contain every
+    word."""
     words = _words(text)
     if not words:
         return ()

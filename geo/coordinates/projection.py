@@ -24,23 +24,8 @@ _NAME = re.compile(
 
 @lru_cache(maxsize=64)
 def parse_crs(text: str) -> CRS:
-    """Parse the code of a coordinate reference system.
-
-    Parameters
-    ----------
-    text : str
-        "EPSG:27700", "27700", a URN, or a projection made by `local_crs`.
-
-    Returns
-    -------
-    pyproj.CRS
-        Horizontal.
-
-    Raises
-    ------
-    CrsError
-        For unknown codes and for systems without horizontal coordinates on Earth.
-    """
+    """Parse "EPSG:27700", "27700", a URN, or a projection made by `local_crs`. Raise `CrsError` for unknown
+    codes and for systems without horizontal coordinates on Earth."""
     name = str(text).strip()
     if name.isdigit():
         name = f"EPSG:{name}"
@@ -62,36 +47,16 @@ def parse_crs(text: str) -> CRS:
 
 
 def is_lonlat(crs: str) -> bool:
-    """Tell whether coordinates in a system are degrees of longitude and latitude.
-
-    Raises
-    ------
-    CrsError
-        For unknown codes.
-    """
+    """Tell whether coordinates in a system are degrees of longitude and latitude; raise `CrsError` for
+    unknown codes."""
     return bool(parse_crs(crs).is_geographic)
 
 
 def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert places to longitude and latitude.
-
-    Parameters
-    ----------
-    x, y : (n,)
-        Easting or longitude, northing or latitude, whatever axis order the authority states.
-    crs : str
-
-    Returns
-    -------
-    lon, lat : (n,) float64
-        WGS 84 degrees; NaN in both for points without an answer (NaN, or outside the system's validity).
-        Accuracy: see `accuracy_note`.
-
-    Raises
-    ------
-    CrsError
-        Where the two are not equally long, or the system is unknown or cannot be converted at all.
-    """
+    """Convert n places, easting or longitude first whatever axis order the authority states, to WGS 84
+    degrees: two (n,) arrays, NaN in both for points without an answer (NaN, or outside the system's
+    validity). `accuracy_note` says how accurate. Raise `CrsError` where the two are not equally long, or the
+    system is unknown or cannot be converted at all."""
     east = np.asarray(x, dtype=np.float64)
     north = np.asarray(y, dtype=np.float64)
     if east.shape != north.shape:
@@ -111,25 +76,9 @@ def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64]
 
 
 def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
-    """Convert longitude and latitude to a system.
-
-    Parameters
-    ----------
-    lonlat : (n, 2)
-        WGS 84 degrees.
-    crs : str
-
-    Returns
-    -------
-    (n, 2) float64
-        Metres for the systems made here.
-
-    Raises
-    ------
-    CrsError
-        Where the system is unknown or cannot be converted, or a point has no image, since a domain with an
-        unknown centre is no domain.
-    """
+    """Convert (n, 2) WGS 84 degrees to a system; metres for those made here. Raise `CrsError` where the
+    system is unknown or cannot be converted, or a point has no image, since a domain with an unknown centre
+    is no domain."""
     points = np.asarray(lonlat, dtype=np.float64).reshape(-1, 2)
     x, y = _transformer(LONLAT, crs).transform(points[:, 0], points[:, 1])
     image = np.column_stack([x, y])
@@ -139,28 +88,10 @@ def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
 
 
 def local_crs(longitude: float, latitude: float) -> str:
-    """Make a Lambert azimuthal equal-area projection in metres around a place.
-
-    Parameters
-    ----------
-    longitude, latitude : float
-        Degrees of the origin; rounded to 1e-4 so that the name is short and reproducible.
-
-    Returns
-    -------
-    str
-        For `parse_crs`.
-
-    Raises
-    ------
-    CrsError
-        Where the origin is not finite.
-
-    Notes
-    -----
-    Chosen over a UTM zone because it has no zone borders and is the same kind of map everywhere. A distance
-    is wrong by about (d / R)^2 / 8 of itself at d from the origin: 3e-5 at 100 km, 0.3 % at 1,000 km.
-    """
+    """Make a Lambert azimuthal equal-area projection in metres around an origin in degrees, rounded to 1e-4
+    so that the name is short and reproducible. Chosen over a UTM zone because it has no zone borders and is
+    the same kind of map everywhere. A distance is wrong by about (d / R)^2 / 8 of itself at d from the
+    origin: 3e-5 at 100 km, 0.3 % at 1,000 km. Raise `CrsError` where the origin is not finite."""
     if not (math.isfinite(longitude) and math.isfinite(latitude)):
         raise CrsError("a local projection needs a finite origin.")
     # + 0.0 turns a rounded -0.0 into 0.0, so that one place has one name.
@@ -169,23 +100,9 @@ def local_crs(longitude: float, latitude: float) -> str:
 
 
 def accuracy_note(crs: str) -> str:
-    """Say how well coordinates in a system can be placed.
-
-    Returns
-    -------
-    str
-        One sentence, or "" where nothing is lost.
-
-    Raises
-    ------
-    CrsError
-        For unknown codes.
-
-    Notes
-    -----
-    The British National Grid without Ordnance Survey's OSTN15 grid file is about 2 m: far below the size of
-    any hexagon this program draws, but it is said rather than hidden.
-    """
+    """Say in one sentence how well coordinates in a system can be placed, "" where nothing is lost. The
+    British National Grid without Ordnance Survey's OSTN15 grid file is about 2 m: far below the size of any
+    hexagon this program draws, but it is said rather than hidden. Raise `CrsError` for unknown codes."""
     if is_lonlat(crs) and parse_crs(crs).equals(CRS.from_user_input(LONLAT), ignore_axis_order=True):
         return ""
     group = _group(crs)

@@ -31,56 +31,26 @@ FEW_CELLS, FEW_CORNERS = 4, 500  # from there on an outline is cut before it is 
 
 @dataclass(frozen=True, eq=False)
 class Areas:
-    """Areas of a map and their parts of the cells of a domain.
-
-    Parameters
-    ----------
-    names
-        One for each area.
-    shapes
-        Their outlines, WGS 84 degrees.
-    weights
-        (A, N) part of each area that lies in each cell, square metres; areas outside the domain have none.
-    covered
-        (A,) share of each area that the domain covers.
-    """
+    """Areas of a map and their parts of the cells of a domain."""
 
     names: tuple[str, ...]
-    shapes: tuple[MultiPolygon, ...]
+    shapes: tuple[MultiPolygon, ...]  # their outlines, WGS 84 degrees
+    # (A, N) part of each area in each cell, square metres; zero outside the domain
     weights: NDArray[np.float64]
-    covered: NDArray[np.float64]
+    covered: NDArray[np.float64]  # (A,) share of each area that the domain covers
 
     def part(self, kept: NDArray[np.bool_]) -> Areas:
-        """Choose some of the A areas.
-
-        Parameters
-        ----------
-        kept : (A,) bool
-        """
+        """Choose some of the A areas by an (A,) mask."""
         chosen = np.flatnonzero(kept).tolist()
         names = tuple(self.names[at] for at in chosen)
         return Areas(names, tuple(self.shapes[at] for at in chosen), self.weights[kept], self.covered[kept])
 
 
 def named_areas(source: Source, domain: Domain, name: str = "", progress: Progress = silent) -> Areas:
-    """Read the polygons of a GeoJSON file, one area for each feature, and lay them over a domain.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        As for `region_from_geojson`.
-    domain : Domain
-        Whose hexagons are divided among the areas.
-    name : str, optional
-        Property that names an area; the first usual one that is there without it.
-    progress : callable, optional
-        Told the share done; what it raises ends the work.
-
-    Raises
-    ------
-    DomainError
-        With one sentence for what is no map of areas, touches no hexagon, or would take minutes to check.
-    """
+    """Read the polygons of a GeoJSON file, one area for each feature, and lay them over a domain. `name` is
+    the property that names an area; the first usual one that is there without it. `progress` is told the
+    share done; what it raises ends the work. Raise `DomainError` for what is no map of areas, touches no
+    hexagon, or would take minutes to check."""
     document = read_document(source, "file of areas")
     features = document.get("features") if document.get("type") == "FeatureCollection" else [document]
     if not isinstance(features, list) or not features:
@@ -114,29 +84,9 @@ def areas_of(
     progress: Progress = silent,
     most: int = MOST_MEETINGS,
 ) -> Areas:
-    """Lay areas over a domain.
-
-    Parameters
-    ----------
-    names : sequence of str
-    shapes : sequence of MultiPolygon
-        WGS 84 degrees; checked before as regions are.
-    domain : Domain
-    progress : callable, optional
-        Told the share done; what it raises ends the work.
-    most : int
-        Pairs of an edge and a cell that lie over one another, of all areas.
-
-    Returns
-    -------
-    Areas
-        Those that touch no hexagon have weights of zero.
-
-    Raises
-    ------
-    DomainError
-        Where there are more such pairs.
-    """
+    """Lay areas, checked before as regions are, over a domain; those that touch no hexagon have weights of
+    zero. Raise `DomainError` where more than `most` pairs of an edge and a cell, of all areas, lie over one
+    another."""
     return Areas(tuple(names), tuple(shapes), *_overlaps(domain, shapes, progress, most))
 
 
@@ -192,10 +142,8 @@ def _meetings(tree: shapely.STRtree, shape: BaseGeometry, most: int) -> int:
 def _parted(
     cells: NDArray[np.object_], some: NDArray[np.int64], shape: BaseGeometry
 ) -> Iterator[tuple[NDArray[np.int64], BaseGeometry]]:
-    """Cut a shape of many corners into pieces, each with the few cells whose boxes hold it.
-
-    Laying the whole outline over each cell would take the product of their numbers.
-    """
+    """Cut a shape of many corners into pieces, each with the few cells whose boxes hold it. Laying the whole
+    outline over each cell would take the product of their numbers."""
     if shape.is_empty or not some.size:
         return
     if some.size <= FEW_CELLS or shapely.get_num_coordinates(shape) <= FEW_CORNERS:

@@ -31,29 +31,13 @@ _MAX_BOX_CELLS = 20_000_000  # of the bounding boxes that are searched for cells
 
 @dataclass(frozen=True)
 class Domain:
-    """N cells of one H3 resolution, sorted by their index, and the public region they stand for.
+    """N cells of one H3 resolution, sorted by their index, and the public region they stand for. Raise
+    `DomainError` where the cells are none, too many, of several resolutions, not sorted or not unique."""
 
-    Parameters
-    ----------
-    cells : tuple of str
-        H3 indices in lower-case hexadecimal, sorted and unique, 1 <= N <= MAX_CELLS.
-    region : MultiPolygon
-        The public region, valid, in WGS 84 degrees.
-    origin : str
-        One sentence: where the domain came from and how cells were chosen.
-    notes : tuple of str
-        Sentences about repairs of the region's outline, possibly none.
-
-    Raises
-    ------
-    DomainError
-        Where the cells are none, too many, of several resolutions, not sorted or not unique.
-    """
-
-    cells: tuple[str, ...]
-    region: MultiPolygon
-    origin: str
-    notes: tuple[str, ...] = ()
+    cells: tuple[str, ...]  # H3 indices in lower-case hexadecimal, 1 <= N <= MAX_CELLS
+    region: MultiPolygon  # public, valid, WGS 84 degrees
+    origin: str  # one sentence: where the domain came from and how cells were chosen
+    notes: tuple[str, ...] = ()  # sentences about repairs of the region's outline
 
     def __post_init__(self) -> None:
         _check_cells(self.cells)
@@ -77,9 +61,8 @@ class Domain:
 
     @cached_property
     def crs(self) -> str:
-        """The projection of `centres`: Lambert azimuthal equal-area around the mean of the cells, metres.
-
-        A function of the cells alone, hence public; `geo.coordinates.projection.local_crs` says how accurate.
+        """The projection of `centres`: Lambert azimuthal equal-area around the mean of the cells, metres. A
+        function of the cells alone, hence public; `geo.coordinates.projection.local_crs` says how accurate.
         """
         return local_crs(*self.middle)
 
@@ -113,31 +96,14 @@ class Domain:
     @cached_property
     def drawn_outline(self) -> MultiPolygon:
         """The region's outline for maps: simplified to a tenth of a cell, coarser for at most 2,000 vertices.
-
-        More remain only where islands and holes need them: each keeps at least a triangle.
-        """
+        More remain only where islands and holes need them: each keeps at least a triangle."""
         return simplified(
             self.region, _DRAWN_VERTICES, math.degrees(0.1 * self.spacing / hexagons.EARTH_RADIUS)
         )
 
     def locate(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.int64]:
-        """Find the cell that holds each point.
-
-        Parameters
-        ----------
-        lon, lat : (n,)
-            WGS 84 degrees.
-
-        Returns
-        -------
-        (n,) int64
-            Positions in `cells`, -1 outside the domain and for NaN.
-
-        Raises
-        ------
-        DomainError
-            Where the two are not equally long.
-        """
+        """Return the (n,) positions in `cells` of the cells that hold n points in WGS 84 degrees, -1 outside
+        the domain and for NaN. Raise `DomainError` where the two are not equally long."""
         x = np.atleast_1d(np.asarray(lon, dtype=np.float64))
         y = np.atleast_1d(np.asarray(lat, dtype=np.float64))
         if x.shape != y.shape or x.ndim != 1:
@@ -152,27 +118,9 @@ class Domain:
     def locate_uncertain(
         self, lon: ArrayLike, lat: ArrayLike, deviation: ArrayLike
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Find the likeliest cell of each point that is known up to normal noise.
-
-        Parameters
-        ----------
-        lon, lat : (n,)
-            WGS 84 degrees, finite.
-        deviation : (n,)
-            Metres per axis.
-
-        Returns
-        -------
-        index : (n,) int64
-            Positions in `cells`, -1 where the likeliest cell is outside the domain.
-        probability : (n,) float64
-            That the point is in its likeliest cell.
-
-        Raises
-        ------
-        DomainError
-            As for `geo.domains.uncertain.cell_shares`.
-        """
+        """Return for n finite points, WGS 84 degrees, with normal noise of `deviation` metres per axis, the
+        (n,) position of the likeliest cell, -1 outside the domain, and the (n,) probability that the point is
+        in it. Errors as `geo.domains.uncertain.cell_shares`."""
         x, y, sd = (np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in (lon, lat, deviation))
         found = likeliest(cell_shares(x, y, sd, self.resolution))
         position = {cell: index for index, cell in enumerate(self.cells)}
@@ -182,29 +130,11 @@ class Domain:
     def lattice_arrays(
         self, padding_rings: int = 0
     ) -> tuple[NDArray[np.float64], sparse.csr_matrix, NDArray[np.int64], float]:
-        """Describe the domain and a rim around it as a lattice.
-
-        Parameters
-        ----------
-        padding_rings : int
-            Steps outside the domain that the rim reaches, >= 0.
-
-        Returns
-        -------
-        centres : (P, 2) float64
-            Metres in `crs`; the domain's cells first in their own order, then the rim's, sorted.
-        adjacency : (P, P) sparse matrix
-            1 where two cells share an edge.
-        inside : (N,) int64
-            Positions of the domain's cells.
-        spacing : float
-            Metres between neighbouring centres.
-
-        Raises
-        ------
-        DomainError
-            Where the rim is no whole number of rings or too large.
-        """
+        """Describe the domain and a rim of `padding_rings` >= 0 steps around it as a lattice of P cells: (P,
+        2) centres in metres of `crs`, the domain's cells first in their own order, then the rim's, sorted;
+        (P, P) adjacency, 1 where two cells share an edge; (N,) positions of the domain's cells; metres
+        between neighbouring centres. Raise `DomainError` where the rim is no whole number of rings or too
+        large."""
         if padding_rings < 0 or padding_rings != int(padding_rings):
             raise DomainError(f"padding_rings must be a whole number >= 0, got {padding_rings!r}.")
         inside = np.arange(self.size, dtype=np.int64)
@@ -224,27 +154,10 @@ class Domain:
 
 
 def domain_from_geojson(source: Source, resolution: int, progress: Progress = silent) -> Domain:
-    """Make the domain of the cells whose centre lies in a GeoJSON region.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        A path, the file's bytes, or the parsed object; see `geo.regions.region` for what is refused.
-    resolution : int
-        H3 resolution, 0 to 15.
-    progress : Progress
-        Called several times a second while a large outline is filled; what it raises ends the work.
-
-    Raises
-    ------
-    DomainError
-        With one sentence.
-
-    Notes
-    -----
-    A cell belongs exactly if its centre does, edges of the region being straight lines in longitude and
-    latitude.
-    """
+    """Make the domain of the cells (H3 `resolution` 0 to 15) whose centre lies in a GeoJSON region: a path,
+    the file's bytes, or the parsed object. Edges of the region are straight lines in longitude and latitude.
+    `progress` is called several times a second; what it raises ends the work. Raise `DomainError` as
+    `region_from_geojson`."""
     region = region_from_geojson(source, part_of(progress, 0.0, 0.4))
     return domain_from_region(region, resolution, "a GeoJSON region", part_of(progress, 0.4, 1.0))
 
@@ -259,27 +172,9 @@ def domain_from_bbox(
     *,
     crosses_date_line: bool | None = None,
 ) -> Domain:
-    """Make the domain of the cells whose centre lies in a box.
+    """Make the domain of the cells (H3 `resolution` 0 to 15) whose centre lies in a box of degrees;
+    `crosses_date_line` and errors as `region_from_bbox`, `progress` as `domain_from_geojson`.
 
-    Parameters
-    ----------
-    west, south, east, north : float
-        Degrees.
-    resolution : int
-        H3 resolution, 0 to 15.
-    progress : Progress
-        Called several times a second while a large box is filled; what it raises ends the work.
-    crosses_date_line : bool, optional
-        True for a box with west > east that is meant to cross the date line, False for one wider than 180
-        degrees that is meant not to; both are questioned without an answer.
-
-    Raises
-    ------
-    DomainError
-        With one sentence.
-
-    Examples
-    --------
     >>> domain = domain_from_bbox(-0.16, 51.49, -0.06, 51.54, 8)
     >>> domain.size, domain.resolution
     (59, 8)
@@ -292,20 +187,9 @@ def domain_from_bbox(
 
 
 def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
-    """Make the domain of given cells, e.g. of a released bundle.
-
-    Parameters
-    ----------
-    cells : iterable of str
-        H3 indices of one resolution, in any order.
-    region : mapping or shapely polygon, optional
-        The public region as a GeoJSON geometry or a polygon; the union of the cells without it.
-
-    Raises
-    ------
-    DomainError
-        With one sentence.
-    """
+    """Make the domain of given H3 indices of one resolution, in any order, e.g. of a released bundle.
+    `region` is a GeoJSON geometry or a shapely polygon; the union of the cells without it. Raise
+    `DomainError` otherwise."""
     given = list(cells)
     _check_cells(given)
     given = sorted(set(given))
@@ -332,13 +216,8 @@ def _check_cells(cells: Sequence[str]) -> None:
 
 
 def domain_from_region(region: Region, resolution: int, what: str, progress: Progress = silent) -> Domain:
-    """Make the domain of the cells whose centre lies in a region; `what` names it in words.
-
-    Raises
-    ------
-    DomainError
-        With one sentence.
-    """
+    """Make the domain of the cells whose centre lies in a region; `what` names it in words. Raise
+    `DomainError` if none does."""
     try:
         resolution = hexagons.check_resolution(resolution)
     except (TypeError, ValueError):

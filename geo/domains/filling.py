@@ -22,28 +22,12 @@ _AT_ONCE = 4_096  # centres tested between two reports
 
 
 def cells_inside(shape: MultiPolygon, resolution: int, progress: Progress = silent) -> set[str]:
-    """Find the cells whose centre lies in a region.
-
-    Parameters
-    ----------
-    shape : MultiPolygon
-        Valid, in WGS 84 degrees within longitudes -180 to 180; edges are straight in degrees.
-    resolution : int
-        H3 resolution, 0 to 15.
-    progress : Progress
-        Called several times a second; what it raises ends the work.
-
-    Returns
-    -------
-    set of str
-        H3 indices.
-
-    Notes
-    -----
-    H3 tests each cell of a polygon's bounding box against each vertex. Where that is much, the bounding box
-    is filled tile by tile, and the centres are tested with GEOS's prepared polygons, which look only at the
-    edges that a centre's parallel meets. Both rules agree but for centres within rounding of an edge.
-    """
+    """Find the cells (H3 `resolution` 0 to 15) whose centre lies in a valid region of WGS 84 degrees within
+    longitudes -180 to 180; edges are straight in degrees. `progress` is called several times a second; what
+    it raises ends the work. H3 tests each cell of a polygon's bounding box against each vertex. Where that is
+    much, the bounding box is filled tile by tile, and the centres are tested with GEOS's prepared polygons,
+    which look only at the edges that a centre's parallel meets. Both rules agree but for centres within
+    rounding of an edge."""
     cells: set[str] = set()
     pieces = _narrow_pieces(shape)
     effort = [shapely.get_num_coordinates(piece) + box_cells(piece, resolution) for piece in pieces]
@@ -63,20 +47,7 @@ def cells_inside(shape: MultiPolygon, resolution: int, progress: Progress = sile
 
 
 def expected_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
-    """Estimate how many cells a shape holds.
-
-    Parameters
-    ----------
-    shape : Polygon or MultiPolygon
-        In WGS 84 degrees.
-    resolution : int
-        H3 resolution, 0 to 15.
-
-    Returns
-    -------
-    float
-        Its area by the average area of a cell.
-    """
+    """Estimate how many cells a shape in WGS 84 degrees holds: its area by the average area of a cell."""
 
     def equal_area(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
         lon, lat = np.radians(lonlat.T)
@@ -86,20 +57,8 @@ def expected_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
 
 
 def box_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
-    """Estimate how many cells the bounding boxes of a shape's polygons hold.
-
-    Parameters
-    ----------
-    shape : Polygon or MultiPolygon
-        In WGS 84 degrees.
-    resolution : int
-        H3 resolution, 0 to 15.
-
-    Returns
-    -------
-    float
-        About right for boxes of many cells: area by the average area of a cell.
-    """
+    """Estimate how many cells the bounding boxes of a shape's polygons hold, about right for boxes of
+    many."""
     bounds = np.atleast_2d(shapely.bounds(shapely.get_parts(shape)))
     west, south, east, north = np.radians(bounds).T
     area = hexagons.EARTH_RADIUS**2 * np.sum((east - west) * (np.sin(north) - np.sin(south)))

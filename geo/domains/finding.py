@@ -23,25 +23,11 @@ Floats = NDArray[np.float64]
 
 
 def numbers_at(lon: Floats, lat: Floats, resolution: int) -> NDArray[np.uint64]:
-    """Find the number of the cell of each point, as `hexagons.as_integers` gives it.
-
-    Parameters
-    ----------
-    lon, lat : (n,) float64
-        Finite degrees.
-    resolution : int
-
-    Returns
-    -------
-    (n,) uint64
-
-    Notes
-    -----
-    H3 assigns a point to the face whose centre is nearest, projects it there along straight lines from the
-    middle of the earth, and takes the nearest point of a triangular lattice. Of many points all those of one
-    face and lattice point have one cell, so that H3 is asked about one of them, and about each that lies near
-    an edge of its cell, where rounding may decide.
-    """
+    """Return the number of the cell of each of n points in finite degrees, as `hexagons.as_integers` gives
+    it. H3 assigns a point to the face whose centre is nearest, projects it there along straight lines from
+    the middle of the earth, and takes the nearest point of a triangular lattice. Of many points all those of
+    one face and lattice point have one cell, so that H3 is asked about one of them, and about each that lies
+    near an edge of its cell, where rounding may decide."""
     if lon.size <= FEW:
         return _asked(lon, lat, resolution)
     keys, near_edge = np.empty(lon.size, np.int64), np.empty(lon.size, bool)
@@ -102,11 +88,9 @@ def _vectors(lon: Floats, lat: Floats) -> Floats:
 
 @lru_cache(maxsize=1)
 def _faces() -> tuple[Floats, Floats, Floats, float]:
-    """(20, 3) centres of the faces, towards a corner of each, a quarter turn from there; the lattice's step.
-
-    The corners of the icosahedron are the centres of the twelve pentagons, two steps of resolution 0 from the
-    centre of a face.
-    """
+    """Return (20, 3) centres of the faces, towards a corner of each, a quarter turn from there; the lattice's
+    step. The corners of the icosahedron are the centres of the twelve pentagons, two steps of resolution 0
+    from the centre of a face."""
     lat, lon = np.array([h3.cell_to_latlng(cell) for cell in h3.get_pentagons(0)]).T
     corners = _vectors(lon, lat)
     near = corners @ corners.T > 0.4  # neighbours have 1 / sqrt 5, others less

@@ -18,22 +18,9 @@ Box = tuple[float, float, float, float]  # west, south, east, north, degrees
 
 
 def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
-    """Place the first view of a map.
-
-    Parameters
-    ----------
-    domain : Domain
-    width, height : int
-        Pixels of the chart.
-
-    Returns
-    -------
-    longitude, latitude : float
-        Degrees of the middle.
-    zoom : float
-        Of Web Mercator with 512-pixel tiles, as deck.gl counts; all cells are seen, also across the
-        antimeridian.
-    """
+    """Place the first view of a map of so many pixels: longitude and latitude of its middle in degrees, and
+    the zoom of Web Mercator with 512-pixel tiles, as deck.gl counts; all cells are seen, also across the
+    antimeridian."""
     lon, lat = domain.centres_lonlat.T
     origin = domain.middle[0]
     relative = (lon - origin + 180.0) % 360.0 - 180.0
@@ -51,13 +38,8 @@ def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
 
 
 def region_box(domain: Domain) -> Box:
-    """Find the box around the cells of a domain.
-
-    Returns
-    -------
-    (west, south, east, north)
-        Degrees; longitudes within 180 of the domain's middle, so possibly beyond 180.
-    """
+    """Return the box around a domain's cells: west, south, east, north in degrees; longitudes within 180 of
+    the domain's middle, so possibly beyond 180."""
     middle = domain.middle[0]
     lon, lat = domain.centres_lonlat.T
     lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
@@ -72,22 +54,9 @@ def region_box(domain: Domain) -> Box:
 
 
 def wide_box(region: Box) -> tuple[Box, float, float]:
-    """Find how far around a region anything is drawn.
-
-    Parameters
-    ----------
-    region : (west, south, east, north)
-        Degrees.
-
-    Returns
-    -------
-    box : (west, south, east, north)
-        Degrees.
-    side : float
-        The region's longer side, degrees of latitude; at least 0.05, as if a smaller region were so large.
-    stretch : float
-        Degrees of longitude that are as long as one of latitude there.
-    """
+    """Return how far around a region anything is drawn: the box in degrees; the region's longer side in
+    degrees of latitude, at least 0.05, as if a smaller region were so large; degrees of longitude as long as
+    one of latitude there."""
     west, south, east, north = region
     middle = ((west + east) / 2, (south + north) / 2)
     stretch = 1.0 / math.cos(math.radians(min(85.0, abs(middle[1]))))

@@ -25,18 +25,8 @@ METRES_PER_DEGREE = 111_320.0  # of latitude, and of longitude at the equator
 
 
 def check_resolution(resolution: int) -> int:
-    """Check an H3 resolution.
-
-    Returns
-    -------
-    int
-        The same.
-
-    Raises
-    ------
-    ValueError
-        With a sentence, unless it is a whole number from 0 to 15; TypeError for what is no number at all.
-    """
+    """Return an H3 resolution; raise `ValueError` unless it is a whole number from 0 to 15, `TypeError` for
+    no number."""
     if (
         isinstance(resolution, bool)
         or resolution != int(resolution)
@@ -49,17 +39,7 @@ def check_resolution(resolution: int) -> int:
 
 
 def invalid_cells(cells: Iterable[str]) -> list[str]:
-    """Find what is no cell.
-
-    Parameters
-    ----------
-    cells : iterable of str
-
-    Returns
-    -------
-    list of str
-        Those that are not H3 cells in H3's own lower-case spelling.
-    """
+    """Return what is no H3 cell in H3's own lower-case spelling."""
     return [
         cell
         for cell in cells
@@ -68,77 +48,30 @@ def invalid_cells(cells: Iterable[str]) -> list[str]:
 
 
 def resolution_of(cell: str) -> int:
-    """Find the resolution of a cell.
-
-    Parameters
-    ----------
-    cell : str
-        A valid one.
-
-    Returns
-    -------
-    int
-        0 to 15.
-    """
+    """Return the resolution, 0 to 15, of a valid cell."""
     return int(h3.get_resolution(cell))
 
 
 def as_integers(cells: Sequence[str]) -> NDArray[np.uint64]:
-    """Make cells into the numbers that their names spell.
-
-    Parameters
-    ----------
-    cells : sequence of N str
-        Valid ones.
-
-    Returns
-    -------
-    (N,) uint64
-    """
+    """Return N valid cells as the (N,) numbers that their names spell."""
     return np.array([h3.str_to_int(cell) for cell in cells], dtype=np.uint64)
 
 
 def average_area(resolution: int) -> float:
-    """Find the average area of a cell.
-
-    Returns
-    -------
-    float
-        Square metres.
-    """
+    """Return the average area of a cell in square metres."""
     return float(h3.average_hexagon_area(resolution, unit="m^2"))
 
 
 def average_spacing(resolution: int) -> float:
-    """Find the average distance between neighbouring centres: a regular hexagon's edge times sqrt 3.
-
-    Returns
-    -------
-    float
-        Metres.
-    """
+    """Return the average metres between neighbouring centres: a regular hexagon's edge times sqrt 3."""
     return float(h3.average_hexagon_edge_length(resolution, unit="m")) * math.sqrt(3.0)
 
 
 def fill(rings: Sequence[NDArray[np.float64]], resolution: int) -> set[str]:
     """Find the cells whose centre lies in one polygon, as H3 does it: cells of its box against vertices.
-
-    Parameters
-    ----------
-    rings : sequence of (K, 2) float64
-        Outer ring first, then holes; degrees, edges straight in degrees. The polygon must not span more than
-        180 degrees of longitude: H3 would take it for one that crosses the antimeridian.
-    resolution : int
-
-    Returns
-    -------
-    set of str
-
-    Raises
-    ------
-    DomainError
-        Where H3 gives up. An outline without width holds no centre.
-    """
+    Rings are (K, 2) in degrees, the outer one first, then holes; edges straight in degrees. The polygon must
+    not span more than 180 degrees of longitude: H3 would take it for one that crosses the antimeridian. Raise
+    `DomainError` where H3 gives up. An outline without width holds no centre."""
     if np.ptp(rings[0], axis=0).min() < _NO_WIDTH:
         return set()
     outer, *holes = ([(y, x) for x, y in ring.tolist()] for ring in rings)
@@ -152,17 +85,7 @@ def fill(rings: Sequence[NDArray[np.float64]], resolution: int) -> set[str]:
 
 
 def centres(cells: Sequence[str]) -> NDArray[np.float64]:
-    """Find the centres of cells.
-
-    Parameters
-    ----------
-    cells : sequence of N str
-
-    Returns
-    -------
-    (N, 2) float64
-        Longitude and latitude, degrees.
-    """
+    """Return the (N, 2) longitudes and latitudes of the cells' centres in degrees."""
     return (
         np.array([h3.cell_to_latlng(cell) for cell in cells], dtype=np.float64).reshape(-1, 2)[:, ::-1].copy()
     )
@@ -175,14 +98,8 @@ def areas(cells: Sequence[str]) -> NDArray[np.float64]:
 
 
 def boundary(cell: str) -> NDArray[np.float64]:
-    """Find the outline of a cell.
-
-    Returns
-    -------
-    (K + 1, 2) float64
-        A closed counter-clockwise ring, degrees, read-only; K is 5 to 10. The files and maps of one release
-        ask for it a dozen times.
-    """
+    """Return a cell's outline: a closed counter-clockwise (K + 1, 2) ring in degrees, read-only; K is 5 to
+    10. The files and maps of one release ask for it a dozen times."""
     ring = [(lon, lat) for lat, lon in h3.cell_to_boundary(cell)]
     closed = np.array([*ring, ring[0]], dtype=np.float64)
     closed.setflags(write=False)
@@ -190,19 +107,9 @@ def boundary(cell: str) -> NDArray[np.float64]:
 
 
 def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
-    """Find the outlines of the union of cells.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        Of one resolution.
-
-    Returns
-    -------
-    list of polygons, each a list of (K, 2) float64
-        Closed rings, outer counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring
-        crosses the antimeridian; `geo.domains.polygons` cuts those.
-    """
+    """Find the outlines of the union of cells of one resolution: polygons of closed (K, 2) rings, outer
+    counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring crosses the antimeridian;
+    `geo.domains.polygons` cuts those."""
     if not cells:
         return []
     shape: dict[str, Any] = h3.cells_to_geo(list(cells))
@@ -211,19 +118,8 @@ def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
 
 
 def edges_between(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """Find the edges between a set of cells and the other listed cells.
-
-    Parameters
-    ----------
-    cells : sequence of N str
-    mask : (N,) bool
-        The set.
-
-    Returns
-    -------
-    list of (2 or 3, 2) float64
-        Degrees.
-    """
+    """Return the edges, each (2 or 3, 2) in degrees, between the (N,) mask's cells and the other listed
+    cells."""
     outside = {cell for cell, chosen in zip(cells, mask.tolist(), strict=True) if not chosen}
     found = []
     for cell in cells:
@@ -237,19 +133,7 @@ def edges_between(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray
 
 
 def ring_around(cells: Sequence[str], rings: int) -> list[str]:
-    """Find the cells around others.
-
-    Parameters
-    ----------
-    cells : sequence of str
-    rings : int
-        Steps outside, >= 0.
-
-    Returns
-    -------
-    list of str
-        Sorted; those outside the given ones but within so many steps of them.
-    """
+    """Return the cells, sorted, outside the given ones but within so many steps, >= 0, of them."""
     known = set(cells)
     frontier: set[str] = known
     outside: set[str] = set()
@@ -260,49 +144,20 @@ def ring_around(cells: Sequence[str], rings: int) -> list[str]:
 
 
 def parents(cells: Sequence[str]) -> list[str]:
-    """Find the cells one resolution coarser in whose hierarchy cells stand.
-
-    Parameters
-    ----------
-    cells : sequence of N str
-        Of a resolution from 1 on.
-
-    Returns
-    -------
-    list of N str
-    """
+    """Return the cells one resolution coarser above N cells of a resolution from 1 on."""
     return [h3.cell_to_parent(cell) for cell in cells]
 
 
 def children(cell: str) -> list[str]:
-    """Find the cells one resolution finer below a cell.
-
-    Parameters
-    ----------
-    cell : str
-        Of a resolution up to 14.
-
-    Returns
-    -------
-    list of str
-        Seven, six below a pentagon.
-    """
+    """Return the seven cells (six below a pentagon) one resolution finer below a cell of a resolution up to
+    14."""
     return list(h3.cell_to_children(cell))
 
 
 @lru_cache(maxsize=2)
 def adjacency(cells: tuple[str, ...]) -> sparse.csr_matrix:
-    """Find which cells share an edge; of the last two domains it is known.
-
-    Parameters
-    ----------
-    cells : tuple of N str
-
-    Returns
-    -------
-    (N, N) sparse matrix
-        Symmetric, 0 or 1; at most 6 neighbours, 5 at pentagons. Not to be written into.
-    """
+    """Return the (N, N) symmetric sparse matrix, 1 where cells share an edge: at most 6 neighbours, 5 at
+    pentagons. Not to be written into: that of the last two domains is kept."""
     position = {cell: index for index, cell in enumerate(cells)}
     rows: list[int] = []
     columns: list[int] = []

@@ -16,28 +16,13 @@ from geo.domains import hexagons
 
 
 def cell_polygon(cell: str) -> MultiPolygon:
-    """Find the exact outline of one cell.
-
-    Returns
-    -------
-    MultiPolygon
-        WGS 84 degrees; two polygons where it crosses the antimeridian.
-    """
+    """Return the exact outline of a cell in WGS 84 degrees; two polygons where it crosses the
+    antimeridian."""
     return _multi([[hexagons.boundary(cell)]])
 
 
 def cell_polygons(cells: Sequence[str]) -> list[MultiPolygon]:
-    """Find the exact outlines of many cells at once, some ten times faster than one after the other.
-
-    Parameters
-    ----------
-    cells : sequence of N str
-
-    Returns
-    -------
-    list of N MultiPolygon
-        As `cell_polygon` of each.
-    """
+    """Return `cell_polygon` of each of many cells, some ten times faster than one after the other."""
     if not cells:
         return []
     outlines = [hexagons.boundary(cell) for cell in cells]
@@ -51,36 +36,15 @@ def cell_polygons(cells: Sequence[str]) -> list[MultiPolygon]:
 
 
 def dissolve(cells: Sequence[str]) -> MultiPolygon:
-    """Unite cells.
-
-    Parameters
-    ----------
-    cells : sequence of str
-        Of one resolution, possibly none.
-
-    Returns
-    -------
-    MultiPolygon
-        WGS 84 degrees, right-hand rule, cut at the antimeridian.
-    """
+    """Unite cells of one resolution, possibly none: WGS 84 degrees, right-hand rule, cut at the
+    antimeridian."""
     return _multi(hexagons.outlines(cells))
 
 
 def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """Find the lines between the cells in a set and the listed cells outside it.
-
-    Parameters
-    ----------
-    cells : sequence of N str
-    mask : (N,) bool
-        The set.
-
-    Returns
-    -------
-    list of (K, 2) float64
-        Degrees. Unlike the outline of `dissolve` they leave out the edge of the whole domain. An edge that
-        crosses the antimeridian is left out as well: two pixels of a drawing.
-    """
+    """Return the (K, 2) lines in degrees between the (N,) mask's cells and the listed cells outside it.
+    Unlike the outline of `dissolve` they leave out the edge of the whole domain. An edge that crosses the
+    antimeridian is left out as well: two pixels of a drawing."""
     edges = [np.round(edge, 7) for edge in hexagons.edges_between(cells, mask)]
     edges = [edge for edge in edges if float(np.ptp(edge[:, 0])) < 180.0]
     if not edges:
@@ -90,23 +54,10 @@ def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.
 
 
 def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
-    """Simplify an outline, for drawing only.
-
-    Parameters
-    ----------
-    shape : MultiPolygon
-        WGS 84 degrees.
-    max_vertices : int
-        Most vertices that are wanted, since outlines travel to the browser with every message. More remain
-        where the islands and holes that are kept need more, of which each keeps at least a triangle.
-    tolerance : float
-        Degrees that dropped vertices may lie off; doubled until few enough remain.
-
-    Returns
-    -------
-    MultiPolygon
-        Of very many islands only the largest.
-    """
+    """Simplify an outline in WGS 84 degrees, for drawing only: dropped vertices lie at most `tolerance`
+    degrees off, which is doubled until at most `max_vertices` remain, since outlines travel to the browser
+    with every message. More remain where islands and holes need them, of which each keeps at least a
+    triangle. Of very many islands only the largest remain."""
     islands = sorted(shape.geoms, key=lambda part: part.area, reverse=True)
     largest = MultiPolygon(islands[: max(1, max_vertices // 8)])
     while True:
@@ -117,17 +68,7 @@ def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> Mult
 
 
 def multipolygon(shape: BaseGeometry) -> MultiPolygon:
-    """Take the polygons out of any geometry.
-
-    Parameters
-    ----------
-    shape : shapely geometry
-
-    Returns
-    -------
-    MultiPolygon
-        Right-hand rule; lines and points are dropped.
-    """
+    """Take the polygons out of any geometry, right-hand rule; lines and points are dropped."""
     parts: list[Any] = []
     for part in shapely.get_parts(shape):
         if isinstance(part, Polygon):
@@ -138,13 +79,7 @@ def multipolygon(shape: BaseGeometry) -> MultiPolygon:
 
 
 def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
-    """Make polygons into a plain GeoJSON geometry.
-
-    Returns
-    -------
-    dict
-        A MultiPolygon of lists, right-hand rule, full precision.
-    """
+    """Return polygons as a plain GeoJSON MultiPolygon of lists, right-hand rule, full precision."""
     return {
         "type": "MultiPolygon",
         "coordinates": [
@@ -155,13 +90,7 @@ def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
 
 
 def rings(shape: MultiPolygon) -> list[NDArray[np.float64]]:
-    """List every ring of some polygons.
-
-    Returns
-    -------
-    list of (K, 2) float64
-        Outer and inner ones, closed, in degrees.
-    """
+    """List every (K, 2) ring of some polygons, outer and inner, closed, in degrees."""
     return [
         np.asarray(ring.coords)[:, :2] for part in shape.geoms for ring in (part.exterior, *part.interiors)
     ]

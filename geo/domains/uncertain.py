@@ -23,27 +23,10 @@ _POLAR = 0.01  # least cosine of a latitude: a degree of longitude has no length
 def cell_shares(
     longitude: Floats, latitude: Floats, deviation: Floats, resolution: int
 ) -> list[dict[str, float]]:
-    """Share each uncertain place among the hexagons where it may be.
-
-    Parameters
-    ----------
-    longitude, latitude : (n,)
-        Estimates, WGS 84 degrees, finite.
-    deviation : (n,)
-        Metres per axis, at least 0: the place is normal around its estimate, both axes alike.
-    resolution : int
-        Of H3.
-
-    Returns
-    -------
-    list of n dict
-        Hexagon to probability; each sums to 1. From 192 places of equal probability, so to about 1 %.
-
-    Raises
-    ------
-    DomainError
-        For columns of different lengths, or a deviation that is negative or not finite.
-    """
+    """Share each of n uncertain places among the hexagons where it may be: hexagon to probability, summing to
+    1. A place is normal, with `deviation` >= 0 metres per axis, around its finite estimate in WGS 84 degrees.
+    From 192 places of equal probability, so to about 1 %. Raise `DomainError` for columns of different
+    lengths, or a deviation that is negative or not finite."""
     lon, lat, sd = (np.asarray(column, dtype=np.float64) for column in (longitude, latitude, deviation))
     if not (lon.shape == lat.shape == sd.shape) or lon.ndim != 1:
         raise DomainError("uncertain places have one longitude, latitude and deviation each.")

@@ -20,26 +20,10 @@ CELL = "h3"
 
 
 def public_values(path: str | Path, domain: Domain, column: str = VALUE) -> NDArray[np.float64]:
-    """One value for each cell of a domain.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file `.csv` with the columns `h3` and `value`, or a GeoJSON file whose features have a number
-        `value`: a cell has that of the first zone in which its centre lies.
-    domain : Domain
-    column : str
-        Instead of `value`.
-
-    Returns
-    -------
-    (N,) float64
-
-    Raises
-    ------
-    DomainError
-        With one sentence: for a file that is neither, a value that is no number, a hexagon without one.
-    """
+    """Return (N,) values, one for each cell of a domain, of a `.csv` file with the columns `h3` and `value`,
+    or a GeoJSON file whose features have a number `value`: a cell has that of the first zone in which its
+    centre lies. `column` replaces `value`. Raise `DomainError` for a file that is neither, a value that is no
+    number, a hexagon without one."""
     place = Path(path)
     found = (_from_table if place.suffix.lower() == ".csv" else _from_zones)(place, domain, column)
     if missing := int(np.isnan(found).sum()):

@@ -32,28 +32,10 @@ def cells_collection(
     facts: Mapping[str, Any],
     decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
-    """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its outline.
-
-    Parameters
-    ----------
-    domain : Domain
-    properties : mapping of str to sequence of N values
-        In the order of the cells.
-    facts : mapping
-        The same for all cells (release id, epsilon, ...): they stand once, as the collection's `release`.
-    decimals : int
-        Of the corners, degrees, at most 7; see `decimals_for`.
-
-    Returns
-    -------
-    dict
-        GeoJSON; the property `h3` is the cell's index.
-
-    Raises
-    ------
-    GeoJsonError
-        Where numbers or names do not fit, or a value is no JSON.
-    """
+    """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its outline
+    and as property `h3` its index. `properties` have N values each; `facts` are the same for all cells
+    (release id, epsilon, ...) and stand once, as the collection's `release`. Corners have so many `decimals`
+    of a degree, at most 7. Raise `GeoJsonError` where numbers or names do not fit, or a value is no JSON."""
     columns = {name: list(values) for name, values in properties.items()}
     for name, values in columns.items():
         if len(values) != domain.size:
@@ -71,8 +53,6 @@ def cells_collection(
 def decimals_for(resolution: int) -> int:
     """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7.
 
-    Examples
-    --------
     >>> decimals_for(8), decimals_for(15)
     (5, 7)
     """
@@ -85,28 +65,9 @@ def regions_collection(
     facts: Mapping[str, Any],
     decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
-    """Make regions into a FeatureCollection: a feature per region with its own properties.
-
-    Parameters
-    ----------
-    regions : sequence of (MultiPolygon, mapping)
-        See `geo.domains.polygons.dissolve`. A region without cells has a null geometry: it is unlocated, and
-        its properties still say so.
-    facts : mapping
-        The same for all regions; they stand once, as the collection's `release`.
-    decimals : int
-        Of the corners, degrees, at most 7.
-
-    Returns
-    -------
-    dict
-        GeoJSON.
-
-    Raises
-    ------
-    GeoJsonError
-        Where a value is no JSON.
-    """
+    """Make regions into a FeatureCollection: a feature per region with its own properties; `facts`,
+    `decimals` and errors as `cells_collection`. A region without cells has a null geometry: it is unlocated,
+    and its properties still say so."""
     features = []
     for shape, own in regions:
         said = {name: _plain(value) for name, value in own.items()}
@@ -116,26 +77,8 @@ def regions_collection(
 
 
 def collection_bytes(collection: Mapping[str, Any], *, checked: bool = False) -> bytes:
-    """Write a collection as text.
-
-    Parameters
-    ----------
-    collection : mapping
-        A GeoJSON FeatureCollection.
-    checked : bool
-        Its geometries were found right before, with other properties: looking at them again would only take
-        time.
-
-    Returns
-    -------
-    bytes
-        UTF-8, one feature a line.
-
-    Raises
-    ------
-    GeoJsonError
-        Where it is not RFC 7946.
-    """
+    """Write a FeatureCollection as UTF-8, one feature a line; raise `GeoJsonError` where it is not RFC 7946.
+    Its geometries are not looked at again where they were `checked` right before."""
     findings = [] if checked else rfc7946_findings(collection)
     if findings:
         raise GeoJsonError(f"not written, because it is not RFC 7946: {findings[0]}")
@@ -175,10 +118,8 @@ def _cell_geometry(cell: str, decimals: int) -> dict[str, Any] | None:
 
 
 def _geometry(shape: MultiPolygon, decimals: int) -> dict[str, Any] | None:
-    """Rounded Polygon or MultiPolygon; None for an empty one.
-
-    Slits between areas that should touch enclose nothing once rounded: such rings are left out.
-    """
+    """Rounded Polygon or MultiPolygon; None for an empty one. Slits between areas that should touch enclose
+    nothing once rounded: such rings are left out."""
     polygons = [_rounded(polygon, decimals) for polygon in geometry_dict(shape)["coordinates"]]
     rounded = [rings for rings in polygons if rings]
     if not rounded:

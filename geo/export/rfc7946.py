@@ -207,18 +207,7 @@ class _Check:
 
 
 def rfc7946_findings(thing: Any) -> list[str]:
-    """Check a GeoJSON object against RFC 7946.
-
-    Parameters
-    ----------
-    thing : anything
-        A parsed document.
-
-    Returns
-    -------
-    list of str
-        What is wrong with it, at most 20 sentences; empty if nothing is.
-    """
+    """Check a parsed document against RFC 7946 and say what is wrong with it in at most 20 sentences."""
     check = _Check()
     try:
         check.document(thing)

@@ -24,37 +24,18 @@ _STEPS = 1e6  # of a coordinate as it travels: a tenth of a metre
 
 @dataclass(frozen=True, eq=False)
 class Parents:
-    """The next coarser cells of N cells of a domain.
+    """The P next coarser cells of N cells of a domain."""
 
-    Parameters
-    ----------
-    cells : tuple of P str
-        Sorted; each has at least one cell of the domain below it.
-    of : (N,) int64
-        Position of each cell's parent in `cells`.
-    edge : dict of int to shapely polygons
-        For the positions of parents that reach out of the domain: what of them lies in it, in degrees,
-        longitudes in one piece across the antimeridian.
-    """
-
-    cells: tuple[str, ...]
-    of: NDArray[np.int64]
+    cells: tuple[str, ...]  # sorted; each has at least one cell of the domain below it
+    of: NDArray[np.int64]  # (N,) position of each cell's parent in `cells`
+    # by position of parents that reach out of the domain, what of them lies in it, in degrees, longitudes in
+    # one piece across the antimeridian
     edge: dict[int, shapely.MultiPolygon]
 
 
 @lru_cache(maxsize=2)  # of public areas alone
 def parents_of(cells: tuple[str, ...]) -> Parents:
-    """Find the next coarser cells.
-
-    Parameters
-    ----------
-    cells : tuple of N str
-        Of one resolution, from 1 on, unique.
-
-    Returns
-    -------
-    Parents
-    """
+    """Find the next coarser cells of N unique cells of one resolution, from 1 on."""
     names, of = np.unique(np.array(hexagons.parents(cells)), return_inverse=True)
     known = set(cells)
     edge = {}
@@ -72,26 +53,9 @@ def parents_of(cells: tuple[str, ...]) -> Parents:
 def means_over(
     parents: Parents, values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Average values over the next coarser cells.
-
-    Parameters
-    ----------
-    parents : Parents
-    values : (N,) float64
-        Released ones, or what only their owner sees; NaN where there is none.
-
-    Returns
-    -------
-    means : (P,) float64
-        Each cell of the domain counts once; cells outside it and NaN count nothing. NaN where none is left.
-    counts : (P,) int64
-        How many cells each mean is of.
-
-    Raises
-    ------
-    ValueError
-        If there is not one value for each cell.
-    """
+    """Return the (P,) means of (N,) values over the next coarser cells, NaN where none is left, and the (P,)
+    numbers of cells each is of. Each cell of the domain counts once; cells outside it and NaN count nothing.
+    Raise `ValueError` if there is not one value for each cell."""
     if values.shape != parents.of.shape:
         raise ValueError(f"there are {values.size} values for {parents.of.size} cells.")
     given = np.isfinite(values)
@@ -103,18 +67,8 @@ def means_over(
 
 
 def averaged(painting: Painting, parents: Parents) -> Painting | None:
-    """Paint the means of a continuous painting over the next coarser cells.
-
-    Parameters
-    ----------
-    painting : Painting
-    parents : Parents
-
-    Returns
-    -------
-    Painting or None
-        In the same classes; its tooltips say of how many cells each mean is. None where a mean says nothing.
-    """
+    """Paint the means of a continuous painting over the next coarser cells in the same classes; tooltips say
+    of how many cells each mean is. None where a mean says nothing."""
     if painting.values is None or painting.again is None:
         return None
     means, counts = means_over(parents, painting.values)
@@ -128,19 +82,9 @@ def averaged(painting: Painting, parents: Parents) -> Painting | None:
 
 
 def regions(domain: Domain, painting: Painting) -> list[tuple[int, list[NDArray[np.float64]]]] | None:
-    """Dissolve the cells of each class.
-
-    Parameters
-    ----------
-    domain : Domain
-    painting : Painting
-
-    Returns
-    -------
-    list of (class, rings), or None
-        Polygons, rings of shape (K, 2), the outer one first, then holes: closed, degrees, longitudes in one
-        piece across the antimeridian. None where they would take as long to draw as the cells themselves.
-    """
+    """Dissolve the cells of each class into (class, rings): (K, 2) rings, the outer one first, then holes,
+    closed, degrees, longitudes in one piece across the antimeridian. None where they would take as long to
+    draw as the cells."""
     cells = np.array(domain.cells)
     found = [
         (number, [_one_piece(ring, float(polygon[0][0, 0])) for ring in polygon])
@@ -154,22 +98,10 @@ def regions(domain: Domain, painting: Painting) -> list[tuple[int, list[NDArray[
 def zoomed_out(
     domain: Domain, paintings: Sequence[Painting | None]
 ) -> tuple[list[dict[str, Any] | None], dict[str, pd.DataFrame]]:
-    """Make what the panes of a scene show where a cell is hardly larger than a pixel.
-
-    Parameters
-    ----------
-    domain : Domain
-    paintings : sequence of Painting or None
-        One for each pane, with the words of its tooltips.
-
-    Returns
-    -------
-    panes : list of dict or None
-        `kind` "regions" or "means", and the `notes` of means; None for panes that stay as they are.
-    tables : dict of DataFrame
-        `parents` with the cells, and classes and notes by pane number; and `rings` and `corners` of polygons,
-        those of regions with the number of their pane in the name. Nothing for a map of few cells.
-    """
+    """Make what the panes of a scene show where a cell is hardly larger than a pixel. Each pane has its
+    `kind` "regions" or "means", and the `notes` of means, or None where it stays as it is. Tables are
+    `parents` with the cells, and classes and notes by pane number; and `rings` and `corners` of polygons,
+    those of regions with the number of their pane in the name. Nothing for a map of few cells."""
     panes: list[dict[str, Any] | None] = [None] * len(paintings)
     tables: dict[str, pd.DataFrame] = {}
     if domain.size < FEWEST:

@@ -29,22 +29,12 @@ _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
 class Look(TypedDict, total=False):
-    """How a map is drawn; every key may be left out.
-
-    Attributes
-    ----------
-    theme : {"light", "dark"}
-        "light" by default.
-    width, height : int
-        Pixels of the chart, 700 by 500 by default; they only place the first view.
-    basemap : bool
-        False by default: True makes the reader's browser contact `BASEMAP_HOST`.
-    """
+    """How a map is drawn; every key may be left out."""
 
     theme: Theme
-    width: int
+    width: int  # pixels of the chart, 700 by 500 by default; they only place the first view
     height: int
-    basemap: bool
+    basemap: bool  # True makes the reader's browser contact `BASEMAP_HOST`
 
 
 class _CompactDeck(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
@@ -57,25 +47,9 @@ class _CompactDeck(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
 
 
 def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
-    """Draw one pane of a linked map as a map of its own.
-
-    Parameters
-    ----------
-    domain : Domain
-    pane : Pane
-        The tooltips of a private one say that it is private.
-    **look : Look
-
-    Returns
-    -------
-    pydeck.Deck
-        Layer ids: "cells" and the names of the pane's lines.
-
-    Notes
-    -----
-    The page adds the watermark of a private pane: a chart cannot hold text over the map without fetching a
-    font atlas.
-    """
+    """Draw one pane of a linked map as a map of its own; tooltips of a private one say so. Layer ids: "cells"
+    and the names of the pane's lines. The page adds the watermark of a private pane: a chart cannot hold text
+    over the map without fetching a font atlas."""
     layers: list[pydeck.Layer] = []
     painting = pane.worded
     if painting is not None:
@@ -91,42 +65,15 @@ def boundaries_deck(
     baseline: NDArray[np.bool_] | None = None,
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """Draw the boundaries of released sets, as `boundary_lines`, on a map of their own.
-
-    Parameters
-    ----------
-    domain : Domain
-    path_sets : sequence of (N,) bool
-        One set of cells per released path.
-    baseline : (N,) bool, optional
-        The non-private set, which only a curator's page may give.
-    **look : Look
-
-    Returns
-    -------
-    pydeck.Deck
-        Layer ids "path-0", "path-1", ... and "baseline".
-    """
+    """Draw `boundary_lines` of released (N,) sets, one per path, on a map of their own, with the non-private
+    `baseline` set, which only a curator's page may give. Layer ids "path-0", "path-1", ... and "baseline"."""
     theme = look.get("theme", "light")
     lines = boundary_lines(domain, path_sets, baseline)
     return _deck(domain, [_drawn(line, theme) for line in lines], look)
 
 
 def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
-    """Make the legend of `boundaries_deck`.
-
-    Parameters
-    ----------
-    paths : int
-        Number of released paths; colours repeat after the fifth.
-    baseline : bool
-        Whether the non-private boundary is drawn.
-    theme : {"light", "dark"}
-
-    Returns
-    -------
-    tuple of LegendEntry
-    """
+    """Make the legend of `boundaries_deck` for so many paths; colours repeat after the fifth."""
     first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme)),)
     lines = tuple(
         LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme)) for index in range(paths)
@@ -140,20 +87,8 @@ def preview_deck(
     lat: ArrayLike = (),
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """Draw the domain's cells and, for the curator, the places of observations, without values.
-
-    Parameters
-    ----------
-    domain : Domain
-    lon, lat : (n,)
-        Degrees; at most `MAX_POINTS` are drawn, evenly taken from all rows.
-    **look : Look
-
-    Returns
-    -------
-    pydeck.Deck
-        Layer ids "cells" and "points".
-    """
+    """Draw the domain's cells and, for the curator, the places of observations in degrees, without values: at
+    most `MAX_POINTS`, evenly taken from all rows. Layer ids "cells" and "points"."""
     theme = look.get("theme", "light")
     records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]
     cells = _hexagons("cells", records, rgb("cell", theme), look)

@@ -43,56 +43,25 @@ PLACE_CLASSES = len(PLACE_ROLES)
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Lines of one colour.
+    """Lines of one colour."""
 
-    Parameters
-    ----------
-    name : str
-        Its id in a scene.
-    role : Role
-        Of the palette.
-    width : float
-        Pixels.
-    paths : sequence of (K, 2) float64
-        Degrees.
-    """
-
-    name: str
+    name: str  # its id in a scene
     role: Role
-    width: float
-    paths: Sequence[NDArray[np.float64]]
+    width: float  # pixels
+    paths: Sequence[NDArray[np.float64]]  # (K, 2) each, degrees
 
 
 @dataclass(frozen=True, eq=False)
 class Pane:
-    """One of the maps of a scene.
+    """One of the maps of a scene. Raise `ValueError` where the baseline's boundary or places of observations
+    stand in a pane that is not private."""
 
-    Parameters
-    ----------
-    title : str
-        A few words that stand in its corner.
-    painting : Painting or None
-        Its cells; None for a pane of lines only.
-    private : bool
-        True for anything of the baseline: a watermark stands over it, tooltips say so.
-    lines : sequence of Line
-        Drawn over the cells.
-    points : (K, 2) float64, optional
-        Places drawn as dots over the cells, degrees; only in a private pane.
-    word : str
-        What tooltips call it; without one "Released", or "Private baseline" where it is private.
-
-    Raises
-    ------
-    ValueError
-        Where the baseline's boundary or places of observations stand in a pane that is not private.
-    """
-
-    title: str
-    painting: Painting | None = None
-    private: bool = False
-    lines: Sequence[Line] = field(default=())
-    word: str = ""
+    title: str  # a few words that stand in its corner
+    painting: Painting | None = None  # its cells; None for a pane of lines only
+    private: bool = False  # anything of the baseline: a watermark stands over it, tooltips say so
+    lines: Sequence[Line] = field(default=())  # drawn over the cells
+    word: str = ""  # what tooltips call it; "Released" or "Private baseline" without one
+    # (K, 2) degrees: dots over the cells, only in a private pane
     points: Sequence[tuple[float, float]] | NDArray[np.float64] = ()
 
     def __post_init__(self) -> None:
@@ -112,26 +81,9 @@ class Pane:
 def boundary_lines(
     domain: Domain, path_sets: Sequence[NDArray[np.bool_]], baseline: NDArray[np.bool_] | None = None
 ) -> tuple[Line, ...]:
-    """Draw boundary lines in the paper's manner: one per released path, over a wide non-private one.
-
-    Parameters
-    ----------
-    domain : Domain
-    path_sets : sequence of (N,) bool
-        One set of cells per released path; its line runs between cells in and cells out, not along the
-        domain's edge.
-    baseline : (N,) bool, optional
-        The non-private set.
-
-    Returns
-    -------
-    tuple of Line
-
-    Raises
-    ------
-    ValueError
-        Where a set is not one boolean for each cell.
-    """
+    """Draw boundary lines in the paper's manner: one per released (N,) set, between cells in and cells out
+    and not along the domain's edge, over a wide line of the non-private `baseline` set. Raise `ValueError`
+    where a set is not one boolean for each cell."""
     first = () if baseline is None else (_boundary(domain, "baseline", "baseline", 5.0, baseline),)
     return (
         *first,
@@ -156,46 +108,17 @@ def linked_scene(
     drawing: bool = False,
     basemap: tuple[Basemap, str] | None = None,
 ) -> dict[str, Any]:
-    """Make a scene of panes as plain data.
+    """Make a scene of panes as plain data: `scene`, plain JSON, and `cells`, a table with one row per cell:
+    columns `cell` (uint64) and, for each pane with a painting, `class0`, `note0` and so on. With very many
+    cells also the tables and, in a pane's `far`, what it shows zoomed out: see `geo.maps.detail.zoomed_out`.
+    The mode "single" has one pane, "beside" two to four, the others two, else `ValueError`. A pane's private
+    painting has its tooltips reworded before anything leaves this function.
 
-    Parameters
-    ----------
-    domain : Domain
-    panes : sequence of Pane
-        One for the mode "single", two to four for "beside", two otherwise.
-    mode : {"beside", "swipe", "toggle", "single"}
-    alt : str
-        What a person who cannot see the map reads.
-    theme : {"light", "dark"}
-    height : int
-        Pixels.
-    legend : sequence of LegendEntry
-        Shown over the map where it fills the screen; elsewhere the page shows it.
-    streets : bool
-        Whether the reader's browser asks `STREETS_HOST` for pictures of streets.
-    layers : sequence of OwnLayer
-        Public layers, drawn over the cells.
-    drawing : bool
-        Whether a person may draw an outline, which the component sends back.
-    basemap : (Basemap, str), optional
-        A map of one's own beneath the cells, and the address where the reader's browser finds its file.
-
-    Returns
-    -------
-    dict
-        `scene`, plain JSON, and `cells`, a table with one row per cell: columns `cell` (uint64) and, for each
-        pane with a painting, `class0`, `note0` and so on. With very many cells also the tables and, in a
-        pane's `far`, what it shows zoomed out: see `geo.maps.detail.zoomed_out`.
-
-    Raises
-    ------
-    ValueError
-        Where the number of panes does not fit the mode.
-
-    Notes
-    -----
-    A pane's private painting has its tooltips reworded before anything leaves this function.
-    """
+    `alt` is what a person who cannot see the map reads; the `legend` is shown over a map that fills the
+    screen, elsewhere the page shows it. With `streets` the reader's browser asks `STREETS_HOST` for pictures
+    of streets; `basemap` is a map of one's own beneath the cells, with the address where the browser finds
+    its file. Public `layers` are drawn over the cells. With `drawing` a person may draw an outline, which the
+    component sends back."""
     least, most = _PANES[mode]
     if not least <= len(panes) <= most:
         wanted = f"{least} to {most}" if least < most else f"{least}"
@@ -241,26 +164,9 @@ def places_scene(
     height: int = 460,
     basemap: tuple[Basemap, str] | None = None,
 ) -> dict[str, Any]:
-    """Make a scene of places alone, before there is an area: one private pane over coast and names.
-
-    Parameters
-    ----------
-    places : sequence of (longitude, latitude)
-        Degrees; for the curator's eyes only.
-    classes : sequence of int
-        One for each place, 0 to `PLACE_CLASSES` - 1: its colour, by its value; none for one colour.
-    alt : str
-        What a person who cannot see the map reads.
-    theme : {"light", "dark"}
-    height : int
-        Pixels.
-    basemap : (Basemap, str), optional
-        As in `linked_scene`.
-
-    Returns
-    -------
-    dict
-        As `linked_scene`, without cells. Nothing of it is kept anywhere.
+    """Make a scene of places alone, before there is an area: one private pane over coast and names, as
+    `linked_scene` without cells. Places are (longitude, latitude) in degrees, for the curator's eyes only,
+    each coloured by its class, 0 to `PLACE_CLASSES` - 1; none for one colour. Nothing of it is kept anywhere.
     """
     box = box_of_places(places)
     pane = Pane("", private=True, points=places)
@@ -292,18 +198,8 @@ def places_scene(
 
 
 def box_of_places(places: Sequence[tuple[float, float]]) -> Box:
-    """Find the box of a map of places, for the same eyes as they are.
-
-    Parameters
-    ----------
-    places : sequence of (longitude, latitude)
-        Degrees, at least one.
-
-    Returns
-    -------
-    (west, south, east, north)
-        A little wider than they need, across the antimeridian in one piece, degrees.
-    """
+    """Return the box of a map of at least one place, for the same eyes as they are: a little wider than they
+    need, across the antimeridian in one piece, degrees."""
     lon, lat = np.asarray(places, dtype=np.float64).T
     lon = lon - 360.0 * np.round((lon - lon[0]) / 360.0)
     margin = max(0.01, 0.03 * float(max(np.ptp(lon), np.ptp(lat))))

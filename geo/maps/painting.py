@@ -28,73 +28,35 @@ NO_RECORD = "no record expected there"
 
 @dataclass(frozen=True)
 class Entry:
-    """One class of a map.
-
-    Parameters
-    ----------
-    label : str
-        The class in words.
-    role : Role
-        Of the palette.
-    mark : {"", "dots", "rings"}
-        A second channel beside the colour.
-    """
+    """One class of a map."""
 
     label: str
     role: Role
-    mark: Mark = ""
+    mark: Mark = ""  # a second channel beside the colour
 
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of a legend as drawn.
-
-    Parameters
-    ----------
-    label : str
-        The class in words.
-    colour : str
-        "#rrggbb".
-    mark : {"", "dots", "rings"}
-        Drawn over the colour.
-    cells : int
-        Number of cells of the class.
-    ink : str
-        Colour "#rrggbb" of the mark.
-    """
+    """One line of a legend as drawn."""
 
     label: str
-    colour: str
-    mark: Mark = ""
-    cells: int = 0
-    ink: str = "#000000"
+    colour: str  # "#rrggbb"
+    mark: Mark = ""  # drawn over the colour
+    cells: int = 0  # number of cells of the class
+    ink: str = "#000000"  # colour of the mark
 
 
 @dataclass(frozen=True, eq=False)
 class Painting:
-    """The class of each of N cells, and the words that go with it.
+    """The class of each of N cells, and the words that go with it."""
 
-    Parameters
-    ----------
-    classes : (N,) int64
-        Index into `entries`.
-    entries : tuple of Entry
-        The classes in legend order.
-    notes : tuple of N str
-        Tooltip lines.
-    title : str
-        What the map shows, for the legend's heading.
-    values : (N,) float64, optional
-        What a continuous painting was made from; means of them over larger hexagons say something.
-    again : function, optional
-        Paints such means, one for each of M larger hexagons, (M,), in the same classes and words.
-    """
-
-    classes: NDArray[np.int64]
-    entries: tuple[Entry, ...]
-    notes: tuple[str, ...]
-    title: str
+    classes: NDArray[np.int64]  # (N,) index into `entries`
+    entries: tuple[Entry, ...]  # in legend order
+    notes: tuple[str, ...]  # N tooltip lines
+    title: str  # for the legend's heading
+    # (N,) what a continuous painting was made from, so that means over larger hexagons say something
     values: NDArray[np.float64] | None = None
+    # paints such means, one for each of M larger hexagons, (M,), in the same classes and words
     again: Callable[[NDArray[np.float64]], Painting] | None = None
 
     def __post_init__(self) -> None:
@@ -107,18 +69,7 @@ class Painting:
 
 
 def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...]:
-    """Make the legend of a painting.
-
-    Parameters
-    ----------
-    painting : Painting
-    theme : {"light", "dark"}
-
-    Returns
-    -------
-    tuple of LegendEntry
-        Classes without a cell keep their line, so that legends do not jump.
-    """
+    """Make the legend of a painting. Classes without a cell keep their line, so that legends do not jump."""
     counts = np.bincount(painting.classes, minlength=len(painting.entries))
     return tuple(
         LegendEntry(
@@ -135,17 +86,7 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
 def paint_set(
     mask: ArrayLike, *, inside: str, outside: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint a released set.
-
-    Parameters
-    ----------
-    mask : (N,) bool
-    inside, outside : str
-        The words for in and out.
-    title : str
-    empty : (N,) bool, optional
-        Cells where no record is expected: those inside carry rings.
-    """
+    """Paint a released (N,) set; cells inside where no record is expected (`empty`) carry rings."""
     classes = np.where(_mask(mask), 0, 1)
     entries = [Entry(inside, "inside"), Entry(outside, "outside")]
     if empty is not None:
@@ -156,57 +97,22 @@ def paint_set(
 
 
 def paint_cells(count: int) -> Painting:
-    """Paint the cells of a domain alike, before anything is known of them.
-
-    Parameters
-    ----------
-    count : int
-        Number N of cells.
-    """
+    """Paint so many cells of a domain alike, before anything is known of them."""
     note = "Cell of the public domain"
     return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
 
 
 def share_classes(share: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Find the class of each share.
-
-    Parameters
-    ----------
-    share : any shape
-        In [0, 1].
-
-    Returns
-    -------
-    the shape of share, int64
-        0 to 4; a share at a limit is in the class below it, as its label says.
-    """
+    """Return the class, 0 to 4, of each share in [0, 1]; a share at a limit is in the class below it, as its
+    label says."""
     return np.asarray(np.searchsorted(SHARE_LIMITS, share - 1e-9), dtype=np.int64)
 
 
 def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Painting:
-    """Paint the vote fractions of released paths.
-
-    Parameters
-    ----------
-    votes : (N,)
-        Multiples of 1/L in [0, 1].
-    paths : int
-        Number L of paths.
-    what : str
-        What a cell is when it is in, e.g. "at least £442,413".
-    title : str
-
-    Returns
-    -------
-    Painting
-        Up to five paths have a class for each count, more have classes of 20 %: nothing finer is shown than L
-        paths support, and one path is simply in or out.
-
-    Raises
-    ------
-    ValueError
-        If a fraction is outside [0, 1], or there is no path.
-    """
+    """Paint (N,) vote fractions, multiples of 1/L in [0, 1], of L released paths; `what` says what a cell is
+    when it is in. Up to five paths have a class for each count, more have classes of 20 %: nothing finer is
+    shown than L paths support, and one path is simply in or out. Raise `ValueError` for other fractions, or
+    without a path."""
     fraction = np.asarray(votes, dtype=np.float64)
     if paths < 1 or fraction.ndim != 1 or not np.all((fraction >= 0) & (fraction <= 1)):
         raise ValueError("vote fractions must lie in [0, 1] and come from at least one path.")
@@ -228,23 +134,9 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
 def paint_three_way(
     ways: ArrayLike, *, threshold: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint what is surely above, surely at most the threshold, and cannot be told.
-
-    Parameters
-    ----------
-    ways : (N,)
-        1, -1 and 0; cells of the last also carry dots.
-    threshold : str
-        In words.
-    title : str
-    empty : (N,) bool, optional
-        Cells where no record is expected: they are sure of nothing, and carry rings.
-
-    Raises
-    ------
-    ValueError
-        For a class that is none of the three.
-    """
+    """Paint what is surely above (1), surely at most the threshold (-1), and cannot be told (0, with dots).
+    Cells where no record is expected (`empty`) are sure of nothing, and carry rings. Raise `ValueError` for
+    other classes."""
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
         raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
@@ -269,26 +161,9 @@ def paint_field(
     breaks: Sequence[float] | None = None,
     threshold: float | None = None,
 ) -> Painting:
-    """Paint a released field in classes.
-
-    Parameters
-    ----------
-    values : (N,)
-        In `unit`.
-    unit : str
-        Unit of measure.
-    title : str
-    breaks : sequence of float, optional
-        Increasing limits of the classes; by `field_breaks` without them. Give a release's breaks to the map
-        beside it as well, so that both have one legend.
-    threshold : float, optional
-        See `field_breaks`.
-
-    Raises
-    ------
-    ValueError
-        If a value is not finite, or the breaks do not increase or are too many.
-    """
+    """Paint (N,) released values in classes between increasing `breaks`, by `field_breaks` without them. Give
+    a release's breaks to the map beside it as well, so that both have one legend. Raise `ValueError` if a
+    value is not finite, or the breaks do not increase or are too many."""
     field = np.asarray(values, dtype=np.float64)
     if field.ndim != 1 or not np.all(np.isfinite(field)):
         raise ValueError("a field must be a finite value for each cell.")
@@ -311,22 +186,8 @@ def paint_field(
 
 
 def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
-    """Paint where a released set and the non-private one differ; for the curator only.
-
-    Parameters
-    ----------
-    released, baseline : (N,) bool
-    title : str
-
-    Returns
-    -------
-    Painting
-        The two errors also carry marks: dots where the release claims too much, rings where too little.
-
-    Raises
-    ------
-    ValueError
-        If the two sets are over different cells.
+    """Paint where a released set and the non-private one differ; for the curator only. Dots mark where the
+    release claims too much, rings where too little. Raise `ValueError` if the sets are over different cells.
     """
     claimed, private = _mask(released), _mask(baseline)
     if claimed.shape != private.shape:
@@ -343,34 +204,17 @@ def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) ->
 
 
 def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
-    """Reword the tooltips of a painting that is not of a release.
-
-    Parameters
-    ----------
-    painting : Painting
-    word : str
-        What they call it.
-    """
+    """Reword the tooltips of a painting that is not of a release; `word` is what they call it."""
     notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
     again = painting.again
     return replace(painting, notes=notes, again=again and (lambda means: as_baseline(again(means), word)))
 
 
 def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[float, ...]:
-    """Choose the limits of a field's classes.
-
-    Parameters
-    ----------
-    values : (N,)
-    threshold : float, optional
-        Replaces the limit nearest to it, so that the map shows where it is crossed.
-
-    Returns
-    -------
-    tuple of float
-        At most six, with about equally many cells between them. Each is rounded to a power of ten between a
-        hundredth and a tenth of the field's range, in as many digits as that takes; a threshold is not.
-    """
+    """Choose at most six limits of a field's classes, with about equally many cells between them. Each is
+    rounded to a power of ten between a hundredth and a tenth of the field's range, in as many digits as that
+    takes. A threshold, unrounded, replaces the limit nearest to it, so that the map shows where it is
+    crossed."""
     field = np.asarray(values, dtype=np.float64)
     field = field[np.isfinite(field)]
     if field.size == 0:

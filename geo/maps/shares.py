@@ -12,25 +12,9 @@ from geo.maps.painting import Entry, Painting, share_classes
 
 
 def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, averaged: bool = True) -> Painting:
-    """Paint probabilities or confidences in classes of 20 %.
-
-    Parameters
-    ----------
-    shares : (N,)
-        In [0, 1].
-    what : str
-        What they are of, e.g. "above £442,413".
-    title : str
-    word : str
-        What they are, in tooltips.
-    averaged : bool
-        Whether a mean of several cells' shares says something, as it does of probabilities.
-
-    Raises
-    ------
-    ValueError
-        If a share is outside [0, 1].
-    """
+    """Paint (N,) probabilities or confidences in [0, 1] in classes of 20 %; `what` says what they are of,
+    `word` what they are, in tooltips, and `averaged` whether a mean of several cells says something, as it
+    does of probabilities. Raise `ValueError` for other shares."""
     share = np.asarray(shares, dtype=np.float64)
     if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):
         raise ValueError("shares must be one number in [0, 1] for each cell.")

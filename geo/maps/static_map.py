@@ -40,35 +40,11 @@ def draw_map(
     kind: Literal["png", "pdf"] = "png",
 ) -> bytes:
     """Print a painting as a picture in the domain's own equal-area projection, north up at its middle.
-
-    Parameters
-    ----------
-    domain : Domain
-    painting : Painting
-    subtitle : str
-        The privacy facts.
-    attribution : sequence of str
-        One line for each source.
-    around : Surroundings, optional
-        Sea, borders and names to draw around and over the cells; their source gets a line of its own.
-    theme : {"light", "dark"}
-    width : float
-        Inches, A4 by default; the height follows the region's shape.
-    dpi : int
-        Dots per inch.
-    kind : {"png", "pdf"}
-        A picture, or a page for print whose shapes stay shapes.
-
-    Returns
-    -------
-    bytes
-        PNG or PDF. The same input gives the same bytes: nothing of machine or time is written into it.
-
-    Raises
-    ------
-    ValueError
-        If painting and domain differ in their number of cells.
-    """
+    `subtitle` has the privacy facts, `attribution` a line for each source; `around` are sea, borders and
+    names to draw around and over the cells, whose source gets a line of its own. `width` is in inches, A4 by
+    default; the height follows the region's shape. In a "pdf" shapes stay shapes. The same input gives the
+    same bytes: nothing of machine or time is written into it. Raise `ValueError` if painting and domain
+    differ in their number of cells."""
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
     polygons = _cells(domain)
@@ -142,18 +118,7 @@ def draw_map(
 
 
 def round_length(longest: float) -> float:
-    """Round a length down to a plain number.
-
-    Parameters
-    ----------
-    longest : float
-        Positive.
-
-    Returns
-    -------
-    float
-        The largest 1, 2 or 5 times a power of ten that does not exceed it.
-    """
+    """Round a positive length down to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(longest))
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= longest * (1 + 1e-9))
 
@@ -239,16 +204,8 @@ _BELOW_CELLS = 0.5  # matplotlib draws collections at 1
 
 
 def draw_ground(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
-    """Draw sea, land, shores and borders below everything else.
-
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        In metres of `crs`, with its limits set.
-    around : Surroundings
-    crs : str
-    theme : {"light", "dark"}
-    """
+    """Draw sea, land, shores and borders below everything else on axes in metres of `crs` with their limits
+    set."""
     if not around.source:
         return
     (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
@@ -265,10 +222,7 @@ def draw_ground(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None
 
 
 def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
-    """Draw the curator's own layers over the cells.
-
-    Parameters as in `draw_ground`.
-    """
+    """Draw the curator's own layers over the cells."""
     halo = colour("halo", theme)
     for layer in around.own:
         ink, wide = layer.colour or colour("line", theme), _POINTS_PER_PIXEL * layer.stroke
@@ -282,15 +236,8 @@ def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
 
 
 def draw_names(axes: Any, around: Surroundings, crs: str, theme: Theme) -> tuple[str, ...]:
-    """Write the names of places over the map, the more important first, none over another.
-
-    Parameters as in `draw_ground`.
-
-    Returns
-    -------
-    tuple of str
-        The names written.
-    """
+    """Write the names of places over the map, the more important first, none over another; return those
+    written."""
     if not around.named:
         return ()
     (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()

@@ -14,70 +14,22 @@ _LABELS = ("name", "nom", "naam", "label", "title", "bezeichnung")
 
 
 def part_columns(source: Source) -> tuple[str, ...]:
-    """Find the columns of a GeoJSON file by whose texts a person can choose among its features.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        A path, the file's bytes, or the parsed object.
-
-    Returns
-    -------
-    tuple of str
-        Those that tell all features apart first, among them those that are called a name; then those that
-        name several features at once. Empty where the file has fewer than two features or no such column.
-
-    Raises
-    ------
-    DomainError
-        Where the file is not GeoJSON.
-    """
+    """Return the columns of a GeoJSON file by whose texts a person can choose among its features: those that
+    tell all features apart first, among them those that are called a name; then those that name several
+    features at once. None where the file has fewer than two features. Raise `DomainError` where the file is
+    not GeoJSON."""
     return _columns(_parts(read_document(source)))
 
 
 def part_names(source: Source, column: str = "") -> tuple[str, ...]:
-    """List the names of a GeoJSON file's features.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-    column : str, optional
-        The column that holds them; without it the one that tells all features apart.
-
-    Returns
-    -------
-    tuple of str
-        Each once, increasing; empty where there are none.
-
-    Raises
-    ------
-    DomainError
-        Where the file is not GeoJSON.
-    """
+    """Return the names of a GeoJSON file's features, each once, sorted: those in `column`, by default the one
+    that tells all features apart. Raise `DomainError` where the file is not GeoJSON."""
     return tuple(_groups(read_document(source), column))
 
 
 def chosen_parts(source: Source, names: Sequence[str], column: str = "") -> dict[str, Any]:
-    """Take some features of a GeoJSON file by their names.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-    names : sequence of str
-        All features with one of these names are taken.
-    column : str, optional
-        The column that holds them; without it the one that tells all features apart.
-
-    Returns
-    -------
-    dict
-        A GeoJSON FeatureCollection.
-
-    Raises
-    ------
-    DomainError
-        For a name that no feature has, naming the nearest one.
-    """
+    """Take all features of a GeoJSON file with one of some names as a FeatureCollection; `column` as in
+    `part_names`. Raise `DomainError` for a name that no feature has, naming the nearest one."""
     document = read_document(source)
     known = _groups(document, column)
     if not known:
@@ -99,22 +51,8 @@ def chosen_parts(source: Source, names: Sequence[str], column: str = "") -> dict
 
 
 def exchanged(source: Source) -> dict[str, Any]:
-    """Exchange longitude and latitude in a GeoJSON file that has them the wrong way round.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-
-    Returns
-    -------
-    dict
-        The same document with the first two numbers of every position exchanged.
-
-    Raises
-    ------
-    DomainError
-        Where the file is not GeoJSON.
-    """
+    """Exchange the first two numbers of every position of a GeoJSON file that has longitude and latitude the
+    wrong way round; raise `DomainError` where the file is not GeoJSON."""
     document = dict(read_document(source))
     document.pop("bbox", None)
     turned: dict[str, Any] = _turned(document, 0)

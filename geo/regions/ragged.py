@@ -25,18 +25,8 @@ _SAMPLE = 512  # edges that are compared with all others
 
 
 def check_raggedness(rings: Sequence[Floats]) -> None:
-    """Refuse outlines whose edges lie over one another so much that testing them would take minutes.
-
-    Parameters
-    ----------
-    rings : sequence of (K, 2) arrays
-        Closed rings in degrees.
-
-    Raises
-    ------
-    DomainError
-        Where an estimate from a sample of edges exceeds `MAX_PAIRS`.
-    """
+    """Refuse closed (K, 2) rings in degrees whose edges lie over one another so much that testing them would
+    take minutes: raise `DomainError` where an estimate from a sample of edges exceeds `MAX_PAIRS`."""
     edges = _edges(rings)
     if len(edges) <= _FEW_EDGES:
         return
@@ -50,18 +40,9 @@ def check_raggedness(rings: Sequence[Floats]) -> None:
 
 
 def check_crossings(rings: Sequence[Floats]) -> None:
-    """Refuse outlines that cross themselves or one another too often to be repaired or united.
-
-    Parameters
-    ----------
-    rings : sequence of (K, 2) arrays
-        Closed rings in degrees.
-
-    Raises
-    ------
-    DomainError
-        Where an estimate from a sample of edges (all of them, where there are few) exceeds `MAX_CROSSINGS`.
-    """
+    """Refuse closed (K, 2) rings in degrees that cross themselves or one another too often to be repaired or
+    united: raise `DomainError` where an estimate from a sample of edges (all of them, where there are few)
+    exceeds `MAX_CROSSINGS`."""
     edges = _edges(rings)
     boxes, sample = _boxes(edges), _sample(edges)
     crossings = 0
@@ -77,18 +58,8 @@ def check_crossings(rings: Sequence[Floats]) -> None:
 
 
 def check_outline(shape: MultiPolygon) -> None:
-    """Refuse polygons that would take minutes to test or to repair.
-
-    Parameters
-    ----------
-    shape : MultiPolygon
-        In degrees, valid or not.
-
-    Raises
-    ------
-    DomainError
-        As `check_raggedness` and, where they cross themselves, `check_crossings`.
-    """
+    """Refuse polygons in degrees, valid or not, that would take minutes to test or to repair; `DomainError`
+    as `check_raggedness` and, where they cross themselves, `check_crossings`."""
     rings = [shapely.get_coordinates(ring) for ring in shapely.get_rings(shapely.get_parts(shape))]
     if rings:
         check_raggedness(rings)

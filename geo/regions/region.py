@@ -30,23 +30,11 @@ Source = str | Path | bytes | Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Region:
-    """A valid, non-empty region in WGS 84 degrees, and what had to be done to the input to get it.
+    """A valid, non-empty region in WGS 84 degrees, and what had to be done to the input to get it. Raise
+    `DomainError` where the shape is empty, invalid or outside its bounds."""
 
-    Parameters
-    ----------
-    shape : MultiPolygon
-        Within longitudes -180 to 180 and latitudes -85 to 85, cut at the antimeridian.
-    notes : tuple of str
-        Sentences for the user, e.g. that a self-intersection was repaired.
-
-    Raises
-    ------
-    DomainError
-        Where the shape is empty, invalid or outside those bounds.
-    """
-
-    shape: MultiPolygon
-    notes: tuple[str, ...] = ()
+    shape: MultiPolygon  # within longitudes -180 to 180 and latitudes -85 to 85, cut at the antimeridian
+    notes: tuple[str, ...] = ()  # for the user, e.g. that a self-intersection was repaired
 
     def __post_init__(self) -> None:
         if self.shape.is_empty or self.shape.area <= 0:
@@ -68,22 +56,11 @@ class _CrossedOutline(DomainError):
 
 
 def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
-    """Read the region of a GeoJSON Polygon, MultiPolygon, Feature, FeatureCollection or GeometryCollection.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-        A path, the file's bytes, or the parsed object. Several polygons are united. A file with the older
-        `crs` member is converted to longitude and latitude.
-    progress : Progress
-        Called before each step; what it raises ends the work.
-
-    Raises
-    ------
-    DomainError
-        With one sentence for everything that is not a usable region, outlines that would take minutes to
-        check among them.
-    """
+    """Read the region of a GeoJSON Polygon, MultiPolygon, Feature, FeatureCollection or GeometryCollection: a
+    path, the file's bytes, or the parsed object. Several polygons are united. A file with the older `crs`
+    member is converted to longitude and latitude. `progress` is called before each step; what it raises ends
+    the work. Raise `DomainError` for everything that is not a usable region, outlines that would take minutes
+    to check among them."""
     progress(0.0, "Reading the outline")
     document = read_document(source)
     members = list(_polygons(document))
@@ -108,22 +85,10 @@ def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
 def region_from_bbox(
     west: float, south: float, east: float, north: float, *, crosses_date_line: bool | None = None
 ) -> Region:
-    """Make the region between two longitudes and two latitudes.
-
-    Parameters
-    ----------
-    west, south, east, north : float
-        Degrees.
-    crosses_date_line : bool, optional
-        True says that a box with west > east is meant to cross the date line (180 degrees), False that a
-        box wider than 180 degrees is meant not to. Without an answer both are questioned: they are more
-        often two numbers exchanged.
-
-    Raises
-    ------
-    DomainError
-        For boxes that are none, with the remedy.
-    """
+    """Make the region between two longitudes and two latitudes in degrees. `crosses_date_line` True says that
+    a box with west > east is meant to cross the date line (180 degrees), False that a box wider than 180
+    degrees is meant not to. Without an answer both are questioned: they are more often two numbers exchanged.
+    Raise `DomainError`, with the remedy, for boxes that are none."""
     values = [float(value) for value in (west, south, east, north)]
     if not all(map(math.isfinite, values)):
         raise DomainError("a bounding box needs four finite numbers: west, south, east, north in degrees.")
@@ -162,40 +127,16 @@ def _ask_about_date_line(west: float, east: float, crosses: bool | None) -> None
 
 
 def region_from_shape(shape: BaseGeometry) -> Region:
-    """Make a shapely polygon into a region.
-
-    Parameters
-    ----------
-    shape : Polygon or MultiPolygon
-        In WGS 84 degrees.
-
-    Raises
-    ------
-    DomainError
-        For anything else, and for shapes that enclose nothing.
-    """
+    """Make a shapely polygon in WGS 84 degrees into a region; raise `DomainError` where it encloses
+    nothing."""
     if not isinstance(shape, Polygon | MultiPolygon):
         raise DomainError(f"the region must be a polygon, got {shape.geom_type}.")
     return _united([shape], [], silent)
 
 
 def read_document(source: Source, what: str = "region file") -> Mapping[str, Any]:
-    """Read a GeoJSON file, or take it as parsed: one object, whose parts nobody has looked at yet.
-
-    Parameters
-    ----------
-    source : str, Path, bytes or mapping
-    what : str
-        How sentences call the file.
-
-    Returns
-    -------
-    mapping
-
-    Raises
-    ------
-    DomainError
-        Where it cannot be read, is too large, or is no GeoJSON.
+    """Read a GeoJSON file, or take it as parsed: one object, whose parts nobody has looked at yet; `what` is
+    how sentences call the file. Raise `DomainError` where it cannot be read, is too large, or is no GeoJSON.
     """
     if isinstance(source, Mapping):
         return source
@@ -255,23 +196,8 @@ def _polygons(thing: Any, depth: int = 0) -> Iterator[list[Any]]:
 
 
 def stated_crs(document: Mapping[str, Any]) -> str | None:
-    """Find the coordinate system that a GeoJSON object states against its standard.
-
-    Parameters
-    ----------
-    document : mapping
-        As parsed.
-
-    Returns
-    -------
-    str or None
-        Of the `crs` member of before 2016, where it is not plain longitude and latitude.
-
-    Raises
-    ------
-    DomainError
-        Where it is not known.
-    """
+    """Return the coordinate system that a GeoJSON object states in the `crs` member of before 2016, where it
+    is not plain longitude and latitude, else None. Raise `DomainError` where it is not known."""
     member = document.get("crs")
     if member is None:
         return None
