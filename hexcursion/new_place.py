@@ -17,20 +17,10 @@ LONGEST = 200  # bytes of UTF-8 in a name: file systems take 255, and work in pr
 
 
 def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
-    """The path of a file or folder that is still to be made.
+    """Return the path, as typed, of a file or folder that is still to be made; `kind` is for the sentence.
 
-    Parameters
-    ----------
-    place
-        As somebody typed it.
-    kind
-        For the sentence.
-
-    Raises
-    ------
-    WorkflowError
-        Where it has no name or one that no other program could use, exists, or lies where one cannot
-        write; for a file, also where its folder is missing: before anything is computed.
+    Raise `WorkflowError` where it has no name or one that no other program could use, exists, or lies where
+    one cannot write; for a file, also where its folder is missing: before anything is computed.
     """
     path = Path(place)
     if "\0" in str(path):
@@ -60,22 +50,10 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
 
 @contextmanager
 def made_whole(place: Path) -> Iterator[Path]:
-    """Make a file or folder that appears under its name only when it is complete; folders above it as well.
+    """Yield a hidden place beside `place`, at which a file or folder is made, and put it there when complete.
 
-    Parameters
-    ----------
-    place
-        From `new_place`.
-
-    Yields
-    ------
-    Path
-        Where to make it: in a hidden folder beside `place`, which is gone afterwards, whatever happened.
-
-    Raises
-    ------
-    OSError
-        Where it cannot be written, or something stands at `place` by then.
+    Folders above it are made as well; the hidden one is gone afterwards, whatever happened. Raise `OSError`
+    where it cannot be written, or something stands at `place` by then.
     """
     place.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as work:
@@ -98,12 +76,7 @@ def sync_folder(folder: Path) -> None:
 def private_file(path: Path, content: bytes) -> None:
     """Write a file that only its owner can read: whole or not at all, and never over another one.
 
-    Raises
-    ------
-    FileExistsError
-        If something stands there.
-    OSError
-        If it cannot be written.
+    Raise `FileExistsError` if something stands there, `OSError` if it cannot be written.
     """
     handle, draft = mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)  # mode 0600
     try:

@@ -27,18 +27,10 @@ from hexcursion.words import UnitWord
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the design was chosen.
+    """How the design was chosen."""
 
-    Parameters
-    ----------
-    kind
-        on what it was tuned, or that it was given or not accounted for
-    detail
-        by what, in words
-    """
-
-    kind: TuningKind
-    detail: str
+    kind: TuningKind  # on what it was tuned, or that it was given or not accounted for
+    detail: str  # by what, in words
 
     @property
     def accounted(self) -> bool:
@@ -67,31 +59,15 @@ class ReceiptLine:
 
 @dataclass(frozen=True)
 class Expected:
-    """How right a release was expected to be before it was drawn; all on reference data.
+    """How right a release was expected to be before it was drawn, on reference data; None where unknown."""
 
-    Parameters
-    ----------
-    agreement
-        Expected IoU with the map without privacy, None where that map has one side only.
-    area_error
-        Expected |released area - true area| over the true area, None where unknown.
-    right
-        Expected share of the shown hexagons that are right, None where unknown.
-    basis
-        What this rests on.
-    low, high
-        Agreements between which a release lies with a chance of 80 %, None where reference data are known.
-    little
-        Whether little can be told, because records are few or that range is wide.
-    """
-
-    agreement: float | None
-    area_error: float | None
-    right: float | None
-    basis: ReferenceKind
-    low: float | None = None
-    high: float | None = None
-    little: bool = False
+    agreement: float | None  # IoU with the map without privacy, None where that map has one side only
+    area_error: float | None  # |released area - true area| over the true area
+    right: float | None  # share of the shown hexagons that are right
+    basis: ReferenceKind  # what this rests on
+    low: float | None = None  # IoU, to `high`, in which a release lies with a chance of 80 %
+    high: float | None = None  # as `low` None where reference data are known
+    little: bool = False  # whether little can be told, because records are few or that range is wide
 
     @property
     def at_best(self) -> float | None:
@@ -101,163 +77,90 @@ class Expected:
 
 @dataclass(frozen=True)
 class Yardsticks:
-    """What maps without any private record would reach, on the same reference data as `Expected`.
+    """What maps without any private record would reach, on the same reference data as `Expected`."""
 
-    Parameters
-    ----------
-    one_colour
-        IoU of the map that calls every hexagon inside: the share that is.
-    free
-        IoU of the free map, which public knowledge alone draws; None where the reference is simulated.
-    gain
-        How much better (IoU) the release agrees than one of values that were exchanged among their places;
-        None where unknown.
-    """
-
-    one_colour: float
+    one_colour: float  # IoU of the map that calls every hexagon inside: the share that is
+    # IoU of the free map of public knowledge alone; None where the reference is simulated
     free: float | None = None
-    gain: float | None = None
+    gain: float | None = None  # IoU above that of values exchanged among their places; None where unknown
 
 
 @dataclass(frozen=True)
 class Guarded:
-    """The privacy facts of a release, as they stand in its statement.
+    """The privacy facts of a release, as they stand in its statement."""
 
-    Parameters
-    ----------
-    epsilon
-        upper bound at `delta`
-    order
-        Renyi order that gave epsilon, None where another proof did
-    unit_word
-        what one record is called
-    rdp_orders, rdp_values
-        the RDP curve; no orders where only mu or a pure epsilon is stated
-    group
-        (records, epsilon, delta) of somebody with up to so many records
-    gaussian_mu
-        mu where the release is a Gaussian mechanism
-    cost
-        everything that is proved about the release, from which a reader recomputes epsilon and the groups
-    """
-
-    epsilon: float
+    epsilon: float  # upper bound at `delta`
     delta: float
-    order: float | None
+    order: float | None  # Renyi order that gave epsilon, None where another proof did
     unit: Unit
-    unit_word: UnitWord
+    unit_word: UnitWord  # what one record is called
     n: int
     bound: str
     bound_source: str
     proved: bool
-    rdp_orders: tuple[float, ...]
+    rdp_orders: tuple[float, ...]  # of the RDP curve; none where only mu or a pure epsilon is stated
     rdp_values: tuple[float, ...]
+    # (records, epsilon, delta) of somebody with up to so many records
     group: tuple[tuple[int, float, float], ...] = ()
-    gaussian_mu: float | None = None
+    gaussian_mu: float | None = None  # mu where the release is a Gaussian mechanism
+    # all that is proved about the release; readers recompute epsilon and groups from it
     cost: Cost | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What was released, ready to leave the building.
-
-    Parameters
-    ----------
-    cells
-        H3 indices of the public domain, sorted, length N
-    region
-        public region as a GeoJSON geometry (WGS84)
-    paths
-        (L, N) released paths in response units, before smoothing
-    mean, sd
-        (N,) mean and deviation of the field given the release, response units, where the mechanism has them;
-        the public prior mean is inside
-    draws
-        (J, N) joint draws of the field given the release, where the paths are none themselves
-    shown_map
-        (N,) mean and deviation, given the release, of what the map without privacy shows, response units,
-        where the mechanism knows them
-    cut_by_map
-        whether the published set is cut by that map instead of by the field
-    records
-        (N,) expected number of records, given the release and what is public, where the mechanism knows it
-    sums
-        the released sums in whole numbers, where the mechanism releases sums
-    model_check
-        how the released sums compare with draws of their model, where the mechanism releases sums
-    relation
-        which datasets are neighbours; `protects` what is hidden of a record
-    expected
-        how right the map is expected to be, and on what that rests
-    prior_mean
-        (N,) public prior mean in response units that was added back, or None (`paths` already contain it)
-    relative
-        the public field to which values and threshold are relative, None where they are the data's own
-    covariates
-        public numbers per hexagon that the design reads beside the records
-    answers
-        what a yes is, where the values are answers of yes and no
-    exposure
-        the public numbers that records are counted over, where they are
-    stated
-        what the curator says about collection, access and the like
-    scope
-        of what the values are, when, under which filters and by whom
-    trip
-        how the places of the readings are protected, where a sanitised trip tells them
-    layers
-        public layers of the curator's own, published with the map
-    threshold
-        in the data's own unit; direction "above" or "below"
-
-    Raises
-    ------
-    WorkflowError
-        For values that do not fit together, one sentence.
-    """
+    """What was released, ready to leave the building; `WorkflowError` for values that do not fit together."""
 
     release_id: str
     created: str
     title: str
-    cells: tuple[str, ...]
+    cells: tuple[str, ...]  # H3 indices of the public domain, sorted, length N
     resolution: int
-    region: dict[str, object]
+    region: dict[str, object]  # public region as a GeoJSON geometry (WGS84)
     response: ResponseScale
     value_name: str
     value_unit: str
-    threshold: float
+    threshold: float  # in the data's own unit
     direction: Direction
     design: Design
     privacy: Guarded
     tuning: Tuning
+    # (L, N) released paths in response units, before smoothing; `prior_mean` is inside
     paths: NDArray[np.float64]
     receipt: tuple[ReceiptLine, ...]
     attribution: tuple[str, ...] = ()
     generated: bool = False
     simulation: bool = False
+    # (N,) public prior mean in response units that was added back
     prior_mean: NDArray[np.float64] | None = None
-    relative: Relative | None = None
+    relative: Relative | None = None  # the public field to which values and threshold are relative, if any
+    # public numbers per hexagon that the design reads beside the records
     covariates: Covariates | None = None
-    answers: Answers | None = None
-    exposure: Exposure | None = None
+    answers: Answers | None = None  # what a yes is, where the values are answers of yes and no
+    exposure: Exposure | None = None  # the public numbers that records are counted over, where they are
+    # (N,) of the field given the release, response units; the public prior mean is inside
     mean: NDArray[np.float64] | None = None
-    sd: NDArray[np.float64] | None = None
+    sd: NDArray[np.float64] | None = None  # (N,) its deviation
+    # (J, N) joint draws of the field given the release, where the paths are none themselves
     draws: NDArray[np.float64] | None = None
+    # (N,) mean and deviation, given the release, of the map without privacy, response units
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    cut_by_map: bool = False
+    cut_by_map: bool = False  # whether the published set is cut by that map instead of by the field
+    # (N,) expected number of records, given the release and what is public
     records: NDArray[np.float64] | None = None
-    sums: KeptSums | None = None
-    model_check: ModelCheck | None = None
-    relation: Relation = "replace-one"
+    sums: KeptSums | None = None  # the released sums in whole numbers
+    model_check: ModelCheck | None = None  # how the released sums compare with draws of their model
+    relation: Relation = "replace-one"  # which datasets are neighbours; `protects` what is hidden of a record
     protects: Protects = "values and places"
-    expected: Expected | None = None
+    expected: Expected | None = None  # how right the map is expected to be, and on what that rests
     domain_origin: str = ""
     ledger_entry: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
-    stated: StatedFacts = NOTHING_STATED
+    stated: StatedFacts = NOTHING_STATED  # what the curator says about collection, access and the like
+    # of what the values are, when, under which filters and by whom
     scope: Scope = field(default_factory=Scope)
-    trip: TripProtection | None = None
-    layers: tuple[OwnLayer, ...] = ()
+    trip: TripProtection | None = None  # how the places of a sanitised trip's readings are protected
+    layers: tuple[OwnLayer, ...] = ()  # public layers of the curator's own, published with the map
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or self.paths.shape[1] != len(self.cells):

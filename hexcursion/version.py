@@ -1,7 +1,4 @@
-"""The name and version that every statement carries; the version is written here and nowhere else.
-
-`pyproject.toml` reads it from this file, so that a checkout that was never installed knows it as well.
-"""
+"""The name and version that every statement carries; `pyproject.toml` reads the version from here too."""
 
 from __future__ import annotations
 

@@ -39,13 +39,8 @@ USELESS_EPSILON = 20.0
 def times(epsilon: float) -> str:
     """The factor e^epsilon in words, rounded up: "2.72 times", "22,100 times".
 
-    It bounds how much more likely any result of a release can become when one record is exchanged
-    (apart from delta). Beyond a billion only the power of ten is said.
-
-    Raises
-    ------
-    WorkflowError
-        For a number below 0, or none.
+    It bounds how much more likely any result of a release can become when one record is exchanged (apart from
+    delta). Beyond a billion only the power of ten is said. Raise `WorkflowError` below 0.
     """
     if math.isnan(epsilon) or epsilon < 0:
         raise WorkflowError(f"epsilon must be a number >= 0, got {epsilon!r}.")
@@ -83,8 +78,6 @@ def ratio_words(value: float) -> str:
 def range_words(low: float, high: float, *, little: bool) -> str:
     """Between which agreements one release lies with a chance of 80 %, and whether that tells little.
 
-    Examples
-    --------
     >>> range_words(0.05, 0.78, little=True)
     'between 0.05 and 0.78 with a chance of 80 %, so little can be told'
     """
@@ -109,8 +102,6 @@ def off_words(area_error: float) -> str:
 def spread_words(agreement: float, deviation: float) -> str:
     """An agreement with its standard deviation: "0.73 ± 0.05"; a wide one tells nothing.
 
-    Examples
-    --------
     >>> spread_words(0.667, 0.354)
     'unknown: nothing can be told (0.66 ± 0.35)'
     """
@@ -153,17 +144,8 @@ def side_words(direction: Direction) -> Side:
 
 
 def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
-    """The question of a map as a reader would ask it.
+    """The question of a map as a reader would ask it, from a privacy statement's subject.
 
-    Parameters
-    ----------
-    subject
-        as in the privacy statement
-    record
-        what one record of the data is called
-
-    Examples
-    --------
     >>> subject = {"value": "price", "unit": "GBP", "threshold": 442413.0, "direction": "above"}
     >>> asked(subject, "sale")
     'Where do properties sell for more than £442,413?'

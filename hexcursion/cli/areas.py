@@ -37,10 +37,7 @@ def add_outline_command(commands: Any) -> None:
 def run_outline(options: argparse.Namespace) -> int:
     """Write the file, or print the names that contain a text; opens nothing private.
 
-    Raises
-    ------
-    DomainError, WorkflowError
-        For a name that is not known, and a file that cannot be written.
+    Raise `DomainError` for a name that is not known, `WorkflowError` for a file that cannot be written.
     """
     if options.out is None:
         for name in options.names:
@@ -84,10 +81,7 @@ def add_areas_command(commands: Any) -> None:
 def run_areas(options: argparse.Namespace) -> int:
     """Print one line an area, and write the answers where asked; opens nothing private.
 
-    Raises
-    ------
-    BundleError
-        For a bundle or areas that cannot be read, and answers that cannot be written.
+    Raise `BundleError` for a bundle or areas that cannot be read, and answers that cannot be written.
     """
     out = None if options.out is None else new_place(options.out, "file")
     if out is not None and out.suffix.lower() not in (".csv", ".geojson"):

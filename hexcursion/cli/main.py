@@ -147,13 +147,7 @@ def add_compare_command(commands: Any) -> None:
 
 
 def run_compare(options: argparse.Namespace) -> int:
-    """Load, compare, print, write the table and the figure into a new folder.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for settings or data that do not do, and a folder that cannot be written.
-    """
+    """Load, compare, print, write the table and the figure into a new folder."""
     out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
     idle = [name for name in BY_HAND if getattr(options, name) is not None]
     if idle:
@@ -207,14 +201,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
-    """All commands with their options, or of those of installed packages at most the wanted one.
+    """Make the parser of all commands, or of those of installed packages at most the wanted one.
 
-    A package's command is a function of the subparsers that adds one of its entry point's name.
-
-    Raises
-    ------
-    PluginError
-        For a package whose command does not load, cannot be added, or bears a name that is taken.
+    A package's command is a function of the subparsers that adds one of its entry point's name. Raise
+    `PluginError` for one that does not load, cannot be added, or bears a name that is taken.
     """
     parser = Parser(prog=_program(), description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")

@@ -119,25 +119,15 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
-    """Settings from the file named by --config, overridden by the options that were given.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for what is missing, impossible or does not fit together.
-    """
+    """Read settings from the file named by --config, overridden by the options that were given."""
     return settings_from_mapping(_values(options))
 
 
 def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> ReleaseSettings:
-    """The settings with the resolution that suits area and records, where an option or a file says none.
+    """Add the resolution that suits area and records, where an option or a file says none.
 
-    A settings file that says none means the default, as everywhere else that reads one.
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for an area that cannot be read.
+    A settings file that says none means the default, as everywhere else that reads one. Raise
+    `WorkflowError`, `DataError` or `GeoError` for an area that cannot be read.
     """
     if not _is_proposed(options):
         return settings
@@ -213,13 +203,7 @@ def _other_rows(values: dict[str, Any]) -> str:
 
 
 def share(text: str) -> float:
-    """A number above 0 and at most 1, as an option's type.
-
-    Raises
-    ------
-    ArgumentTypeError
-        For anything else.
-    """
+    """Read a number above 0 and at most 1, as an option's type; else `ArgumentTypeError`."""
     try:
         number = float(text)
     except ValueError:

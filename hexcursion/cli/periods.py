@@ -32,13 +32,7 @@ def add_periods_command(commands: Any) -> None:
 
 
 def run_periods(options: argparse.Namespace) -> int:
-    """Search at the parts of the budget, and at the whole, and print the table.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for settings or data that do not do.
-    """
+    """Search at the parts of the budget, and at the whole, and print the table."""
     settings = with_resolution(settings_from_options(options), options)
     parts = settings.parts_of_periods
     if settings.budget is None or not parts:
@@ -68,10 +62,7 @@ def _told(tuned: Tuned, epsilon: float) -> str:
 def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]:
     """The table: a line for periods of equal parts, one for all, and what holds for records of one period.
 
-    Parameters
-    ----------
-    told
-        the expected agreement at each part of the budget, and at the whole, in words
+    `told` is the expected agreement at each part of the budget, and at the whole, in words.
     """
     parts, word = settings.parts_of_periods, settings.unit_word
     assert settings.budget is not None

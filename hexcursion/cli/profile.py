@@ -14,25 +14,11 @@ WITHOUT = "--profile none reads it without"
 
 
 def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
-    """Fill settings in from the profile of the private table.
+    """Fill settings (by key, what is there stays) in from the profile of the private table.
 
-    Parameters
-    ----------
-    values : dict
-        Settings by key, as a file and the options gave them; changed in place. What is there stays.
-    wanted : str or None
-        Name of a profile; "none" for none at all; None for the one that the columns fit.
-
-    Returns
-    -------
-    str
-        One line on what was recognised and taken from it; "" for nothing.
-
-    Raises
-    ------
-    WorkflowError, DataError
-        One sentence: for a profile that does not exist or does not fit, and where a person must choose a
-        value, a quantity or a coordinate system. It depends on the names of the columns alone.
+    Say what was taken. `wanted` names a profile; "none" is none at all, None the one that the columns fit.
+    Raise `WorkflowError` or `DataError` for a profile that does not exist or fit, and where a person must
+    choose a value, a quantity or a coordinate system. All depends on the names of the columns alone.
     """
     data = values.get("data")
     if wanted == NO_PROFILE or not isinstance(data, dict) or not _is_table(data):

@@ -52,13 +52,7 @@ CURATOR_ONLY = "Curator only, do not publish:"
 
 
 def run_release(options: argparse.Namespace) -> int:
-    """The main job: load, tune on reference data, draw, write, print the receipt.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for what stops the release; `DataError` and `GeoError` for what files hold.
-    """
+    """Do the main job: load, tune on reference data, draw, write, print the receipt."""
     if options.out is None and not options.dry_run:
         raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
     settings = settings_from_options(options)
@@ -76,13 +70,7 @@ def run_release(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Release a map of the sales that ship with the program, into a new folder.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for a folder that cannot be written and for what stops a release.
-    """
+    """Release a map of the sales that ship with the program, into a new folder."""
     out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
     settings = county_settings().with_changes(epsilon=epsilon)
     if options.ledger:
@@ -205,10 +193,7 @@ def _sign(published: Published, key: Ed25519PrivateKey) -> None:
 def run_view(options: argparse.Namespace) -> int:
     """Print what a bundle says at a threshold; opens the bundle and nothing else.
 
-    Raises
-    ------
-    BundleError
-        If it is no valid bundle, or has no counts for a density; `WorkflowError` for an impossible threshold.
+    Raise `BundleError` if it is not valid, or has no counts for a density; `WorkflowError` for the threshold.
     """
     if options.out is not None and options.density is None:
         raise BundleError("Say with --density above how many records per square kilometre the file is about.")

@@ -75,35 +75,20 @@ def add_sign_option(parser: Any) -> None:
 
 
 def signers_of(options: argparse.Namespace) -> Signers:
-    """The signers that a command knows.
-
-    Raises
-    ------
-    WorkflowError
-        For a list that cannot be read.
-    """
+    """Return the signers that a command knows; `WorkflowError` for a list that cannot be read."""
     return operators_signers() if options.signers is None else read_signers(options.signers)
 
 
 def office_key(file: str) -> Ed25519PrivateKey:
-    """The key in a file, its password from the environment or from the terminal.
+    """Open the key in a file, its password from the environment or from the terminal.
 
-    Raises
-    ------
-    WorkflowError
-        As `open_key`, and where there is no password and nobody to ask.
+    Raise `WorkflowError` as `open_key`, and where there is no password and nobody to ask.
     """
     return open_key(Path(file), lambda: _password(f"Password of {file}: "))
 
 
 def run_key(options: argparse.Namespace) -> int:
-    """Make a key, or open one, and print its public half.
-
-    Raises
-    ------
-    WorkflowError
-        As `new_key` and `open_key`.
-    """
+    """Make a key, or open one, and print its public half."""
     if options.kind == "new":
         path = new_place(options.file, "file")
         asked = f"New password, at least {SHORTEST_PASSWORD} characters: "
@@ -117,13 +102,7 @@ def run_key(options: argparse.Namespace) -> int:
 
 
 def run_sign(options: argparse.Namespace) -> int:
-    """Sign a bundle.
-
-    Raises
-    ------
-    BundleError
-        As `sign_bundle`; `WorkflowError` as `open_key`.
-    """
+    """Sign a bundle."""
     read_bundle(options.bundle)  # said before a password is asked for
     key = office_key(options.key)
     signed = sign_bundle(Path(options.bundle), key)
@@ -137,10 +116,7 @@ def run_sign(options: argparse.Namespace) -> int:
 def run_verify(options: argparse.Namespace) -> int:
     """Check a bundle and say who signed it; 0 for a known signer, else 1.
 
-    Raises
-    ------
-    BundleError
-        For a bundle that is not valid, or a signature that does not fit; `WorkflowError` for the list.
+    Raise `BundleError` for a bundle or signature that does not hold; `WorkflowError` for the list.
     """
     signers = signers_of(options)
     signature = read_bundle(options.bundle).signature

@@ -201,22 +201,13 @@ def own_medians(table: Table, records: Records) -> float:
 
 @dataclass(frozen=True)
 class OneMore:
-    """What two editions of a table of minimum counts say of one record: its hexagon without and with it.
+    """What two editions of a table of minimum counts say of one record: its hexagon without and with it."""
 
-    Parameters
-    ----------
-    value
-        of the record
-    before, after
-        number of records and their mean without and with it; None where the hexagon is blank
-    side_before, side_after
-        whether the hexagon is in the set; None where it is blank
-    """
-
-    value: float
+    value: float  # of the record
+    # number of records and their mean without it; None where the hexagon is blank
     before: tuple[int, float] | None
-    after: tuple[int, float] | None
-    side_before: bool | None
+    after: tuple[int, float] | None  # the same with it
+    side_before: bool | None  # whether the hexagon is in the set; None where it is blank
     side_after: bool | None
 
     @property
@@ -241,12 +232,8 @@ def as_it_happens(records: Records, least: int, editions: int) -> float:
     """Share of a year's records whose value a growing table gives away that is renewed so often a year.
 
     A record is exposed where it is the only new one of its hexagon in its period and the hexagon was shown
-    before. Records fall into equal periods at random; the share is the expectation over that.
-
-    Parameters
-    ----------
-    editions
-        E >= 1 of equal distance in the year; what happened before it is not in the table.
+    before. Records fall into equal periods at random; the share is the expectation over that. The `editions`
+    >= 1 lie at equal distance; what happened before the year is not in the table.
     """
     if editions < 2:
         return 0.0
@@ -264,8 +251,8 @@ def as_it_happens(records: Records, least: int, editions: int) -> float:
 def most_told_apart(cost: Cost, epsilon: float, delta: float) -> float:
     """Upper bound of the AUC of "was it in?" for a release: nobody, whatever they know, does better.
 
-    By the normal curve where the cost has one, else by the trade-off function of (epsilon, delta), whose
-    area is exact (Dong, Roth & Su, arXiv:1905.02383v3, propositions 2.4 and 2.5).
+    By the normal curve where the cost has one, else by the trade-off function of (epsilon, delta), whose area
+    is exact (Dong, Roth & Su, arXiv:1905.02383v3, propositions 2.4 and 2.5).
     """
     if cost.gaussian_mu is not None:
         return min(1.0, float(ndtr(cost.gaussian_mu / math.sqrt(2.0))) + 2.0 * cost.distance)

@@ -40,35 +40,17 @@ AT_ONCE = 1_000  # hexagons for which the nearest shown one is sought together
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Private records on N hexagons.
+    """Private records on N hexagons."""
 
-    Parameters
-    ----------
-    cell
-        (n,) hexagon of each
-    value
-        (n,) its value
-    threshold
-        in the unit of the values
-    centres
-        (N, 2) centres of the hexagons, metres
-    spacing
-        between neighbouring centres, metres
-    below
-        whether the question is where values lie at or under the threshold
-    shares
-        whether values are answers, 100 for yes and 0 for no, and the threshold a share of yes in per cent
-    above
-        for one and two resolutions coarser, (N,) number of the hexagon in which each one stands
-    """
-
-    cell: Ints
-    value: Floats
-    threshold: float
-    centres: Floats
-    spacing: float
-    below: bool = False
+    cell: Ints  # (n,) hexagon of each
+    value: Floats  # (n,) its value
+    threshold: float  # in the unit of the values
+    centres: Floats  # (N, 2) centres of the hexagons, metres
+    spacing: float  # between neighbouring centres, metres
+    below: bool = False  # whether the question is where values lie at or under the threshold
+    # values are answers, 100 for yes and 0 for no; the threshold is a share of yes, per cent
     shares: bool = False
+    # for one and two resolutions coarser, (N,) number of the hexagon in which each one stands
     above: tuple[Ints, ...] = ()
 
     @classmethod
@@ -133,20 +115,11 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What a rule publishes.
+    """What a rule publishes."""
 
-    Parameters
-    ----------
-    shown
-        (N,) hexagons that are not blank
-    inside
-        (N,) those that it says are beyond the threshold
-    count, mean, median
-        (N,) published numbers; None where the rule publishes none
-    """
-
-    shown: Bools
-    inside: Bools
+    shown: Bools  # (N,) hexagons that are not blank
+    inside: Bools  # (N,) those that it says are beyond the threshold
+    # (N,) published numbers, as mean and median; None where the rule publishes none
     count: Floats | None = None
     mean: Floats | None = None
     median: Floats | None = None
@@ -163,10 +136,7 @@ def minimum(records: Records, least: int) -> Table:
 def rounded(records: Records, least: int, cap: float | None = None) -> Table:
     """The same with capped values, counts to the nearest 5, and numbers of two digits.
 
-    Parameters
-    ----------
-    cap
-        where `records` are a part of all: the quantile of all values; None for that of these
+    `cap` is the quantile of all values, where `records` are a part of them.
     """
     top = np.quantile(records.value, CAP) if cap is None else cap
     capped = replace(records, value=np.minimum(records.value, top))
@@ -194,12 +164,7 @@ def units_of(records: Records, least: int, count: Floats | None = None) -> Ints:
 
     A hexagon with some records, but fewer than `least`, sends its whole parent, siblings included, to that
     parent; a parent with too few likewise. After two steps what is left below `least` is hidden. (A hexagonal
-    kin of the quadtrees of Sune et al. 2017.)
-
-    Parameters
-    ----------
-    count : (N,) float, optional
-        Records in each hexagon; without it those of `records`.
+    kin of the quadtrees of Sune et al. 2017.) `count`, (N,), stands for that of the records.
     """
     count = records.count if count is None else count
     levels, level = (np.arange(records.size), *records.above), np.zeros(records.size, dtype=np.int64)
@@ -223,21 +188,11 @@ def merged(records: Records, least: int) -> Table:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of today.
+    """A rule of today."""
 
-    Parameters
-    ----------
-    kind
-        how a hexagon's numbers are made
-    least
-        a hexagon with fewer records, or a smaller weighted number, stays blank
-    numbers
-        whether counts, means and medians are published beside the classes
-    """
-
-    kind: Literal["minimum", "merged", "rounded", "smoothed"]
-    least: float
-    numbers: bool = True
+    kind: Literal["minimum", "merged", "rounded", "smoothed"]  # how a hexagon's numbers are made
+    least: float  # a hexagon with fewer records, or a smaller weighted number, stays blank
+    numbers: bool = True  # whether counts, means and medians are published beside the classes
 
     def apply(self, records: Records) -> Table:
         """What it publishes of these records."""

@@ -39,12 +39,8 @@ SEED = 271828  # simulated releases of reference data only; a release never sees
 def calibration_of(design: Design, world: World, truth: Bools) -> float:
     """Expected calibration error of simulated releases of a world's records, 0 (right) to 1.
 
-    Parameters
-    ----------
-    design
-        Of a mechanism with probabilities; vote fractions of its paths stand for them where it has none.
-    truth
-        (N,) the map without privacy, taken as certain.
+    `truth`, (N,), is the map without privacy, taken as certain. Vote fractions of a mechanism's paths stand
+    for its probabilities where it has none.
     """
     mechanism, entropy = mechanism_of(design), SimulationEntropy(SEED)
     asked = replace(design, paths=1) if mechanism.free_paths else design
@@ -54,15 +50,8 @@ def calibration_of(design: Design, world: World, truth: Bools) -> float:
 
 
 def calibration_error(probability: Floats, inside: Bools) -> float:
-    """Mean over hexagons of the gap, in their tenth of probabilities, between what is said and what is so.
+    """Mean over hexagons of the gap, in their tenth of (S,) probabilities, between what is said and so.
 
-    Parameters
-    ----------
-    probability, inside
-        (S,) of equal length: the probability said, and whether it is so.
-
-    Examples
-    --------
     >>> calibration_error(np.array([0.9, 0.9, 0.9, 0.9]), np.array([True, True, True, False]))
     0.15
     """
@@ -78,33 +67,15 @@ BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
 
 @dataclass(frozen=True)
 class Row:
-    """The best design of one mechanism at one epsilon; every figure is on reference data.
-
-    Parameters
-    ----------
-    mechanism : str
-        Name in `MECHANISMS`.
-    protects : Protects
-        What the mechanism hides by its own noise.
-    epsilon : float
-        The budget at the comparison's delta.
-    result : SearchResult or None
-        What its search found, None where no design meets the budget.
-    calibration : float
-        Calibration error of simulated releases of the best design; NaN where there is none.
-    reason : str
-        Why there is none; "" otherwise.
-    seconds : float
-        Time of its search on this machine.
-    """
+    """The best design of one mechanism at one epsilon; every figure is on reference data."""
 
     mechanism: str
-    protects: Protects
-    epsilon: float
-    result: SearchResult | None
-    calibration: float
-    reason: str
-    seconds: float
+    protects: Protects  # what the mechanism hides by its own noise
+    epsilon: float  # the budget at the comparison's delta
+    result: SearchResult | None  # None where no design meets the budget
+    calibration: float  # error of simulated releases of the best design, or NaN
+    reason: str  # why there is none; "" otherwise
+    seconds: float  # time of its search on this machine
 
     @property
     def best(self) -> Scored | None:
@@ -119,26 +90,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows, by what the mechanisms hide and then in the order asked for, epsilons increasing.
-
-    Parameters
-    ----------
-    rows : tuple of Row
-    delta : float
-    unit : Unit
-    n : int
-        The public number of records.
-    cells : int
-    basis : ReferenceKind
-        What the figures rest on.
-    """
+    """All rows, by what the mechanisms hide and then in the order asked for, epsilons increasing."""
 
     rows: tuple[Row, ...]
     delta: float
     unit: Unit
-    n: int
+    n: int  # the public number of records
     cells: int
-    basis: ReferenceKind
+    basis: ReferenceKind  # what the figures rest on
 
     @property
     def protections(self) -> tuple[Protects, ...]:
@@ -212,12 +171,9 @@ def comparable_under(settings: ReleaseSettings, asked: Sequence[str] = ()) -> tu
 
 
 def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """The mechanisms to compare: those asked for, or all, that can serve the project's unit and neighbours.
+    """Return the mechanisms, those asked for or all, that can serve the project's unit and neighbours.
 
-    Raises
-    ------
-    WorkflowError
-        If none can.
+    Raise `WorkflowError` if none can.
     """
     names = comparable_under(project.settings, asked)
     if not names:
@@ -238,12 +194,8 @@ def compare_mechanisms(
     """Search every mechanism alone at every epsilon, on the same reference data and the same baseline.
 
     Each gets the same thorough search of its own grid. Nothing is drawn from private records and nothing is
-    charged. `report(fraction, text)` may raise to cancel.
-
-    Raises
-    ------
-    WorkflowError
-        For epsilons that are none, or where the search itself cannot run.
+    charged. `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for epsilons that are none,
+    or where the search cannot run.
     """
     if not epsilons or not all(epsilon > 0 for epsilon in epsilons):
         raise WorkflowError("Compare at one or more epsilons above 0.")

@@ -30,32 +30,11 @@ COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column",
 def as_source(
     data: Any, name: str, said: Mapping[str, Any], owner: str | None = None, *, counted: bool = False
 ) -> tuple[dict[str, Any], dict[str, HeldTable]]:
-    """A source as settings say it, and its rows where they lie in memory.
+    """Return a source's key-value pairs, and its rows, under `name`, where they lie in memory.
 
-    Parameters
-    ----------
-    data : DataFrame, GeoDataFrame, str or Path
-        A table, or the name of a file.
-    name : str
-        What the settings call a table that is no file.
-    said : mapping
-        What is said of the source, by the names of `SourceSettings`; None for nothing.
-    owner : str, optional
-        Column of the owners of rows.
-    counted : bool
-        Whether rows are counted: they need no measured column.
-
-    Returns
-    -------
-    dict
-        Key-value pairs of the source.
-    dict
-        `name` with the table, or nothing for a file.
-
-    Raises
-    ------
-    WorkflowError
-        For what is no table, a column that it has not, and points without a coordinate system.
+    `data` is a table or a file's name; `said` has the names of `SourceSettings`; `counted` rows need no
+    measured column. Raise `WorkflowError` for no table, a missing column, and points without a coordinate
+    system.
     """
     given = {key: value for key, value in said.items() if value is not None}
     if isinstance(data, str | Path):
@@ -139,23 +118,11 @@ def _owners(owner: Any, labels: Sequence[str]) -> list[Any]:
 
 @contextmanager
 def as_area(area: Any) -> Iterator[dict[str, Any]]:
-    """An area as settings say it, while this holds.
+    """Yield an area's `bbox` or `region`.
 
-    Parameters
-    ----------
-    area : four numbers, str, Path, GeoDataFrame, GeoSeries, shapely geometry, mapping or None
-        West, south, east and north in degrees; a file of polygons; polygons, those of a table in its own
-        coordinate system and others in degrees; None where other settings say it.
-
-    Yields
-    ------
-    dict
-        `bbox` or `region`. Polygons lie in a file that is gone afterwards: an area is public.
-
-    Raises
-    ------
-    WorkflowError
-        For anything else.
+    Polygons lie in a file that is gone afterwards, as an area is public. An area is west, south, east and
+    north in degrees, a file, polygons (those of a table in its own coordinate system, others in degrees), or
+    None where other settings say it; else `WorkflowError`.
     """
     if area is None:
         yield {}

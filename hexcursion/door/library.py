@@ -265,7 +265,7 @@ def _own_points(reference: Any, said: Mapping[str, Any]) -> bool:
 
 @contextmanager
 def _inside() -> Iterator[None]:
-    """One BLAS thread, whatever a notebook began with; every refusal as a `WorkflowError`, in the same words.
+    """Use one BLAS thread, whatever a notebook began with; raise every refusal as a `WorkflowError`.
 
     Several threads take many times as long where anything else runs.
     """

@@ -50,25 +50,12 @@ class Listener:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Planned:
-    """A release as it would be, with the ledger that was asked. Nothing is drawn, nothing charged for it.
+    """A release as it would be, with the ledger that was asked. Nothing is drawn, nothing charged for it."""
 
-    Parameters
-    ----------
-    plan
-        its facts, its charge and its receipt (curator only: it holds the private records)
-    ledger
-        what was asked; it may not be begun yet
-    tuned
-        the search that found the design; None for one that was given
-    session
-        who asks: the same plan is released once in a session, however often it is published; without one
-        every call is a request of its own
-    """
-
-    plan: Plan
-    ledger: Ledger
-    tuned: Tuned | None = None
-    session: str = ""
+    plan: Plan  # curator only: it holds the private records
+    ledger: Ledger  # what was asked; it may not be begun yet
+    tuned: Tuned | None = None  # the search that found the design; None for one that was given
+    session: str = ""  # publishes the same plan once; without one every call is its own request
 
     def __repr__(self) -> str:
         """Public facts alone: a notebook shows it, and a notebook is passed on."""
@@ -96,13 +83,7 @@ class Planned:
         return () if self.tuned is None else self.tuned.remarks()
 
     def check(self) -> None:
-        """Ask the ledger whether it would accept the charge now.
-
-        Raises
-        ------
-        BudgetExceeded, NoBudget
-            Where it would not.
-        """
+        """Ask the ledger whether it would accept the charge now: `BudgetExceeded`, `NoBudget` where not."""
         self.ledger.check_charge(self.plan.charge, named_budget(self.plan))
 
 
@@ -118,27 +99,10 @@ def plan_settings(
 ) -> Planned:
     """Load, search on reference data, and plan: everything before the button.
 
-    Parameters
-    ----------
-    settings
-        public choices
-    place
-        the ledger, as for `open_ledger`
-    told
-        who is told how far it is
-    tables
-        as for `load_project`
-    wanted
-        an agreement on reference data: the smallest epsilon that reaches it is planned, at most the settings'
-    same_as
-        ledger entries whose data hold the same records in other words
-    pay
-        whether a pilot or a private choice of the range that the settings ask for is charged and drawn
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for what stops the release.
+    `place` is the ledger; `told` hears how far it is; `wanted` is an agreement on reference data, whose
+    smallest epsilon, at most the settings', is planned; `same_as` are ledger entries whose data hold the same
+    records in other words; `pay` charges and draws a pilot or private choice of the range that the settings
+    ask for. Raise `WorkflowError`, `DataError` or `GeoError`.
     """
     told = told or Listener()
     _refuse_looks(settings, wanted, pay)
@@ -179,19 +143,9 @@ def search_design(
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
 ) -> Tuned:
-    """Search on the project's reference data, where its settings say.
+    """Search on the project's reference data, where its settings say, with the executor of that name.
 
-    Parameters
-    ----------
-    executor, processes
-        where designs are scored, and in how many processes; None for one per core
-    beside, walked
-        as for `tune`
-
-    Raises
-    ------
-    WorkflowError
-        As `tune`, and for an executor that cannot be reached.
+    `beside` and `walked` are those of `tune`. Raise `WorkflowError` as it does, and without the executor.
     """
     with closing(make_executor(executor, processes, project.settings.dask)) as where:
         return tune(project, report, where, beside=beside, walked=walked)
@@ -207,21 +161,9 @@ def compare_settings(
     *,
     tables: Mapping[str, HeldTable] | None = None,
 ) -> tuple[Project, Comparison]:
-    """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
+    """Load, and compare the named mechanisms (or all that can serve) at equal epsilon.
 
-    Parameters
-    ----------
-    names
-        the mechanisms; () for all that can serve
-    executor, processes
-        as for `search_design`
-    tables
-        as for `load_project`
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for settings or data that do not do.
+    Nothing is drawn from private records. Raise `WorkflowError`, `DataError` or `GeoError`.
     """
     tell = report or (lambda fraction, text: None)
     project = load_with_earlier(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
@@ -233,30 +175,15 @@ def compare_settings(
 
 
 def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned | None = None) -> Planned:
-    """Plan the release of a chosen design; nothing is drawn and nothing charged.
-
-    Raises
-    ------
-    WorkflowError
-        As `plan_release`.
-    """
+    """Plan the release of a chosen design; nothing is drawn and nothing charged. Raise as `plan_release`."""
     return Planned(plan_release(project, stated(project, choice), ledger), ledger, tuned)
 
 
 def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
-    """Charge the ledger, draw once, write the bundle, put it in place.
+    """Charge the ledger, draw once, write the bundle into a new folder (of this installation's home).
 
-    Parameters
-    ----------
-    folder
-        a new folder for the bundle; None: in `releases` in this installation's home
-    aged
-        whether time may have passed since the plan: its receipt is made anew where the ledger has moved on
-
-    Raises
-    ------
-    WorkflowError
-        As `publish`; where the ledger refuses, none is begun for it.
+    `aged` makes the receipt anew where the ledger has moved on since the plan. Raise as `publish`; where the
+    ledger refuses, none is begun for it.
     """
     planned.check()
     plan, ledger = planned.plan, begin(planned.ledger)

@@ -69,22 +69,12 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Tried:
-    """A remedy and what its simulated releases reach.
-
-    Parameters
-    ----------
-    expected
-        None where nothing can be told
-    stopped
-        whether a release would be stopped all the same
-    note
-        why it could not be tried, "" where it could
-    """
+    """A remedy and what its simulated releases reach."""
 
     remedy: Remedy
-    expected: Expected | None = None
-    stopped: bool = True
-    note: str = ""
+    expected: Expected | None = None  # None where nothing can be told
+    stopped: bool = True  # whether a release would be stopped all the same
+    note: str = ""  # why it could not be tried, "" where it could
 
     @property
     def says(self) -> str:
@@ -101,12 +91,9 @@ class Tried:
 
 
 def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple[Remedy, ...]:
-    """What could be chosen otherwise, the cheapest first.
+    """Return what could be chosen otherwise, the cheapest first.
 
-    Parameters
-    ----------
-    project
-        Tells how far the threshold lies from the middle of the public scale.
+    A project tells how far the threshold lies from the middle of the public scale.
     """
     found = []
     published = settings.reference_public and settings.reference is not None and not settings.change
@@ -132,10 +119,10 @@ def lacks_reference(settings: ReleaseSettings) -> bool:
 
 
 def nearer_threshold(project: Project) -> float | None:
-    """The threshold half as far from the public centre; None where it lies near it already.
+    """Return the threshold half as far from the public centre; None where it lies near it already.
 
-    Where a question varies over the map its threshold is a difference from a public field, which is asked
-    for itself.
+    Where a question varies over the map its threshold is a difference from a public field, which is asked for
+    itself.
     """
     if project.relative is not None or abs(project.level) < FAR:
         return None
@@ -156,14 +143,8 @@ def try_remedies(
 ) -> Iterator[Tried]:
     """Judge one remedy after the other; those of a plan with a paid look are not tried.
 
-    A search is a quick one, so that what it finds may be a little less than a full one would.
-
-    Parameters
-    ----------
-    report
-        Told (fraction, text); may raise to cancel.
-    tables
-        As for `load_project`.
+    A search is a quick one, so that what it finds may be a little less than a full one would. Tell
+    `report(fraction, text)`, which may raise to cancel.
     """
     if project.pilot is not None:
         return

@@ -120,14 +120,9 @@ def read_series_of(
     times: Sequence[float] | None,
     ledger: str | Path | None,
 ) -> tuple[Series, Promise]:
-    """A series with what it promises; the ledger, where one is named, is opened first.
+    """Open the ledger, where one is named (else `NoLedger`), and read a series with what it promises.
 
-    Raises
-    ------
-    BundleError
-        As `read_together`.
-    NoLedger
-        Where there is none at the place that is named.
+    Raise `BundleError` as `read_together`.
     """
     known = None if ledger is None else open_ledger(ledger, create=False)
     with threadpool_limits(limits=1):

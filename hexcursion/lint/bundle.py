@@ -35,13 +35,7 @@ EDGE_SHARE = 0.005
 
 
 def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[Finding]:
-    """Findings about a bundle's folder or zip, the gravest first.
-
-    Raises
-    ------
-    BundleError
-        One sentence, if it is no valid bundle.
-    """
+    """Return findings about a bundle's folder or zip, the gravest first; `BundleError` if it is not valid."""
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
     found = lint(plan_from_bundle(bundle))

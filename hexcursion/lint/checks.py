@@ -24,13 +24,7 @@ LARGE_EXPOSURE = 0.01
 
 @dataclass(frozen=True)
 class Finding:
-    """One way in which something private gets out, to whom, and what to do about it.
-
-    Raises
-    ------
-    WorkflowError
-        For an unknown severity.
-    """
+    """One way in which something private gets out, to whom, and what to do about it."""
 
     code: str
     leaks: str

@@ -80,17 +80,11 @@ CLEAN_RECIPE = PlannedRelease(
 def plan_from_settings(
     settings: ReleaseSettings, *, n: int | None = None, tuning: TuningOrigin | None = None
 ) -> PlannedRelease:
-    """What a release with these settings would do.
+    """Say what a release with these settings would do.
 
     Domain, lattice, entropy and ledger are as the program makes them (`CLEAN_RECIPE`); centre, clip, tuning
-    and prior mean follow from the settings.
-
-    Parameters
-    ----------
-    n
-        number of records, where it may be known (it counts as public); `records_about` stands for it
-    tuning
-        how the design was chosen, if it differs from what the settings say, e.g. "not accounted"
+    and prior mean follow from the settings. `n` counts as public where given, else `records_about` stands for
+    it; `tuning` says how the design was chosen, if other than the settings do, e.g. "not accounted".
     """
     about = settings.records_about  # stated where the true number is private
     n = n if about is None else about
@@ -145,13 +139,7 @@ def add_lint_command(subparsers: Any) -> None:
 
 
 def run_lint(options: argparse.Namespace) -> int:
-    """Print the findings; 1 if anything leaks, else 0.
-
-    Raises
-    ------
-    WorkflowError
-        For what cannot be read.
-    """
+    """Print the findings; 1 if anything leaks, else 0."""
     if options.paper:
         title, findings = PAPER_LONDON_RECIPE.name, lint(PAPER_LONDON_RECIPE)
     elif options.source.endswith(".toml"):

@@ -52,59 +52,35 @@ PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 class PlannedRelease:
     """Where every part of a release comes from; `CHOICES` lists the words each field may take.
 
-    A plan read from a bundle has `UNSEEN` where its files cannot show what was done.
-
-    Parameters
-    ----------
-    epsilon, delta
-        the planned cost; `delta_rule` says whether delta is a function of n
-    n
-        number of records if it is known; `n_handling` says why it may be known
-    domain, mask
-        the set of cells, and cells left out of the released map
-    scaling
-        coordinate scaling and lattice
-    selection
-        filters (years, segment, district): chosen on what
-    centre, clip
-        public map from values to responses; `legend`: range of the colour scale
-    tooltips, exports
-        what the map shows on hover, and what leaves the building
-    records_per_person
-        the most records one person may have, if known; `group_stated`: is the weaker guarantee of such a
-        person published?
-
-    Raises
-    ------
-    WorkflowError
-        For a word that its field does not take, and an impossible number.
+    A plan read from a bundle has `UNSEEN` where its files cannot show what was done. Raise `WorkflowError`
+    for a word that its field does not take, and an impossible number.
     """
 
     name: str = ""
     unit: PlannedUnit = NOT_STATED
-    epsilon: float | None = None
+    epsilon: float | None = None  # planned cost, with `delta`
     delta: float | None = None
-    delta_rule: DeltaRule = NOT_STATED
-    n: int | None = None
+    delta_rule: DeltaRule = NOT_STATED  # whether delta is a function of n
+    n: int | None = None  # number of records if it is known; `n_handling` says why it may be known
     n_handling: Number = NOT_STATED
     domain: Cells = NOT_STATED
-    mask: Mask = NOT_STATED
-    scaling: Scaling = NOT_STATED
-    selection: Origin = NOT_STATED
-    centre: Centre = NOT_STATED
+    mask: Mask = NOT_STATED  # cells left out of the released map
+    scaling: Scaling = NOT_STATED  # of coordinates, and lattice
+    selection: Origin = NOT_STATED  # filters (years, segment, district): chosen on what
+    centre: Centre = NOT_STATED  # public map from values to responses, with `clip`
     clip: Origin = NOT_STATED
     threshold: Origin = NOT_STATED
-    legend: Legend = NOT_STATED
+    legend: Legend = NOT_STATED  # range of the colour scale
     prior_mean: Mean = NOT_STATED
     tuning: TuningOrigin = NOT_STATED
     seed: Seed = NOT_STATED
     draws: Draws = NOT_STATED
     bound: Proved = NOT_STATED
     ledger: Charged = NOT_STATED
-    tooltips: tuple[Content, ...] = ()
-    exports: tuple[Content, ...] = ()
-    records_per_person: int | None = None
-    group_stated: bool = False
+    tooltips: tuple[Content, ...] = ()  # what the map shows on hover
+    exports: tuple[Content, ...] = ()  # what leaves the building
+    records_per_person: int | None = None  # the most records one person may have, if known
+    group_stated: bool = False  # is the weaker guarantee of such a person published?
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -142,13 +118,7 @@ def _choices() -> dict[str, tuple[str, ...]]:
 
 
 def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
-    """A plan from plain key-value pairs, as a TOML file gives them.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for an unknown key or a value that may not stand there.
-    """
+    """Read a plan from plain key-value pairs; `WorkflowError` for an unknown key or impossible value."""
     known = [item.name for item in fields(PlannedRelease)]
     unknown = sorted(set(raw) - set(known))
     if unknown:

@@ -45,14 +45,7 @@ def document_of(path: str | Path) -> str | dict[str, Any]:
 
 
 def build_domain(settings: ReleaseSettings, progress: Progress = silent) -> Domain:
-    """Fill the settings' region with hexagons.
-
-    Parameters
-    ----------
-    settings : ReleaseSettings
-    progress : callable, optional
-        Told the share done; what it raises ends the work.
-    """
+    """Fill the settings' region with hexagons."""
     if settings.bbox is not None:
         return fill_box(
             settings.bbox, settings.resolution, settings.crosses_date_line, settings.land_only, progress
@@ -111,18 +104,9 @@ def load_layers(
     colours: Sequence[str] = (),
     widths: Sequence[float] = (),
 ) -> tuple[OwnLayer, ...]:
-    """Read public layers, and keep what lies around the area.
+    """Read public layers (see the settings of these names), and keep what lies around the area.
 
-    Parameters
-    ----------
-    paths, columns, colours, widths
-        as the settings `layers`, `label_columns`, `layer_colours` and `layer_widths`
-    domain : Domain
-
-    Raises
-    ------
-    GeoError, DataError
-        With one sentence, for what cannot be drawn.
+    Raise `GeoError` or `DataError` for what cannot be drawn.
     """
     each = (_for_all(given, len(paths)) for given in (columns or (None,), colours or ("",), widths or (0.0,)))
     read = [
@@ -147,18 +131,8 @@ def refuse_private_layers(
 ) -> None:
     """Refuse layers of points that are the places of the private records: layers are published as they are.
 
-    Parameters
-    ----------
-    layers : tuple of OwnLayer
-    observations : Observations
-        The private rows.
-    places_public : bool
-        Whether the places of the records were declared public, so that there is nothing to hide.
-
-    Raises
-    ------
-    WorkflowError
-        Where more than a fifth of a layer's points lie where records lie.
+    Raise `WorkflowError` where more than a fifth of a layer's points lie where records lie, unless the
+    records' places were declared public.
     """
     if places_public or not any(layer.points.size for layer in layers):
         return

@@ -43,39 +43,21 @@ class FieldModel(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Baseline:
-    """The non-private posterior on the private records; never exported.
+    """The non-private posterior on the private records; never exported."""
 
-    Parameters
-    ----------
-    mean
-        (N,) posterior mean, response units
-    probability
-        (N,) posterior probability of lying on the asked side of the threshold
-    inside
-        (N,) cells whose probability exceeds one half
-    """
-
-    mean: Floats
-    probability: Floats
-    inside: Bools
+    mean: Floats  # (N,) posterior mean, response units
+    probability: Floats  # (N,) of lying on the asked side of the threshold
+    inside: Bools  # (N,) cells whose probability exceeds one half
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a released set compares with the baseline set (curator only).
+    """How a released set compares with the baseline set (curator only)."""
 
-    Parameters
-    ----------
-    iou
-        intersection over union; NaN where both are empty
-    agree_in, falsely_in, falsely_out
-        numbers of cells: in both, in the released set only, in the baseline only
-    """
-
-    iou: float
-    agree_in: int
-    falsely_in: int
-    falsely_out: int
+    iou: float  # intersection over union; NaN where both are empty
+    agree_in: int  # cells in both sets
+    falsely_in: int  # cells in the released set only
+    falsely_out: int  # cells in the baseline only
 
 
 def fit_baseline(project: Project, model: FieldModel) -> Baseline:
@@ -107,13 +89,7 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:
-    """IoU of two sets, and the cells falsely in and falsely out.
-
-    Parameters
-    ----------
-    released, baseline
-        (N,) each
-    """
+    """Return the IoU of two sets, (N,) each, and the cells falsely in and falsely out."""
     return Agreement(
         iou(released, baseline),
         int((released & baseline).sum()),

@@ -49,21 +49,11 @@ FEWEST = 8
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """Public numbers of the hexagons of an area.
+    """Public numbers of the hexagons of an area."""
 
-    Parameters
-    ----------
-    names
-        k, as they stand in the statement
-    origins
-        k sentences' ends: where each comes from
-    values
-        (N, k) finite, none constant
-    """
-
-    names: tuple[str, ...]
-    origins: tuple[str, ...]
-    values: Floats
+    names: tuple[str, ...]  # k, as they stand in the statement
+    origins: tuple[str, ...]  # k sentences' ends: where each comes from
+    values: Floats  # (N, k) finite, none constant
 
     @property
     def sentence(self) -> str:
@@ -71,19 +61,9 @@ class Covariates:
         return f"Public numbers of each hexagon, which the bundle holds: {'; '.join(self.origins)}."
 
     def refuse_private(self, placed: PlacedObservations, *, places_public: bool) -> None:
-        """Refuse columns that show where the private records lie, or what was measured there.
+        """Raise `WorkflowError` for columns that show where private records lie, or what they measured.
 
-        Parameters
-        ----------
-        placed : PlacedObservations
-            The private rows, with their values or with answers of 100 and 0.
-        places_public : bool
-            Whether the places of the records were declared public.
-
-        Raises
-        ------
-        WorkflowError
-            Naming the column.
+        Answers are 100 and 0. Places that were declared public may be shown.
         """
         occupied, median = cell_medians(placed)
         if occupied.size < FEWEST:
@@ -106,24 +86,12 @@ class Covariates:
 
 @dataclass(frozen=True, eq=False)
 class Exposure:
-    """The public numbers that records are counted over.
+    """The public numbers that records are counted over."""
 
-    Parameters
-    ----------
-    per
-        "population", or "area"
-    origin
-        the end of a sentence: where they come from
-    values
-        (N,) > 0: people of each hexagon, or the records that an even density would put there
-    average
-        of the rate: 1 of a relative risk, else public records per square kilometre
-    """
-
-    per: Per
-    origin: str
-    values: Floats
-    average: float = 1.0
+    per: Per  # "population", or "area"
+    origin: str  # the end of a sentence: where they come from
+    values: Floats  # (N,) > 0: people of each hexagon, or the records that an even density would put there
+    average: float = 1.0  # of the rate: 1 of a relative risk, else public records per square kilometre
 
     @property
     def law(self) -> Literal["rate", "density"]:
@@ -169,18 +137,9 @@ def even_exposure(domain: Domain, n: int) -> Exposure:
 
 
 def load_population(path: str, column: str, domain: Domain) -> Exposure:
-    """Read the public numbers that records are counted over.
+    """Read the public numbers that records are counted over, from `population_file` and `population_column`.
 
-    Parameters
-    ----------
-    path, column
-        As the settings `population_file` and `population_column`.
-    domain : Domain
-
-    Raises
-    ------
-    WorkflowError, GeoError, DataError
-        One sentence, for a file without such numbers, or with none above 0.
+    Raise `WorkflowError`, `GeoError` or `DataError` for a file without such numbers, or with none above 0.
     """
     column, shown = column or "population", Path(path).name
     if Path(path).suffix.lower() != ".csv":
@@ -254,20 +213,8 @@ def load_covariates(
 ) -> Covariates | None:  # fmt: skip
     """Read public numbers for every hexagon; None where no file is named.
 
-    Parameters
-    ----------
-    paths, columns
-        As the settings `covariates` and `covariate_columns`.
-    domain : Domain
-    private : Observations, optional
-        The private rows: a layer of their places is refused.
-    places_public : bool
-        Whether there is nothing to hide about these.
-
-    Raises
-    ------
-    WorkflowError, GeoError, DataError
-        One sentence, for a file that gives no number for some hexagon, or the same for all.
+    A layer of the private rows' places is refused, unless they are public. Raise `WorkflowError`, `GeoError`
+    or `DataError` for a file that gives no number for some hexagon, or the same for all.
     """
     if not paths:
         return None

@@ -46,33 +46,18 @@ def is_on() -> bool:
 
 
 def name_of(*facts: Any) -> str | None:
-    """The name of the table that belongs to these facts; None where there can be no store.
+    """Return the table's name (64 hexadecimal digits) for these plain facts.
 
-    Parameters
-    ----------
-    *facts
-        What the table is a function of, as plain values (JSON).
-
-    Returns
-    -------
-    str or None
-        64 hexadecimal digits, which tell nothing of the facts without the store's key.
+    None where there can be no store. Without the store's key it tells nothing of the facts.
     """
     key = _key() if is_on() else None
     return None if key is None else key.mac("name", json.dumps(facts, sort_keys=True, default=str).encode())
 
 
 def keep(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
-    """Store a table; where that fails (a full disk) there is none.
+    """Store (n,) columns of numbers, times or bytes, with plain facts.
 
-    Parameters
-    ----------
-    name
-        From `name_of`.
-    columns : mapping of str to (n,) array
-        Numbers, times or bytes.
-    facts
-        Plain values that belong to the table (JSON).
+    Where that fails (a full disk) there is none.
     """
     key = _key()
     if key is None:
@@ -94,20 +79,9 @@ def keep(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any
 
 
 def find(name: str) -> Table | None:
-    """Read a table back.
+    """Read a table back, its columns read-only and long ones on disk; None where there is none.
 
-    Parameters
-    ----------
-    name
-        From `name_of`.
-
-    Returns
-    -------
-    columns : dict of str to (n,) array
-        Read-only; long ones lie on disk.
-    facts : dict
-        Or None in place of both where there is no such table, or one that this store did not write as it is
-        now: that one is removed.
+    A table that this store did not write as it is now is removed.
     """
     key = _key()
     if key is None:

@@ -87,9 +87,8 @@ def changed_settings(place: Path | None = None) -> ReleaseSettings:
 
 
 def example_settings(place: Path | None = None, *, changed: bool = False) -> ReleaseSettings:
-    """Settings of the generated example; its files are written into `place` if they are not there yet.
+    """Settings of the generated example; its files are written into `place` (this installation's home).
 
-    `place` is this installation's home unless given.
     Two sessions may ask at once: the files appear under their final name only when they are complete.
     """
     folder = example_folder(place, changed=changed)

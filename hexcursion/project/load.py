@@ -46,10 +46,7 @@ CLIP_QUANTILE = 0.9
 def change_response(settings: ReleaseSettings, spread: float) -> ResponseScale:
     """Public scale of change: centred at none, clipped where 90 % of the reference lie around its map.
 
-    Parameters
-    ----------
-    spread
-        the distance, in transformed units, that holds these 90 %
+    `spread` is the distance, in transformed units, that holds these 90 %.
     """
     transform: Transform = "log" if settings.uses_log else "identity"
     centre = 0.0 if settings.centre is None else settings.centre
@@ -64,14 +61,9 @@ def change_response(settings: ReleaseSettings, spread: float) -> ResponseScale:
 def choose_response(settings: ReleaseSettings, reference: PlacedObservations | None) -> ResponseScale:
     """Public centre and clip bound: as given, otherwise from reference data; never from the private data.
 
-    From reference data the centre is the median over cells of the cells' medians (a path falls back to it
-    where there are no records, so crowded cells must not pull it), and the clip bound is the distance from it
-    that holds 90 % of the observations and always reaches the threshold.
-
-    Raises
-    ------
-    WorkflowError
-        If neither is to be had.
+    The centre is then the median over cells of the cells' medians (a path falls back to it where there are no
+    records, so crowded cells must not pull it), and the clip bound is the distance from it that holds 90 % of
+    the observations and always reaches the threshold. Raise `WorkflowError` if neither is to be had.
     """
     if settings.values == "yes-no":
         return ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no")
@@ -105,28 +97,10 @@ Progress = Callable[[float, str], None]
 def load_source(
     source: SourceSettings, unit: str = "", owner: str | None = None, held: HeldTable | None = None
 ) -> tuple[Observations, LoadReport]:
-    """Read one source with its loader, of `LOADERS`.
+    """Read one source with its loader, of `LOADERS`; a table held in memory is read there and not kept.
 
-    Parameters
-    ----------
-    source : SourceSettings
-    unit : str
-        Unit of measure of a sensor table's value.
-    owner : str, optional
-        Column of a sensor table that names the sensor or the person of a row.
-    held : HeldTable, optional
-        A sensor table in memory: no file is read, and nothing of it is kept.
-
-    Returns
-    -------
-    Observations
-    LoadReport
-        It says where the conversion of coordinates loses more than half a metre.
-
-    Raises
-    ------
-    DataError, CrsError, WorkflowError
-        One sentence each.
+    `owner` is the column that names the sensor or person of a row. The report says where the conversion of
+    coordinates loses more than half a metre. Raise `DataError`, `CrsError` or `WorkflowError`.
     """
     named = replace(source, crs=crs_by_name(source.crs))
     if held is not None:
@@ -158,27 +132,10 @@ def place_private(
     *,
     once_per_hexagon: bool = False,
 ) -> Loaded:
-    """Place the private rows, and bound what each owner contributes to them.
+    """Place the private rows, and bound what each owner contributes: at most `most` rows inside the domain.
 
-    Parameters
-    ----------
-    observations : Observations
-    report : LoadReport
-    domain : Domain
-    most : int, optional
-        Rows inside the domain that each owner may keep; all without it.
-    once_per_hexagon : bool
-        Whether an owner keeps at most one row in each hexagon.
-
-    Returns
-    -------
-    Loaded
-        Its `observations` are all rows: the ledger must know those again that another release keeps.
-
-    Raises
-    ------
-    WorkflowError
-        Where no row lies inside the domain.
+    Its `observations` are all rows: the ledger must know those again that another release keeps. Raise
+    `WorkflowError` where no row lies inside the domain.
     """
     loaded = Loaded(report, place(observations, domain), observations)
     if most is None:
@@ -205,17 +162,8 @@ def load_project(
 ) -> Project:
     """Load the domain first, then the sources.
 
-    Parameters
-    ----------
-    progress
-        told (fraction, text); may raise to cancel
-    tables
-        sensor tables that lie in memory, by the `path` that their settings give them
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for whatever settings or files do not do.
+    `progress(fraction, text)` may raise to cancel; `tables` are those in memory, by the `path` that their
+    settings give. Raise `WorkflowError`, `DataError` or `GeoError` for settings or files that do not do.
     """
     report, held = progress or (lambda fraction, text: None), tables or {}
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)

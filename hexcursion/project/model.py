@@ -26,21 +26,11 @@ from hexcursion.words import a_word, plural, quantity
 
 @dataclass(frozen=True, repr=False)
 class HeldTable:
-    """A sensor table in memory.
+    """A sensor table in memory."""
 
-    Parameters
-    ----------
-    content
-        its text as CSV, with the columns that are read
-    digest
-        SHA-256 of all its columns: the ledger knows its rows again, whatever column is the value
-    origin
-        the release that its rows stand in for, "" for rows of their own
-    """
-
-    content: bytes
-    digest: str
-    origin: str = ""
+    content: bytes  # text as CSV, with the columns that are read
+    digest: str  # SHA-256 of all its columns: the ledger knows its rows again, whatever column is the value
+    origin: str = ""  # the release that its rows stand in for, "" for rows of their own
 
 
 UNNAMED = {"value", "values", "answer", "answers", "yes", "y"}
@@ -59,24 +49,12 @@ def answers_of(settings: ReleaseSettings) -> Answers | None:
 
 @dataclass(frozen=True)
 class Loaded:
-    """One source after loading and placing.
+    """One source after loading and placing."""
 
-    Parameters
-    ----------
-    report
-        what the loader kept and dropped
-    placed
-        the rows inside the domain
-    observations
-        all rows
-    digest
-        SHA-256 of the whole table that they come from, where it lies in memory; "" for a file
-    """
-
-    report: LoadReport
-    placed: PlacedObservations
-    observations: Observations
-    digest: str = ""
+    report: LoadReport  # what the loader kept and dropped
+    placed: PlacedObservations  # the rows inside the domain
+    observations: Observations  # all rows
+    digest: str = ""  # SHA-256 of the whole table in memory that they come from; "" for a file
 
     def with_note(self, sentence: str) -> Loaded:
         """The same with one more sentence for the curator."""
@@ -98,24 +76,12 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What an accounted look at the private records has cost, and what it chose.
+    """What an accounted look at the private records has cost, and what it chose."""
 
-    Parameters
-    ----------
-    cost
-        everything that is proved about the look
-    epsilon
-        its epsilon on its own, an upper bound
-    entry
-        the seal of its ledger entry
-    model
-        Range and scatter that a private choice found; None for a pilot.
-    """
-
-    cost: Cost
-    epsilon: float
-    entry: str
-    model: FieldModel | None = None
+    cost: Cost  # everything that is proved about the look
+    epsilon: float  # its own, an upper bound
+    entry: str  # the seal of its ledger entry
+    model: FieldModel | None = None  # range and scatter that a private choice found; None for a pilot
 
     @property
     def words(self) -> str:
@@ -128,64 +94,27 @@ class Pilot:
 
 @dataclass(frozen=True)
 class Project:
-    """All that the search and the release need. What `private` holds never leaves the curator.
-
-    Parameters
-    ----------
-    domain
-        the cells and the public region
-    lattice
-        the same as a prior sees it, padded
-    response
-        the public map between values and responses
-    private
-        the private rows, placed (curator only)
-    reference
-        what the design is tuned on
-    reference_kind
-        what `reference` is
-    reference_report
-        what its loader kept and dropped, where it was read from a file
-    attribution
-        credits of all data
-    generated
-        whether the data are generated, so that no real person is described
-    pilot
-        what an accounted look has cost, where one stands in for reference data
-    trip
-        how the places of the readings are protected, where a sanitised trip tells them
-    relative
-        the public field to which all values here are relative, where the question varies over the map
-    layers
-        public layers of the curator's own, which are published with the map
-    covariates
-        public numbers per hexagon that may explain the values, where any are named
-    exposure
-        the public numbers that records are counted over, where they are
-    same_as
-        fingerprints of datasets in the ledger that hold the same records, by the curator's word
-    reference_origin
-        the earlier release for which the reference data stand, "" for data of their own
-    """
+    """All that the search and the release need. What `private` holds never leaves the curator."""
 
     settings: ReleaseSettings
-    domain: Domain
-    lattice: Lattice
-    response: ResponseScale
-    private: Loaded
-    reference: PlacedObservations
+    domain: Domain  # the cells and the public region
+    lattice: Lattice  # the same as a prior sees it, padded
+    response: ResponseScale  # the public map between values and responses
+    private: Loaded  # the private rows, placed (curator only)
+    reference: PlacedObservations  # what the design is tuned on
     reference_kind: ReferenceKind
-    reference_report: LoadReport | None
-    attribution: tuple[str, ...]
-    generated: bool
-    pilot: Pilot | None = None
-    trip: TripProtection | None = None
-    relative: Relative | None = None
-    layers: tuple[OwnLayer, ...] = ()
-    covariates: Covariates | None = None
-    exposure: Exposure | None = None
+    reference_report: LoadReport | None  # what its loader kept and dropped, where it was read from a file
+    attribution: tuple[str, ...]  # credits of all data
+    generated: bool  # whether the data are generated, so that no real person is described
+    pilot: Pilot | None = None  # an accounted look that stands in for reference data
+    trip: TripProtection | None = None  # how the places of a sanitised trip's readings are protected
+    relative: Relative | None = None  # the public field to which all values here are relative, if any
+    layers: tuple[OwnLayer, ...] = ()  # public layers of the curator's own, published with the map
+    covariates: Covariates | None = None  # public numbers per hexagon that may explain the values
+    exposure: Exposure | None = None  # the public numbers that records are counted over, where they are
+    # ledger fingerprints of datasets with the same records, by the curator's word
     same_as: tuple[str, ...] = ()
-    reference_origin: str = ""
+    reference_origin: str = ""  # the earlier release that the reference stands for, or ""
 
     @property
     def unit(self) -> str:
@@ -247,9 +176,9 @@ class Project:
 
     @property
     def priors(self) -> tuple[str, ...]:
-        """The asked prior families that can be made on so many cells; all of them where none can.
+        """The asked (else usual) prior families that can be made on so many cells.
 
-        Where none are asked for, those that are quick on so many cells.
+        All of them where none can.
         """
         asked = self.settings.priors or default_priors(self.lattice.size)
         return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked

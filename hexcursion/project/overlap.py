@@ -25,22 +25,8 @@ SAME_VALUE = 1e-6
 def refuse_overlap(private: Observations, reference: Observations) -> str | None:
     """Refuse reference data that hold the private records: tuning on them would be unaccounted.
 
-    Public reference data may even become the prior mean, which is published as it is.
-
-    Parameters
-    ----------
-    private, reference : Observations
-        In any coordinate systems.
-
-    Returns
-    -------
-    str or None
-        A warning for the curator's eyes where more than 1 % of the private rows are among the others.
-
-    Raises
-    ------
-    WorkflowError
-        Where more than 20 % are.
+    Public reference data may even become the prior mean, which is published as it is. Raise `WorkflowError`
+    where more than 20 % of the private rows are among them; return a warning for the curator above 1 %.
     """
     share = shared_rows(private, reference)
     if share > REFUSED:
@@ -58,25 +44,12 @@ def refuse_overlap(private: Observations, reference: Observations) -> str | None
 
 
 def shared_rows(private: Observations, reference: Observations) -> float:
-    """Find the share of the private rows whose place and value stand in the reference data.
+    """Return the share, 0 to 1, of the private rows whose place and value stand in the reference data.
 
-    Parameters
-    ----------
-    private : Observations
-        n rows.
-    reference : Observations
-        m rows.
-
-    Returns
-    -------
-    float
-        Between 0 and 1; a row counts if some row of the reference lies within `SAME_PLACE` and its value
-        differs by at most `SAME_VALUE` of its size. Rows without a place on Earth agree with none.
-
-    Notes
-    -----
-    Places are compared as points of a sphere, in metres. Values that are alike become one whole number, so
-    that one nearest neighbour answers for place and value at once.
+    A row counts if some row of the reference lies within `SAME_PLACE` and its value differs by at most
+    `SAME_VALUE` of its size. Rows without a place on Earth agree with none. Places are compared as points of
+    a sphere, in metres; values that are alike become one whole number, so that one nearest neighbour answers
+    for place and value at once.
     """
     level = _levels(private.value, reference.value)
     # Two levels are further apart than a place can be away and still be the same.

@@ -48,23 +48,7 @@ Rows: TypeAlias = "tuple[Observations, LoadReport]"
 def read_or_remembered(
     source: SourceSettings, unit: str, owner: str | None, read: Callable[[], Rows]
 ) -> Rows:
-    """The rows of a source: from the store where it was read before, otherwise by `read`, and then kept.
-
-    Parameters
-    ----------
-    source
-        What is said of it.
-    unit, owner
-        Unit of measure and column of owners, as for `load_source`.
-    read
-        Reads it.
-
-    Returns
-    -------
-    Observations
-    LoadReport
-        Both as `read` gives them.
-    """
+    """Return the rows of a source and the report: from the store, otherwise by `read`, and then kept."""
     if not is_kept(source):
         return read()
     name = custody.name_of("rows", FORMAT, _facts(source), unit, owner)
@@ -96,21 +80,7 @@ def is_kept(source: SourceSettings) -> bool:
 def cells_or_remembered(
     observations: Observations, domain: Domain, locate: Callable[[], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """The hexagon of each row: from the store where the rows are kept and were placed there before.
-
-    Parameters
-    ----------
-    observations
-        n rows
-    domain
-    locate
-        places them: (n,) positions in the domain's cell array, -1 outside
-
-    Returns
-    -------
-    array
-        (n,) what `locate` gives
-    """
+    """Return each row's position in the cell array, (n,), -1 outside: from the store, else by `locate`."""
     rows = _KNOWN.get(observations)
     if rows is None:
         return locate()

@@ -26,37 +26,17 @@ GROUP = 4 << 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlacedObservations:
-    """Observations that lie inside the domain: their cell and value, private to the curator.
+    """Observations that lie inside the domain: their cell and value, private to the curator."""
 
-    Parameters
-    ----------
-    index
-        (n,) positions in the domain's cell array
-    value
-        (n,) values in the data's own unit
-    read
-        rows the loader kept; `outside` of them lie outside the domain
-    year
-        (n,) calendar years, None where a row's time is not known
-    sure
-        mean probability that a row is in its hexagon, where places carry known noise; None for exact places
-    """
-
-    index: NDArray[np.int64]
-    value: Floats
-    read: int
+    index: NDArray[np.int64]  # (n,) positions in the domain's cell array
+    value: Floats  # (n,) values in the data's own unit
+    read: int  # rows the loader kept; `outside` of them lie outside the domain
     outside: int
-    year: NDArray[np.int64] | None = None
-    sure: float | None = None
+    year: NDArray[np.int64] | None = None  # (n,) calendar years, None where a row's time is not known
+    sure: float | None = None  # mean probability that a row is in its hexagon; None for exact places
 
     def part(self, kept: NDArray[np.bool_]) -> PlacedObservations:
-        """Some of the n observations.
-
-        Parameters
-        ----------
-        kept
-            (n,) a mask
-        """
+        """Return those of the n observations that the mask `kept`, (n,), marks."""
         year = None if self.year is None else self.year[kept]
         return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
 
@@ -76,14 +56,9 @@ class BinnedRecords:
 
 
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
-    """The cell of each observation; where noise is known the likeliest.
+    """Return each row's position in the cell array, (n,), -1 outside, the likeliest where noise is known.
 
-    Returns
-    -------
-    index : (n,) int64
-        positions in the domain's cell array, -1 outside
-    probability : (n,) float64 or None
-        of the likeliest cell; None where places are exact
+    And that cell's probability, (n,); None where places are exact.
     """
     if observations.place_sd is None:
         return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
@@ -128,12 +103,8 @@ def _cells_of_spots(observations: Observations, spot: NDArray[np.int32], domain:
 def place(observations: Observations, domain: Domain) -> PlacedObservations:
     """Find each observation's cell; rows outside the domain are dropped and counted.
 
-    Where places carry known noise that is the likeliest hexagon of each: a function of the row alone.
-
-    Raises
-    ------
-    WorkflowError
-        If none is inside; it says whether swapped coordinates explain that.
+    Under known noise that is the likeliest hexagon: a function of the row alone. Raise `WorkflowError` if
+    none is inside; it says whether swapped coordinates explain that.
     """
     index, sure = located(observations, domain)
     inside = np.asarray(index >= 0)
@@ -188,7 +159,7 @@ def public_n(placed: PlacedObservations, unit: Unit) -> int:
 
 
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    """Non-empty cells (k,), ascending, and the median value in each (k,), in the data's own unit.
+    """Return the k non-empty cells, ascending, and the median value in each, in the data's own unit.
 
     Of so many whole cells at a time as have `GROUP` rows together: more only where one cell has.
     """

@@ -29,36 +29,14 @@ CLIP_QUANTILE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Relative:
-    """The public field to which the question is relative.
+    """The public field to which the question is relative; finite, and positive under a ratio."""
 
-    Parameters
-    ----------
-    field
-        (N,) in the data's own unit.
-    ratio
-        Whether values are divided by it (log scale) or it is subtracted.
-    kind
-        "limits" given in a file, or the "public map" of the reference data.
-    origin
-        Where it comes from, in words.
-    clip
-        For a public map: the distance, in transformed units, that holds 90 % of the reference records around
-        it; None for limits.
-    places
-        (m,) cells of the m reference records behind a public map, None for limits.
-
-    Raises
-    ------
-    WorkflowError
-        For a field with values that are not finite, or not positive under a ratio.
-    """
-
-    field: Floats
-    ratio: bool
-    kind: FieldKind
-    origin: str
-    clip: float | None = None
-    places: NDArray[np.int64] | None = None
+    field: Floats  # (N,) in the data's own unit
+    ratio: bool  # whether values are divided by it (log scale) or it is subtracted
+    kind: FieldKind  # "limits" given in a file, or the "public map" of the reference data
+    origin: str  # where it comes from, in words
+    clip: float | None = None  # transformed units around a public map that hold 90 % of the reference records
+    places: NDArray[np.int64] | None = None  # (m,) cells of the m reference records behind a public map
 
     def __post_init__(self) -> None:
         if not np.all(np.isfinite(self.field)):
@@ -86,14 +64,9 @@ class Relative:
 def relative_field(
     settings: ReleaseSettings, domain: Domain, lattice: Lattice, reference: PlacedObservations | None
 ) -> Relative | None:
-    """The field that the settings name, None where the question is about the values themselves.
+    """Return the field that the settings name, None where the question is about the values themselves.
 
-    Of the private records nothing enters.
-
-    Raises
-    ------
-    WorkflowError
-        For a file of limits that cannot be used.
+    Of the private records nothing enters. Raise `WorkflowError` for a file of limits that cannot be used.
     """
     if settings.limits is not None:
         try:
@@ -119,12 +92,9 @@ def _medians(scale: ResponseScale, placed: PlacedObservations) -> tuple[NDArray[
 
 
 def smooth_map(lattice: Lattice, cells: NDArray[np.int64], values: Floats) -> Floats:
-    """(N,) smoothed public values: of a few ranges and ridges the one that best foretells left-out cells.
+    """Smooth public values, (k,) at k cells, in transformed units, to all N cells.
 
-    Parameters
-    ----------
-    cells, values
-        (k,) cells and their public values, in transformed units.
+    Of a few ranges and ridges take the one that best foretells left-out cells.
     """
     centre = float(np.median(values))
     reach = max(float(np.max(np.abs(values - centre))), 1e-9)

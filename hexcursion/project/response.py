@@ -26,30 +26,19 @@ FARTHEST = 3.0
 
 @dataclass(frozen=True)
 class Answers:
-    """What a yes is: a value above a limit, or a 1 in the data.
+    """What a yes is: a value above a limit, or a 1 in the data."""
 
-    Parameters
-    ----------
-    yes
-        in words, such as "arsenic above 50 ug/l"
-    yes_above
-        the limit in the values' own unit, None where answers are 1 and 0
-    """
-
-    yes: str
-    yes_above: float | None
+    yes: str  # in words, such as "arsenic above 50 ug/l"
+    yes_above: float | None  # the limit in the values' own unit, None where answers are 1 and 0
 
     def block(self) -> dict[str, Any]:
         """The member `answers` of a statement's subject."""
         return {"yes": self.yes, "yes_above": self.yes_above}
 
     def of(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values (n,) as 100 for yes and 0 for no: shares of one record, in per cent, (n,).
+        """Return values (n,) as 100 for yes and 0 for no: shares of one record, in per cent.
 
-        Raises
-        ------
-        InvalidValue
-            Without a limit, for values that are neither 0 nor 1.
+        Raise `InvalidValue`, without a limit, for values that are neither 0 nor 1.
         """
         if self.yes_above is not None:
             return np.where(value > self.yes_above, 100.0, 0.0)
@@ -63,29 +52,15 @@ class Answers:
 
 @dataclass(frozen=True)
 class ResponseScale:
-    """Public map between the data's own unit and responses in [-1, 1].
+    """Public map between the data's own unit and responses: clip((transform(value) - centre) / clip, -1, 1).
 
-    response = clip((transform(value) - centre) / clip, -1, 1).
-
-    Parameters
-    ----------
-    transform
-        "log", "identity", or "probit" for shares in per cent
-    centre, clip
-        public, in transformed units; `clip` is positive
-    origin
-        where they came from, in words
-
-    Raises
-    ------
-    InvalidValue
-        For an unknown transform, and a centre or clip bound that is none.
+    Raise `InvalidValue` for an unknown transform, and a centre or clip bound that is none.
     """
 
-    transform: Transform | Literal["probit"]
-    centre: float
-    clip: float
-    origin: str
+    transform: Transform | Literal["probit"]  # "probit" is for shares in per cent
+    centre: float  # public, in transformed units
+    clip: float  # public, in transformed units, positive
+    origin: str  # where they came from, in words
 
     def __post_init__(self) -> None:
         if self.transform not in ("log", "identity", "probit"):
@@ -96,22 +71,9 @@ class ResponseScale:
             raise InvalidValue("the public clip bound must be a positive finite number.")
 
     def forward(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Values to unclipped responses.
+        """Return values as unclipped responses.
 
-        Parameters
-        ----------
-        value
-            any shape, the data's unit
-
-        Returns
-        -------
-        array
-            the shape of `value`
-
-        Raises
-        ------
-        InvalidValue
-            Under the log transform, for a value that is not positive.
+        Raise `InvalidValue` for one not positive under the log transform.
         """
         value = np.asarray(value, dtype=np.float64)
         if self.transform == "log":
@@ -123,57 +85,29 @@ class ResponseScale:
         return np.asarray((value - self.centre) / self.clip)
 
     def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Values to responses clipped to [-1, 1]; raises as `forward`.
-
-        Parameters
-        ----------
-        value
-            any shape, the data's unit
-
-        Returns
-        -------
-        array
-            the shape of `value`
-        """
+        """Return values as responses clipped to [-1, 1]; raise as `forward`."""
         return np.clip(self.forward(value), -1.0, 1.0)
 
     def value(self, response: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Responses back to values.
-
-        Parameters
-        ----------
-        response
-            any shape
-
-        Returns
-        -------
-        array
-            the shape of `response`, in the data's unit
-        """
+        """Return responses as values in the data's unit."""
         raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre
         if self.transform == "probit":
             return np.asarray(100.0 * ndtr(raw))
         return np.exp(raw) if self.transform == "log" else raw
 
     def field_of(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Means of responses as values of the field, which they are but for answers; the inverse of `seen`.
+        """Return means of responses, (N,), as values of the field, the same but for answers.
 
-        Parameters
-        ----------
-        mean
-            (N,), response units
+        The inverse of `seen`.
         """
         if self.transform != "probit":
             return mean
         return np.asarray(self.forward(50.0 * (1.0 + np.clip(mean, -1.0, 1.0))))
 
     def seen(self, level: float) -> float:
-        """Where a level of the field lies among means of responses: answers, -1 and 1, average its share.
+        """Return where a level of the field (response units) lies among means of responses.
 
-        Parameters
-        ----------
-        level
-            response units
+        Answers, -1 and 1, average its share.
         """
         if self.transform != "probit":
             return level

@@ -38,37 +38,18 @@ IDLE = 3  # of so many simulated fields one does not depend on public columns
 
 @dataclass(frozen=True)
 class WorldModel:
-    """The law behind one simulated world.
+    """The law behind one simulated world."""
 
-    Parameters
-    ----------
-    lengthscale
-        Range of the field, metres.
-    spread
-        Standard deviation of the field, in clip bounds.
-    scatter
-        Standard deviation of a record around it, in clip bounds.
-    """
-
-    lengthscale: float
-    spread: float
-    scatter: float
+    lengthscale: float  # range of the field, metres
+    spread: float  # standard deviation of the field, in clip bounds
+    scatter: float  # of a record around it, in clip bounds
 
 
 def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -> WorldModel:
-    """The law of one of the simulated worlds, which have all ranges and shares in turn.
+    """The law of one of the simulated worlds (from 0), which have all ranges and shares in turn.
 
-    Parameters
-    ----------
-    spacing
-        Of the hexagons, metres.
-    number
-        From 0.
-    chosen
-        Gives range and scatter, where a private choice has found them.
+    `spacing` of the hexagons is in metres; a private choice may give range and scatter.
 
-    Examples
-    --------
     >>> world_model(100.0, 0)
     WorldModel(lengthscale=400.0, spread=0.28284271247461906, scatter=0.28284271247461906)
     """
@@ -96,27 +77,11 @@ def simulate_reference(
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
     Public by construction: only the domain, the response scale, the public number of records and public
-    places enter. For the unit "cell" each of the n records has a cell of its own. Each field has the range,
-    spread and scatter of `world_model`, and a mean that is not the centre. Places come in clusters, as
-    unevenly as the reading believes.
-
-    Parameters
-    ----------
-    n
-        public number of records
-    places
-        (m,) the cell of each observation, where places are public: the simulated ones lie there
-    number
-        from 0: tells fields apart
-    model
-        gives range and scatter, where a private choice has found them
-    prior_of
-        makes the lattice's priors by name and lengthscale (metres), or has kept them: fields and their crowds
-        share a few
-    columns
-        (N, k) public columns, which explain a part of two fields of three: nobody knows whether they matter
-    exposure
-        what records are counted over: their places then come from the field itself
+    places, (m,) cells, enter. For the unit "cell" each of the n records has a cell of its own. Field `number`
+    has the range, spread and scatter of `world_model`, and a mean that is not the centre. Places come in
+    clusters, as unevenly as the reading believes, or from the field itself where records are counted over an
+    exposure. Public columns, (N, k), explain a part of two fields of three: nobody knows whether they matter.
+    `prior_of` makes the lattice's priors by name and lengthscale (metres), or has kept them.
     """
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     entropy = SimulationEntropy(SIMULATION_SEED + number)

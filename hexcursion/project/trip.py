@@ -23,24 +23,12 @@ _ID = re.compile(r"^[0-9a-f]{16}\Z")
 
 @dataclass(frozen=True)
 class TripProtection:
-    """How the secret moments of a sanitised trip are protected, by which a map's readings got their places.
+    """How the secret moments of a sanitised trip, which gave a map's readings their places, are protected."""
 
-    Parameters
-    ----------
-    release_id : str
-        Of the released trip, 16 hex digits.
-    moments : int
-        Secret moments of the trip.
-    mu : float
-        Two hypotheses about a moment are told apart by at most this, rounded up to four digits.
-    radius : float
-        Metres by which the hypotheses differ at most.
-    """
-
-    release_id: str
-    moments: int
-    mu: float
-    radius: float
+    release_id: str  # of the released trip, 16 hex digits
+    moments: int  # secret ones of the trip
+    mu: float  # two hypotheses about a moment are told apart by at most this, rounded up to four digits
+    radius: float  # metres by which the hypotheses differ at most
 
     @property
     def in_words(self) -> str:
@@ -76,17 +64,9 @@ class TripProtection:
 
 
 def trip_protection(path: str | Path) -> TripProtection:
-    """How a trip's places are protected, from the statement of its release.
+    """Read how a trip's places are protected from its release's `statement.json`, which is public.
 
-    Parameters
-    ----------
-    path : str or Path
-        The trip's `statement.json`, which is public.
-
-    Raises
-    ------
-    WorkflowError
-        Where the file cannot be read, or is no statement of a released trip.
+    Raise `WorkflowError` where the file cannot be read, or is no statement of a released trip.
     """
     name = Path(path).name
     try:

@@ -308,12 +308,9 @@ def agree_on_reads(settings: Choices) -> None:
 
 
 def serving_mechanisms(settings: Choices) -> tuple[str, ...]:
-    """The mechanisms asked for that are proved for the unit of protection and the neighbours.
+    """Return the mechanisms asked for that are proved for the unit of protection and the neighbours.
 
-    Raises
-    ------
-    WorkflowError
-        Where none is left; the sentence says which unit, relation or mechanism would do.
+    Raise `WorkflowError` where none is left; it says which unit, relation or mechanism would do.
     """
     asked, unit, relation = settings.mechanisms, settings.unit, settings.relation
     known = settings.places_public

@@ -32,20 +32,8 @@ def catalogue() -> dict[str, Field]:
 
 
 def field(name: str) -> Field:
-    """What is known about a setting: its help text, limits, words, default and unit of measure.
+    """Return help, limits, words, default and unit of a setting, named as in a settings file; else `KeyError`.
 
-    Parameters
-    ----------
-    name
-        As in a settings file: "epsilon", "data.path", "stated.contact".
-
-    Raises
-    ------
-    KeyError
-        For a name that no setting has.
-
-    Examples
-    --------
     >>> field("epsilon").help
     'Privacy budget of this release.'
     >>> field("paths").minimum, field("paths").maximum

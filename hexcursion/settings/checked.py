@@ -31,15 +31,7 @@ _KNOWN: dict[tuple[type[Checked], str], dict[str, Field]] = {}
 
 
 def fields_of(kind: type[Checked], table: str = "") -> dict[str, Field]:
-    """The fields of a class of settings by their key, in order.
-
-    Parameters
-    ----------
-    kind
-        The class.
-    table
-        The table of a settings file in which they stand; it then begins their names.
-    """
+    """Return the fields of a class of settings by their key, in order; a `table` begins their names."""
     if (kind, table) not in _KNOWN:
         hints = get_type_hints(kind, include_extras=True)
         prefix = f"{table}." if table else ""

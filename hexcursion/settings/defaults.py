@@ -29,8 +29,6 @@ cells that no fit had seen by .763 in place of .782 (`python -m studies.speed.de
 def default_priors(cells: int) -> tuple[str, ...]:
     """The prior families that a search tries on so many hexagons where the settings name none.
 
-    Examples
-    --------
     >>> default_priors(600), default_priors(601)
     (('car', 'exponential'), ('car',))
     """
@@ -38,29 +36,10 @@ def default_priors(cells: int) -> tuple[str, ...]:
 
 
 def default_delta(n: int) -> float:
-    """The delta proposed for a dataset of `n` records: at most 1/(10 n), rounded down to a power of ten.
+    """Propose a delta for `n` >= 1 records (public): the largest power of ten that is at most 1/(10 n).
 
-    Parameters
-    ----------
-    n
-        Number of records (a public number), at least 1.
-
-    Returns
-    -------
-    float
-        The largest power of ten that is at most 1/(10 n): 1e-4 for 1,000 records, 1e-5 for 1,001.
-
-    Raises
-    ------
-    WorkflowError
-        For a number of records below 1.
-
-    Notes
-    -----
     A delta near 1/n is no promise: releasing one record chosen at random would satisfy it.
 
-    Examples
-    --------
     >>> default_delta(1000), default_delta(11953)
     (0.0001, 1e-06)
     """

@@ -32,85 +32,38 @@ class Required:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a person should know about a setting; stands in its annotation, beside its type.
+    """What a person should know about a setting; stands in its annotation, beside its type."""
 
-    Parameters
-    ----------
-    help
-        One plain sentence.
-    group
-        The heading it stands under.
-    measure
-        Unit of measure of its value, in words.
-    minimum, maximum
-        Limits of a number (of each number in a list), included.
-    above, below
-        Limits of a number, excluded.
-    one_line
-        Whether a text is shown on one line, so that line breaks and control characters are refused.
-    shortest, longest
-        Number of characters of a text, or number of entries of a list.
-    names
-        Where the words it may hold are registered; asked each time, so that a registry may grow.
-    must_be
-        What a value must be, where the sentence made from type and limits would be hard to read.
-    remedy
-        How to mend a bad value, as in "try 1e-5".
-    otherwise
-        What holds where it is left out, if its default does not say so.
-    flag
-        Its word on the command line, if other than its name.
-    also
-        A second word for it there.
-    metavar
-        What stands for its value in the command line's help.
-    in_files
-        Whether it may stand in a settings file; what opens a connection may not.
-    """
-
-    help: str
-    group: Group
+    help: str  # one plain sentence
+    group: Group  # the heading it stands under
     _: KW_ONLY
-    measure: Measure = ""
-    minimum: float | None = None
+    measure: Measure = ""  # unit of measure of its value, in words
+    minimum: float | None = None  # of a number (of each in a list), included, as `maximum`
     maximum: float | None = None
-    above: float | None = None
+    above: float | None = None  # excluded, as `below`
     below: float | None = None
-    one_line: bool = False
-    shortest: int = 0
+    one_line: bool = False  # whether line breaks and control characters are refused
+    shortest: int = 0  # of characters of a text, or entries of a list, as `longest`
     longest: int | None = None
+    # where its words are registered; asked each time, so that a registry may grow
     names: Callable[[], tuple[str, ...]] | None = None
-    must_be: str = ""
-    remedy: str = ""
-    otherwise: str = ""
-    flag: str = ""
-    also: str = ""
-    metavar: str | tuple[str, ...] = ""
-    in_files: bool = True
+    must_be: str = ""  # what it must be, where the sentence made from type and limits reads badly
+    remedy: str = ""  # how to mend a bad value, as in "try 1e-5"
+    otherwise: str = ""  # what holds where it is left out, if its default does not say so
+    flag: str = ""  # its word on the command line, if other than its name
+    also: str = ""  # a second word for it there
+    metavar: str | tuple[str, ...] = ""  # stands for its value in the command line's help
+    in_files: bool = True  # may stand in a settings file; what opens a connection may not
 
 
 @dataclass(frozen=True)
 class Field:
-    """One setting: its name, its type and all that its annotation says.
+    """One setting: its name, its type and all that its annotation says."""
 
-    Parameters
-    ----------
-    name
-        As in a settings file; with its table for settings in one, as in "data.path".
-    annotation
-        Type without `None`.
-    optional
-        Whether it may be left open (None).
-    default
-        What holds where it is not given; `Required` where it must be.
-    setting
-        Words and limits.
-    """
-
-    name: str
-    annotation: Any
-    optional: bool
-    default: Any
+    name: str  # as in a settings file, such as "data.path"
+    annotation: Any  # type without `None`
+    optional: bool  # whether it may be left open (None)
+    default: Any  # what holds where it is not given; `Required` where it must be
     setting: Setting
 
     @property
@@ -236,20 +189,10 @@ class Field:
         return f"{noun} from {low:g} {'to' if not self.open_above else 'to below'} {high:g}"
 
     def check(self, value: Any, subject: str = "") -> Any:
-        """The value in its plain form, if it may stand here.
+        """Return the value in its plain form, or raise `WorkflowError` in a sentence on `subject` (its name).
 
-        Parameters
-        ----------
-        value
-            Anything; lists become tuples, whole floats become integers where those are asked for, and a
-            registered name that is given twice counts once.
-        subject
-            How the sentence calls the setting, if not by its name.
-
-        Raises
-        ------
-        WorkflowError
-            One sentence: what the value must be, what it is, and where it helps what to try.
+        Lists become tuples, whole floats become integers where those are asked for, and a registered name
+        that is given twice counts once.
         """
         if value is None and self.optional:
             return None

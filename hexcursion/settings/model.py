@@ -27,14 +27,9 @@ from hexcursion.settings.choices import Choices
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseSettings(Choices):
-    """Everything fixed before the private records are touched.
+    """Everything fixed before the private records are touched; see docs/settings.md.
 
-    The meaning of each field stands in its annotation and in docs/settings.md.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for a value that may not stand in its field or choices that do not fit together.
+    Raise `WorkflowError` for a value that may not stand in its field or choices that do not fit together.
     """
 
     def agree(self) -> None:
@@ -55,13 +50,7 @@ class ReleaseSettings(Choices):
         agree_on_periods(self)
 
     def with_changes(self, **changes: Any) -> ReleaseSettings:
-        """A valid copy with some fields changed.
-
-        Raises
-        ------
-        WorkflowError
-            One sentence, where the changed choices do not fit together.
-        """
+        """Return a valid copy with some fields changed; `WorkflowError` where they do not fit together."""
         return replace(self, **changes)
 
     @property

@@ -74,7 +74,7 @@ def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
 
 
 def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
-    """Settings of which nothing comes with these mechanisms and a design of this origin.
+    """Return the settings of which nothing comes with these mechanisms and a design of this origin.
 
     The prior families also serve the map without privacy that a search is after, and the folds of a private
     choice of the range: there they are read, whatever the mechanism.

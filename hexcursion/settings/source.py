@@ -22,13 +22,7 @@ class SourceSettings(Checked):
     """One source: Price Paid sales with a postcode lookup, a sensor table, or what another loader reads.
 
     Where no `loader` is named, a source with `postcodes` and without `value` is a Price Paid file, any other
-    a sensor table.
-    The meaning of each field stands in its annotation and in docs/settings.md.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for a value that may not stand in its field or fields that do not fit together.
+    a sensor table. Raise `WorkflowError` for a bad value or fields that do not fit together.
     """
 
     path: Annotated[

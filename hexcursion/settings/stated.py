@@ -18,13 +18,7 @@ def _fact(help: str) -> Setting:
 
 @dataclass(frozen=True)
 class StatedFacts(Checked):
-    """Texts for the privacy statement, each None where the curator says nothing.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for anything but a text of 1 to 1,000 characters.
-    """
+    """Texts (1 to 1,000 characters) for the privacy statement, each None where the curator says nothing."""
 
     trust_model: Annotated[str | None, _fact("Who is trusted with the records before they are released.")] = (
         None
@@ -55,21 +49,9 @@ NOTHING_STATED = StatedFacts()
 
 @dataclass(frozen=True)
 class Scope:
-    """What a release is of, beside value and threshold; each "" or empty where nothing is said.
+    """What a release is of, beside value and threshold; each "" or empty where nothing is said."""
 
-    Parameters
-    ----------
-    population
-        of what the values are: "existing leasehold flats"
-    period
-        when they were taken: "2018"
-    filters
-        which rows were kept: "county = LANARK"
-    source
-        who gave them
-    """
-
-    population: str = ""
-    period: str = ""
-    filters: tuple[str, ...] = ()
-    source: str = ""
+    population: str = ""  # of what the values are: "existing leasehold flats"
+    period: str = ""  # when they were taken: "2018"
+    filters: tuple[str, ...] = ()  # which rows were kept: "county = LANARK"
+    source: str = ""  # who gave them

@@ -22,7 +22,7 @@ HEAD = "Hexcursion settings. Public choices only: no data, no seed, no result."
 
 
 def settings_to_toml(settings: ReleaseSettings) -> str:
-    """The settings as a TOML text that `settings_from_toml` reads back to an equal value.
+    """Return the settings as a TOML text that `settings_from_toml` reads back to an equal value.
 
     What may not stand in a file (addresses of a ledger and a scheduler) is left out, and so are choices left
     open; every other one has its help text as a comment above it.
@@ -48,11 +48,8 @@ def settings_to_toml(settings: ReleaseSettings) -> str:
 def settings_from_toml(text: str) -> ReleaseSettings:
     """Read settings.
 
-    Raises
-    ------
-    WorkflowError
-        One sentence, for a text that is not TOML, names an address, has unknown or missing keys or impossible
-        values.
+    Raise `WorkflowError` for a text that is not TOML, names an address, has unknown or missing keys or
+    impossible values.
     """
     raw = _parsed(text)
     refuse_addresses(raw, "take it out of the file")
@@ -60,12 +57,9 @@ def settings_from_toml(text: str) -> ReleaseSettings:
 
 
 def refuse_addresses(raw: Mapping[str, Any], remedy: str) -> None:
-    """Refuse what no settings file may state: it would open a connection for whoever wrote the file.
+    """Raise `WorkflowError`, ending with the remedy, for what no settings file may state.
 
-    Raises
-    ------
-    WorkflowError
-        One sentence that ends with the remedy.
+    It would open a connection for whoever wrote the file.
     """
     for item in fields_of(ReleaseSettings).values():
         if not item.setting.in_files and item.key in raw:
@@ -76,19 +70,10 @@ def refuse_addresses(raw: Mapping[str, Any], remedy: str) -> None:
 
 
 def read_toml(path: str | Path, what: str = "settings file") -> dict[str, Any]:
-    """The raw key-value pairs of a TOML file; a mark of byte order at its beginning counts for nothing.
+    """Read the raw key-value pairs of a TOML file of at most a million bytes.
 
-    Parameters
-    ----------
-    path
-        The file; no more than a million bytes.
-    what
-        Its kind, for messages.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for a file that cannot be read or is not TOML.
+    A byte order mark is passed over. Raise `WorkflowError` for a file that cannot be read or is not TOML;
+    `what` is its kind, for messages.
     """
     name = Path(path).name
     unreadable = WorkflowError(f"The {what} {name!r} cannot be read: name a TOML file.")
@@ -112,11 +97,7 @@ def settings_from_mapping(raw: Mapping[str, Any]) -> ReleaseSettings:
     """Build settings from plain key-value pairs, as a TOML file or the command line give them.
 
     Reference data take over from the private data what they do not say themselves, except file and filters.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for unknown or missing keys and impossible values.
+    Raise `WorkflowError` for unknown or missing keys and impossible values.
     """
     values = dict(raw)
     refuse_unknown(values, ReleaseSettings, "settings")
