@@ -147,7 +147,10 @@ def add_compare_command(commands: Any) -> None:
 
 
 def run_compare(options: argparse.Namespace) -> int:
-    """Load, compare, print, write the table and the figure into a new folder."""
+    """Load, compare, print, write the table and the figure into a new folder.
+
+    Raise `WorkflowError` for bad input.
+    """
     out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
     idle = [name for name in BY_HAND if getattr(options, name) is not None]
     if idle:

@@ -32,7 +32,10 @@ def add_periods_command(commands: Any) -> None:
 
 
 def run_periods(options: argparse.Namespace) -> int:
-    """Search at the parts of the budget, and at the whole, and print the table."""
+    """Search at the parts of the budget, and at the whole, and print the table.
+
+    Raise `WorkflowError` for bad input.
+    """
     settings = with_resolution(settings_from_options(options), options)
     parts = settings.parts_of_periods
     if settings.budget is None or not parts:

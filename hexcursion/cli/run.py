@@ -52,7 +52,10 @@ CURATOR_ONLY = "Curator only, do not publish:"
 
 
 def run_release(options: argparse.Namespace) -> int:
-    """Do the main job: load, tune on reference data, draw, write, print the receipt."""
+    """Do the main job: load, tune on reference data, draw, write, print the receipt.
+
+    Raise `WorkflowError` for what stops the release; `DataError` and `GeoError` for what files hold.
+    """
     if options.out is None and not options.dry_run:
         raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
     settings = settings_from_options(options)
@@ -70,7 +73,10 @@ def run_release(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Release a map of the sales that ship with the program, into a new folder."""
+    """Release a map of the sales that ship with the program, into a new folder.
+
+    Raise `WorkflowError` if it cannot.
+    """
     out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
     settings = county_settings().with_changes(epsilon=epsilon)
     if options.ledger:

@@ -159,7 +159,7 @@ def public_n(placed: PlacedObservations, unit: Unit) -> int:
 
 
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    """Return the k non-empty cells, ascending, and the median value in each, in the data's own unit.
+    """Return the non-empty cells, (k,), ascending, and the median value in each, (k,), in the data's unit.
 
     Of so many whole cells at a time as have `GROUP` rows together: more only where one cell has.
     """

@@ -71,7 +71,7 @@ class ResponseScale:
             raise InvalidValue("the public clip bound must be a positive finite number.")
 
     def forward(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return values as unclipped responses.
+        """Return values of any shape as unclipped responses.
 
         Raise `InvalidValue` for one not positive under the log transform.
         """
@@ -85,11 +85,11 @@ class ResponseScale:
         return np.asarray((value - self.centre) / self.clip)
 
     def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return values as responses clipped to [-1, 1]; raise as `forward`."""
+        """Return values of any shape as responses clipped to [-1, 1]; raise as `forward`."""
         return np.clip(self.forward(value), -1.0, 1.0)
 
     def value(self, response: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Return responses as values in the data's unit."""
+        """Return responses of any shape as values in the data's unit."""
         raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre
         if self.transform == "probit":
             return np.asarray(100.0 * ndtr(raw))

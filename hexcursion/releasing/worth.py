@@ -73,7 +73,7 @@ def stop_or_state(
 ) -> tuple[ReceiptLine, ...]:
     """Return the warning that a release of a poor map carries, or nothing for a good one.
 
-    Raise `LowAgreement` for a poor map that nobody accepted. `level` is that of `objections`.
+    Raise `LowAgreement` for a poor map that nobody accepted. `level` is a scalar or (N,), as in `objections`.
     """
     found = objections(expected, yardsticks, level)
     if not found:

@@ -32,7 +32,7 @@ def catalogue() -> dict[str, Field]:
 
 
 def field(name: str) -> Field:
-    """Return help, limits, words, default and unit of a setting, named as in a settings file; else `KeyError`.
+    """Return help, limits, words, default and unit of a setting, named as in a file; else `KeyError`.
 
     >>> field("epsilon").help
     'Privacy budget of this release.'

@@ -36,9 +36,10 @@ def default_priors(cells: int) -> tuple[str, ...]:
 
 
 def default_delta(n: int) -> float:
-    """Propose a delta for `n` >= 1 records (public): the largest power of ten that is at most 1/(10 n).
+    """Propose a delta for `n` records (public): the largest power of ten that is at most 1/(10 n).
 
-    A delta near 1/n is no promise: releasing one record chosen at random would satisfy it.
+    A delta near 1/n is no promise: releasing one record chosen at random would satisfy it. Raise
+    `WorkflowError` for `n` below 1.
 
     >>> default_delta(1000), default_delta(11953)
     (0.0001, 1e-06)

@@ -41,7 +41,7 @@ def smallest_epsilon(
 def solve(
     task: SearchTask, result: SearchResult, wanted: float, report: Report | None = None
 ) -> FrontierPoint | None:
-    """Solve `smallest_epsilon` for a search's task and result.
+    """Solve `smallest_epsilon` for a search's task and result; `WorkflowError` as there.
 
     Each design of the frontier keeps its parameters and gets its noise solved anew at every epsilon.
     Agreement, on draws that all epsilons share, rises with epsilon but for small wiggles, so bisection finds

@@ -33,7 +33,8 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
 
     The share `settings.range_choice` of epsilon is spent on one exponential mechanism over public candidates,
     by their cross-validated squared errors (docs/public-places.md), charged to the ledger before it is drawn.
-    The search afterwards is post-processing and free. Session, `insist` and errors are those of `run_pilot`.
+    The search afterwards is post-processing and free. Session, `insist` and errors (`WorkflowError` and
+    others) are those of `run_pilot`.
     """
     settings = project.settings
     if settings.range_choice is None:

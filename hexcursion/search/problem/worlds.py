@@ -77,7 +77,10 @@ def project_scene(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
     prior_mean: Floats | None = None,
 ) -> Scene:  # fmt: skip
-    """Make the world of reference or simulated observations for a project's question: see `make_scene`."""
+    """Make the world of reference or simulated observations for a project's question.
+
+    Raise `prior_mean` is (N,).
+    """
     settings, wide = project.settings, project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
     return make_scene(
