@@ -64,8 +64,7 @@ def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES)
     white = SimulationEntropy(SEED).normal((replicates + 1, reader.root.shape[0]))
     white[0] = solve_lower(reader.root, sums - reader.offset)
     ranks = _ranks(_statistics(reader, white))
-    least = ranks.min(axis=1)
-    return ModelCheck(float(np.mean(least <= least[0])), ABOUT[int(np.argmin(ranks[0]))])
+    return ModelCheck(float(_chances(ranks)[0]), ABOUT[int(np.argmin(ranks[0]))])
 
 
 def _statistics(reader: FieldReader, white: Floats) -> Floats:
@@ -102,3 +101,9 @@ def _ranks(statistics: Floats) -> Floats:
     for column, values in enumerate(statistics.T):
         found[:, column] = values.size - np.searchsorted(np.sort(values), values, side="left")
     return np.asarray(found / statistics.shape[0])
+
+
+def _chances(ranks: Floats) -> Floats:
+    """(R,) share of all rows whose least rank is at most this row's."""
+    least = ranks.min(axis=1)
+    return np.asarray(np.searchsorted(np.sort(least), least, side="right") / least.size)

@@ -33,7 +33,10 @@ def shift(
 
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_q_rows_move_the_statistics_by_at_most_q_times_as_much(q: int) -> None:
-    """Proposition 2, over all corners: every choice of cells and of responses -1 and 1."""
+    """Proposition 2, over all corners: every choice of cells and of responses -1 and 1.
+
+    Proposition 2 of docs/units-of-protection.md.
+    """
     corners = list(itertools.product(range(2), [-1.0, 1.0]))
     worst = max(
         shift(([c for c, _ in a], [y for _, y in a]), ([c for c, _ in b], [y for _, y in b]))
@@ -45,7 +48,10 @@ def test_q_rows_move_the_statistics_by_at_most_q_times_as_much(q: int) -> None:
 
 @pytest.mark.parametrize("q", [1, 2, 3])
 def test_one_row_in_each_cell_costs_the_square_root(q: int) -> None:
-    """Proposition 3, over all corners; attained where all cells stay and all responses turn."""
+    """Proposition 3, over all corners; attained where all cells stay and all responses turn.
+
+    Proposition 3 of docs/units-of-protection.md.
+    """
     choices = [
         (list(cells), list(responses))
         for cells in itertools.combinations(range(4), q)
@@ -83,7 +89,10 @@ def owned(owner: list[int], cells: list[int], value: list[float]) -> Observation
 
 
 def test_bounded_data_of_two_neighbours_differ_by_no_more() -> None:
-    """Lemma 1 and the propositions together: another owner's rows, bounded, binned and compared."""
+    """Lemma 1 and the propositions together: another owner's rows, bounded, binned and compared.
+
+    Proposition 4 of docs/units-of-protection.md.
+    """
     for _ in range(200):
         others = RNG.integers(0, 3, 12)
         k, q = 7, int(RNG.integers(1, 6))

@@ -74,6 +74,7 @@ def test_laplace_noise_costs_at_most_what_randomised_response_does() -> None:
 
 @pytest.mark.parametrize(("mu", "responses"), [(0.3, [0.5]), (1.0, [0.3, 0.3]), (0.1, [1.5])])
 def test_mixed_accounts_are_never_below_the_exact_mixture(mu: float, responses: list[float]) -> None:
+    """Theorem 1 of docs/accounting.md."""
     costs = [Cost.gaussian(mu), *(Cost.pure(value) for value in responses)]
     with mpmath.workdps(40):
         for at in DELTAS:
@@ -85,7 +86,10 @@ def test_mixed_accounts_are_never_below_the_exact_mixture(mu: float, responses: 
 
 
 def test_what_has_a_curve_only_beats_the_sum_of_curves_and_stays_above_the_truth() -> None:
-    """A Gaussian that is known by its curve only, beside one that is known exactly."""
+    """A Gaussian that is known by its curve only, beside one that is known exactly.
+
+    Theorem 1 of docs/accounting.md.
+    """
     with mpmath.workdps(40):
         for known, hidden in ((0.3, 0.02), (0.3, 0.2), (0.3, 0.6), (2.0, 0.3)):
             costs = [Cost.gaussian(known), Cost.renyi(RdpCurve.gaussian(hidden))]

@@ -19,7 +19,10 @@ def covariances(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_no_mean_between_two_others_costs_more_than_both() -> None:
-    """Random segments of mean shifts; somewhere inside costs less than both ends: it is not quasi-concave."""
+    """Random segments of mean shifts; somewhere inside costs less than both ends: it is not quasi-concave.
+
+    Lemma (residuals) of docs/exact-profile.md.
+    """
     random, dipped = np.random.default_rng(14), False
     for _ in range(40):
         cov_a, cov_b = covariances(random)

@@ -62,7 +62,10 @@ def test_the_group_curve_of_a_gaussian_is_attained(q: int) -> None:
 
 
 def test_no_chain_of_distributions_exceeds_the_group_curve() -> None:
-    """Random chains on five points whose neighbours all obey the same curve, in both directions."""
+    """Random chains on five points whose neighbours all obey the same curve, in both directions.
+
+    Theorem 5 of docs/accounting.md.
+    """
     random, closest = np.random.default_rng(8), 0.0
     for _ in range(8):
         tilt = random.normal(size=5) * 0.3
@@ -105,7 +108,10 @@ def test_no_chain_of_gaussian_pairs_exceeds_the_group_epsilon() -> None:
 
 
 def test_the_chain_of_hockey_sticks_never_falls_below_a_gaussian_group() -> None:
-    """Its steps are Gaussian profiles from above, so the exact group epsilon is a lower bound."""
+    """Its steps are Gaussian profiles from above, so the exact group epsilon is a lower bound.
+
+    Theorem 6 of docs/accounting.md.
+    """
     tails = renyi_tails(RdpCurve.gaussian(0.25))
     for q in (2, 3, 8):
         found = chain_epsilon(tails, q, 1e-5, 60.0)

@@ -60,7 +60,10 @@ def statistic(sigma: float, values: np.ndarray) -> tuple[float, int]:
      (37.5, 64, 90_000), (3.1e9, 64, 60_000)],
 )  # fmt: skip
 def test_the_law_is_the_rounded_normal(sigma: float, width: int, size: int) -> None:
-    """Exact cell probabilities; digits of one and two bits, so that ties happen all the time."""
+    """Exact cell probabilities; digits of one and two bits, so that ties happen all the time.
+
+    Proposition (rounded noise is the ideal mechanism, rounded) of docs/report.
+    """
     values = rounded_normal(sigma, size, SimulationEntropy(20), width)
     value, freedom = statistic(sigma, values)
     assert value < chi2.isf(FAILURE, freedom)

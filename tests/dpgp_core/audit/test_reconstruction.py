@@ -139,10 +139,16 @@ def test_one_record_more_or_less_costs_at_most_its_exchange() -> None:
 def test_success_never_passes_its_bound_and_comes_within_a_factor_of_two(
     title: str, designs: int, reached: float
 ) -> None:
-    """200 random designs, random budgets and candidates; premise of Theorems 7 and 8 of docs/accounting.md.
+    """200 random designs, random budgets and candidates; premise of Theorems 7 and 8 of
+    docs/accounting.md.
 
-    The optimal attack is computed on exact laws; five standard errors of 300 draws are left for chance. At
-    its best it reaches the stated share of the bound where at most one guess in ten is right by chance."""
+    The optimal attack is computed on exact laws; five standard errors of 300 draws are left for chance.
+    At its best it reaches the stated share of the bound where at most one guess in ten is right by
+    chance.
+
+    Theorem 7 of docs/accounting.md; Theorem 8 of docs/accounting.md; Theorem (reconstruction) of
+    docs/report; Theorem (half of it is enough) of docs/report.
+    """
     generator, closest = np.random.default_rng(41), 0.0
     spectral = [fixed_design(400.0, (reach, 1.3)) for reach in (700.0, 1600.0, 3600.0)]
     for number in range(designs):

@@ -158,14 +158,20 @@ def worst_ratio(name: str, bound: str, settings: tuple[tuple[int, float], ...], 
 
 
 def test_theorem_b_is_attained() -> None:
-    """The worst ratio of true to claimed sensitivity for inverse M-matrices comes close to 1, never above."""
+    """The worst ratio of true to claimed sensitivity for inverse M-matrices comes close to 1, never above.
+
+    Theorem B of docs/mathematics.md.
+    """
     worst = worst_ratio("inverse M-matrix", "maximum-principle", ((2, 0.01), (3, 0.01), (2, 0.003)), 80)
     print(f"worst ratio for Theorem B: {worst:.6f}")
     assert 0.99 < worst <= 1.0 + 1e-6
 
 
 def test_theorem_a_plus_is_nearly_attained() -> None:
-    """Theorem A+ is not far from the truth: pairs on few cells already reach a large part of it."""
+    """Theorem A+ is not far from the truth: pairs on few cells already reach a large part of it.
+
+    Theorem A+ of docs/mathematics.md.
+    """
     worst = worst_ratio("star of orthogonal cells", "sharp", ((13, 1.0), (13, 3.0)), 80)
     print(f"worst ratio for Theorem A+: {worst:.4f}")
     assert 0.8 < worst <= 1.0 + 1e-6

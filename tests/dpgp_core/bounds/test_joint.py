@@ -143,6 +143,7 @@ def test_no_random_pair_exceeds_the_bound(name: str) -> None:
 
 @pytest.mark.parametrize("part", [0.02, 0.5, 0.8, 0.95])
 def test_no_optimised_pair_exceeds_the_generic_bound_and_some_attain_it(part: float) -> None:
+    """Theorem (joint bound, any kernel) of docs/report."""
     ratios = {}
     for n, ridge in ((2, 0.7), (5, 0.5), (20, 1.0), (600, 5.0)):
         ratios[n] = math.sqrt(attack("joint-sharp", n, ridge, part, 1, 200))
@@ -243,7 +244,10 @@ def test_never_above_the_classical_bound_and_often_below(name: str) -> None:
 
 @pytest.mark.parametrize("name", MEAN_SHIFTS)
 def test_grows_with_the_order_and_its_inverse_is_concave(name: str) -> None:
-    """As proved for the exact supremum; the certified one follows up to its tolerance."""
+    """As proved for the exact supremum; the certified one follows up to its tolerance.
+
+    Lemma (few orders are enough) of docs/joint-bound.md; Lemma (few orders are enough) of docs/report.
+    """
     orders = np.linspace(1.001, order_at(0.999, 5.0), 200)
     shift = MEAN_SHIFTS[name](orders, n=600, ridge=5.0, variance=1.0)
     assert np.all(np.diff(shift) >= 0.0)

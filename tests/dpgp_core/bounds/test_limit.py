@@ -89,6 +89,7 @@ def two_cells(
 
 
 def test_no_random_features_of_unequal_counts_beat_the_limit() -> None:
+    """Theorem (lower bound) of docs/limit.md; Theorem (lower bound) of docs/report."""
     entropy, counts, scatter = SimulationEntropy(4), (1, 5), 0.7
     near = []
     for mu in (0.3, 1.5):

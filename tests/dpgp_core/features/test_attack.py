@@ -61,6 +61,7 @@ def climb(phi: np.ndarray, noise: SpectralNoise, generator: np.random.Generator)
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("mu", [0.3, 1.5])
 def test_no_pair_of_cells_exceeds_the_declared_mu_and_one_attains_it(strategy: str, mu: float) -> None:
+    """Theorem C of docs/spectral-statistics.md; Theorem (C: exact cost) of docs/report."""
     made = prepared(strategy, mu=mu)
     declared = release_mu(made.products, made.noise)
     assert mu * (1 - 1e-9) <= declared <= mu
@@ -127,6 +128,7 @@ def test_a_negative_entry_that_was_overlooked_is_caught() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_add_or_remove_and_values_only_are_attained_too(strategy: str) -> None:
+    """Corollary 2 of docs/spectral-statistics.md; Corollary 3 of docs/spectral-statistics.md."""
     model = model_on(4)
     phi = model.prepare(plan_for(strategy, mu=0.4)).features
     products = inner_products(phi)
@@ -196,6 +198,7 @@ def test_the_price_of_random_features_is_never_passed(relation: Relation) -> Non
 
 
 def test_free_weight_is_the_largest_that_costs_nothing() -> None:
+    """Corollary 1 of docs/spectral-statistics.md; Corollary (counts are free) of docs/report."""
     made = prepared("water-filled", mu=0.5)
     weight = free_weight(made.products)
     assert 0.7 < weight < 1.0

@@ -32,6 +32,7 @@ def test_a_case_by_hand() -> None:
 @pytest.mark.parametrize("d", [0.0, 0.7, 10.0])
 @pytest.mark.parametrize("s", [0.5, 3.0, 20.0])
 def test_no_other_allocation_is_better(d: float, s: float) -> None:
+    """Theorem (water-filling) of docs/report."""
     powers = water_filling(SIGNAL, d, s, 20.0)
     best = summed_variance(powers, SIGNAL, d, s)
     generator = np.random.default_rng(1)

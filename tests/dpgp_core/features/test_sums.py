@@ -58,6 +58,7 @@ def test_sums_agree_with_big_integers() -> None:
 
 
 def test_noise_is_added_to_integers_in_their_own_units() -> None:
+    """Proposition (rounded noise is the ideal mechanism, rounded) of docs/report."""
     made = prepared(mu=0.5)
     records = some_records(made.nodes.cells, 200, 4)
     sums, counts = exact_sums(made.features, made.nodes, records)

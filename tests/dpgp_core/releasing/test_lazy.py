@@ -42,9 +42,12 @@ def path(name: str = "exponential") -> LazyPath:
 @pytest.mark.parametrize("name", ["exponential", "matern32", "squared-exponential"])
 @pytest.mark.parametrize("noise", [0.0, NOISE])
 def test_answers_given_the_path_at_all_records_do_not_depend_on_records(name: str, noise: float) -> None:
-    """Theorem 15: the law of a posterior path at asked places given its values at those that hold records, by
-    dense algebra that knows the records, is what a path answers that has never seen them. Where one place
-    with records is not among the values that were shown, it is not."""
+    """The law of a posterior path at asked places given its values at those that hold records,
+    by dense algebra that knows the records, is what a path answers that has never seen them. Where one
+    place with records is not among the values that were shown, it is not.
+
+    Theorem (lazy path) of docs/mathematics.md; Theorem (lazy path) of docs/report.
+    """
     whole, cells = prior(name), prior(name).lattice.domain_centres
     posterior, correlation = fit(whole, RECORDS, RIDGE), whole.correlation()
     cross = correlation[:, RECORDS.index]
@@ -90,6 +93,10 @@ def test_places_between_cells_and_far_away_have_the_law_of_the_process() -> None
     lazy, at_once = drawn([[3], [1, 0], [4]]), drawn([[0, 1, 2, 3, 4]])
     for direction in np.random.default_rng(2).standard_normal((6, 5)):
         assert stats.ks_2samp(lazy @ direction, at_once @ direction).pvalue > 1e-3
+    law = 0.2 * np.exp(-np.linalg.norm(places[:, None] - places[None], axis=2) / 900.0)
+    for drawn_paths in (lazy, at_once):  # moments: within five standard errors of 200 draws
+        assert np.abs(drawn_paths.mean(axis=0)).max() < 5.0 * np.sqrt(0.2 / 200)
+        assert np.abs(np.cov(drawn_paths.T) - law).max() < 5.0 * 0.2 * np.sqrt(2.0 / 200)
     close = lazy[:, 1] - lazy[:, 2]  # a metre apart: variance 2 (scale^2 + noise^2) (1 - e^(-1/900))
     assert close.std() == pytest.approx(np.sqrt(2.0 * 0.2 * (1.0 - np.exp(-1.0 / 900.0))), rel=0.2)
 

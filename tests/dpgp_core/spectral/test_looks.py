@@ -76,7 +76,10 @@ def largest_of_all_pairs(looks: tuple[Look, Look], relation: Relation, *, public
     ("relation", "public"), [("replace-one", False), ("add-or-remove", False), ("replace-one", True)]
 )
 def test_no_pair_at_both_looks_costs_more_than_is_charged(relation: Relation, public: bool) -> None:
-    """Whatever the first has released; charging one look alone would be found out."""
+    """Whatever the first has released; charging one look alone would be found out.
+
+    Corollary 4 of docs/spectral-statistics.md.
+    """
     for seed in (1, 2):
         prepared, _, look, _ = looked(relation, public=public, seed=seed)
         facts = PublicFacts(LATTICE, 400, relation, places_public=public)

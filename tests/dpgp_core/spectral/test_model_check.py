@@ -14,7 +14,8 @@ from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.model import PublicCounts
-from dpgp_core.spectral.model_check import ModelCheck, _regions, check_model
+from dpgp_core.spectral.model_check import ModelCheck, _chances, _ranks, _regions, _statistics, check_model
+from dpgp_core.spectral.reading import FieldReader
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(7, padding=2)
@@ -83,12 +84,34 @@ def test_a_wrong_model_is_noticed(change: dict[str, float], said: tuple[str, ...
     assert len(fitting) >= len(noticed) - 1
 
 
-def test_a_chance_counts_the_release_itself() -> None:
-    """Sums beyond all replicates: ten of the statistics' ranks can tie with the least, so 1/500 to 12/500."""
+def reader() -> FieldReader:
     plan = prepared_plan(design(), FACTS)
     known = plan.counts(PublicCounts("known", float(RECORDS), np.full(N, RECORDS / N)), None)
-    reader = plan.reader(known, paths=False)
-    assert 0.002 <= check_model(reader, reader.offset + 1e4).chance <= 0.024
+    return plan.reader(known, paths=False)
+
+
+def test_a_chance_counts_the_release_itself() -> None:
+    """Sums beyond all replicates: ten of the statistics' ranks can tie with the least, so 1/500 to 12/500."""
+    assert 0.002 <= check_model(reader(), reader().offset + 1e4).chance <= 0.024
+
+
+def test_of_exchangeable_rows_no_more_are_doubted_than_said() -> None:
+    """Proposition (calibration of the check) of docs/report: any statistics, tied ones too."""
+    random = np.random.default_rng(8)
+    for statistics in (random.standard_normal((60, 12)), random.integers(0, 4, (60, 12)).astype(float)):
+        chances = _chances(_ranks(statistics))
+        for level in (1 / 60, 0.05, 0.1, 0.5):
+            assert np.mean(chances <= level) <= level
+    assert np.mean(_chances(_ranks(random.standard_normal((60, 1)))) <= 0.05) == 0.05
+
+
+def test_one_place_or_pattern_is_extreme_on_either_side() -> None:
+    """The last two statistics, of sums and of their mirror image."""
+    white = np.random.default_rng(9).standard_normal((4, reader().root.shape[0]))
+    white[0, 3] = -40.0
+    one, mirrored = (_statistics(reader(), turned)[:, -2:] for turned in (white, -white))
+    assert one == pytest.approx(mirrored, rel=1e-12)
+    assert np.all(one[0] > one[1:].max(axis=0))
 
 
 def test_regions_are_counted_as_connected_parts() -> None:

@@ -141,6 +141,7 @@ def test_no_value_moves_the_release_further_than_declared(criterion: str) -> Non
 
 
 def test_a_function_moves_no_further_than_its_exact_length() -> None:
+    """Theorem (exact length) of plugins/peers/docs/peers.md."""
     covariance = kernel(PLACES, PLACES)
     assert function_sensitivity(covariance, NOISE) == pytest.approx(1.1842796428, abs=1e-9)
     assert function_sensitivity_of_the_paper(covariance, NOISE) == pytest.approx(2.2999321047, abs=1e-9)

@@ -77,7 +77,10 @@ def test_the_papers_own_composition() -> None:
 
 @both
 def test_no_pair_of_records_is_further_apart_than_the_price(accounting: Accounting) -> None:
-    """All pairs of 271 places with both ends of the responses, and 20,000 random pairs: exact lengths."""
+    """All pairs of 271 places with both ends of the responses, and 20,000 random pairs: exact lengths.
+
+    Theorem 1 of plugins/peers/docs/convcnp.md; Theorem 2 of plugins/peers/docs/convcnp.md.
+    """
     made = plan()
     noise = channel_noise(0.7, made.products, accounting)
     assert noise.counts is not None

@@ -35,7 +35,10 @@ def test_the_set_convolution_of_two_records() -> None:
     ("width", "numbers", "error"), [(0.1, 473, 0.0016), (0.22, 110, 0.0071), (0.5, 28, 0.0120)]
 )
 def test_the_noise_at_the_pixels_has_the_kernels_covariance(width: float, numbers: int, error: float) -> None:
-    """Theorem 1 asks for noise of covariance K; what is left out is below .02 (spec, section 8, item 7)."""
+    """Theorem 1 asks for noise of covariance K; what is left out is below .02 (spec, section 8, item 7).
+
+    Lemma 2 of plugins/peers/docs/convcnp.md.
+    """
     encoder = Encoder.of(width)
     assert encoder.size == numbers
     colour = np.kron(encoder.colour, encoder.colour)[:, encoder.kept.ravel()]
@@ -55,7 +58,10 @@ def test_samples_of_the_noise_have_that_covariance_too() -> None:
 
 
 def test_features_of_a_record_are_its_kernel_and_never_longer_than_one() -> None:
-    """Lemma 1: inner products are the kernel of two places, up to what the lattice cannot hold."""
+    """Lemma 1: inner products are the kernel of two places, up to what the lattice cannot hold.
+
+    Lemma 1 of plugins/peers/docs/convcnp.md.
+    """
     encoder, places = Encoder.of(0.2), np.random.default_rng(1).uniform(-0.9, 0.9, (400, 2))
     rows = encoder.rows(places)
     kernel = encoder.kernel(places[:, 0], places[:, 0]) * encoder.kernel(places[:, 1], places[:, 1])
@@ -65,6 +71,7 @@ def test_features_of_a_record_are_its_kernel_and_never_longer_than_one() -> None
 
 
 def test_summed_features_give_the_set_convolution_back() -> None:
+    """Lemma 2 of plugins/peers/docs/convcnp.md."""
     encoder, generator = Encoder.of(0.3), np.random.default_rng(2)
     places, values = generator.uniform(-0.9, 0.9, (50, 2)), generator.uniform(-1.0, 1.0, 50)
     pixels = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=2).reshape(-1, 2)

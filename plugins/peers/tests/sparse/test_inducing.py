@@ -82,7 +82,10 @@ def test_sensitivities_of_the_worked_examples() -> None:
 
 @pytest.mark.parametrize(("bound", "norm", "balance"), [(1.0, 2.25, 1.0), (5.0, 4.0, 1.0), (1.0, 3.0, 0.1)])
 def test_no_pair_of_records_moves_the_moments_further(bound: float, norm: float, balance: float) -> None:
-    """Random and optimised pairs: never above, and the bound is reached."""
+    """Random and optimised pairs: never above, and the bound is reached.
+
+    Theorem (second moment) of plugins/peers/docs/peers.md.
+    """
     generator, worst = np.random.default_rng(1), 0.0
     for angle in np.concatenate([np.linspace(0, np.pi, 721), generator.uniform(0, np.pi, 500)]):
         one, other = (
