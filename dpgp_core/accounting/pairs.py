@@ -119,10 +119,10 @@ def least_total(
     """The least total scale sqrt(sigma^2 + eta^2), response units, at which a design costs at most (epsilon,
     delta).
 
-    `shift` and `covariance` are S(alpha) and one path's covariance term on `ORDERS`; `start` is a total that
-    is enough by the Renyi conversion alone, or `inf`. At most `start`, feasible in the forward computation
-    `pair_tails`, and minimal to about 1 part in 10^7 within the orders that matter; `start` where nothing is
-    proved.
+    `shift` and `covariance`, (K,) on `ORDERS`, are S(alpha) and one path's covariance term; `start` is a
+    total that is enough by the Renyi conversion alone, or `inf`. At most `start`, feasible in the forward
+    computation `pair_tails`, and minimal to about 1 part in 10^7 within the orders that matter; `start` where
+    nothing is proved.
     """
     if not math.isfinite(start):
         return math.inf

@@ -82,7 +82,8 @@ class PrivacyLoss:
     def compose(self, other: PrivacyLoss) -> PrivacyLoss:
         """The sum of two independent losses of one step: it dominates adaptive composition.
 
-        Every product and sum is of numbers >= 0, so the rounding error is relative and is added.
+        Every product and sum is of numbers >= 0, so the rounding error is relative and is added. Raises
+        InvalidValue for different steps.
         """
         if self.step != other.step:
             raise InvalidValue("privacy losses compose on one grid: discretise both with the same step.")

@@ -95,13 +95,15 @@ def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Float
 
 
 def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Floats]:
-    """False-positive and true-positive rates, (points,) each, of the attack that thresholds the scores."""
+    """False-positive and true-positive rates (P,) of the attack that thresholds the scores (m,) and (k,)."""
     rates = np.linspace(0.0, 1.0, points) ** 2
     return rates, true_positive_rates(members, others, rates)
 
 
 def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
-    """Count the errors of the test "score above threshold" on fresh releases with and without the target."""
+    """Count the errors of the test "score above threshold" on fresh releases with (m,) and without (k,) the
+    target.
+    """
     return ErrorCounts(
         int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
     )
@@ -110,7 +112,7 @@ def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCoun
 def best_threshold(members: Floats, others: Floats, delta: float, least: int = 20) -> float:
     """The threshold whose estimated rates prove most at `delta`; to be chosen on shadow releases only.
 
-    Looks from both sides at thresholds that leave at least `least` releases beyond them.
+    Looks from both sides at thresholds that leave at least `least` scores of (m,) and of (k,) beyond them.
     """
     pooled = np.sort(np.concatenate([members, others]))
     steps = np.unique(np.linspace(0, pooled.size - 1, min(pooled.size, 2000)).astype(np.int64))

@@ -59,7 +59,10 @@ def simulated_coverage(
     simulations: int,
     direction: Direction = "above",
 ) -> Coverage:
-    """Coverage of the excursion products on one side of a level over `simulations` independent worlds."""
+    """Coverage of the excursion products on one side of a level, over `simulations` independent worlds.
+
+    Raises InvalidValue without a simulation.
+    """
     if simulations < 1:
         raise InvalidValue(f"at least one simulation is needed, got {simulations}.")
     hits = np.zeros((simulations, 2), dtype=bool)

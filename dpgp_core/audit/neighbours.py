@@ -36,10 +36,11 @@ class Pair:
 
 
 def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair:
-    """The candidate pair with the largest exact divergence at a Renyi order > 1; needs two records.
+    """The candidate pair with the largest exact divergence at a Renyi order > 1.
 
     Without prior noise a path's values at the two replaced records' cells are sufficient: given them, the
     rest of the path has the same law under both datasets. So the attack loses nothing by looking there only.
+    Raises InvalidValue for fewer than two records.
     """
     if n < 2:
         raise InvalidValue("an audit needs at least two records: one is replaced, one stays.")

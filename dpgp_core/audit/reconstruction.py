@@ -254,7 +254,7 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
     then a bound B(chance) on the success. Q is the law of some candidate for curves and profiles. For
     Gaussian mechanisms Q is the noise around the centre of the smallest ball that holds all candidates: they
     are at most mu apart, so its radius is at most mu sqrt((m-1)/(2m)) (Jung's theorem). Source:
-    docs/accounting.md, section 10.
+    docs/accounting.md, section 10. Raises InvalidValue for a chance outside (0, 1].
     """
     chance = float(chance)
     if not 0.0 < chance <= 1.0:

@@ -46,7 +46,8 @@ def least_error(
     deviation `scatter`, and an estimate may use everything that a release says which is mu-GDP when the
     *value* of one record changes, and the places of all records besides. Under add-or-remove mu is twice the
     release's own. `weights` (N,) of the cells' errors are scaled to sum 1; without them errors are averaged
-    over records. In squared units of the field. See docs/limit.md.
+    over records. In squared units of the field. See docs/limit.md. Raises InvalidValue for shapes that
+    disagree or numbers out of range.
     """
     m = np.asarray(counts, dtype=np.float64)
     sigma, tau = np.asarray(covariance, dtype=np.float64), positive("scatter", scatter)

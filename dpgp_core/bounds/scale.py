@@ -87,7 +87,7 @@ def smallest_scale_for(
 
     Arguments as in `smallest_scale` and `variance_bound`; responses are clipped to [-1, 1]. `noise_share`,
     eta^2/(sigma^2 + eta^2) in [0, 1), is the share of extra prior noise in the released variance; for 1 use
-    `smallest_noise`.
+    `smallest_noise`. Raises InvalidValue for numbers out of range.
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     if not 0.0 <= noise_share < 1.0:

@@ -25,6 +25,8 @@ PROBABILITY_FLOOR = 1e-6
 def iou(one: Bools, other: Bools) -> float:
     """Intersection over union of two sets of cells, (N,) each; NaN, undefined, for two empty sets.
 
+    Raises InvalidValue for sets of different size.
+
     >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
     0.5
     """
@@ -36,7 +38,9 @@ def iou(one: Bools, other: Bools) -> float:
 
 
 def ious(sets: Bools, truth: Bools) -> Floats:
-    """IoU (S,) of each of S sets, (S, N), with the one set `truth`, (N,); NaN as for `iou`."""
+    """IoU (S,) of each of S sets (S, N) with the set `truth` (N,); InvalidValue for another number of
+    cells.
+    """
     sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
     if sets.shape[1] != truth.size:
         raise InvalidValue("two sets of cells must be over the same domain.")
@@ -46,7 +50,9 @@ def ious(sets: Bools, truth: Bools) -> Floats:
 
 
 def bce(probability: Floats, label: Bools) -> float:
-    """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,)."""
+    """Mean binary cross-entropy, nats per cell, of probabilities (N,) against labels (N,), else
+    InvalidValue.
+    """
     p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
     inside = np.asarray(label, dtype=bool)
     if p.shape != inside.shape:
@@ -89,7 +95,8 @@ def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
     unknown one.
 
     With S the shown cells and q the probabilities: `sum_S q / (|S| + sum_outside q)`, which is a ratio of
-    expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated.
+    expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated. Raises InvalidValue for
+    different shapes.
 
     >>> stated_scores(np.array([0.75, 0.5, 0.25]), np.array([True, True, False]))
     StatedScores(agreement=0.5555555555555556, right=0.625, found=0.8333333333333334)

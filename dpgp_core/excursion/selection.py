@@ -39,7 +39,7 @@ def excess_mass(candidates: Any, records: CollapsedRecords, level: float) -> Flo
 
     Among all sets the excursion set of the cells' means has the largest excess mass (Polonik 1995), each cell
     weighing as much as its records show. One record contributes a number between 0 and y - level, at most 1 +
-    |level| in size for responses in [-1, 1].
+    |level| in size for responses in [-1, 1]. Raises InvalidValue for a record outside the domain.
     """
     sets = np.atleast_2d(np.asarray(candidates, dtype=bool))
     if sets.shape[1] <= records.index[-1]:

@@ -21,7 +21,8 @@ ROUNDING = 1e-9
 def excursion(paths: Floats, level: Floats | float, direction: Direction = "above") -> Bools:
     """Where each path, (..., N), exceeds `level`; `below` is its exact complement (at or under the level).
 
-    The level is one number, or one a cell: (N,).
+    The level is one number, or one a cell: (N,). Raises InvalidValue for another direction or numbers not
+    finite.
 
     >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2)
     array([False, False,  True])
@@ -96,7 +97,8 @@ def inner_set(
     The largest set `{vote fraction >= t}` that a share >= confidence of the L paths contain as a whole: the
     one-parameter family of Bolin and Lindgren (2015, doi 10.1111/rssb.12055), with simulated paths. L paths
     support confidences in steps of 1/L, and a confidence above 1 - 1/L means "in every path". The set is
-    chosen and judged on the same paths; `coverage.py` simulates how often it is right.
+    chosen and judged on the same paths; `coverage.py` simulates how often it is right. Raises InvalidValue
+    for a confidence outside (0, 1].
     """
     inside = excursion(np.atleast_2d(paths), level, direction)
     if not 0 < confidence <= 1:
@@ -146,7 +148,7 @@ def excursion_function(excursions: Iterable[Bools], order: NDArray[np.int64]) ->
     It is the share of the sets that hold the cell and all surer ones (`order`, surest first), in steps of
     1/L. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a. Bolin and
     Lindgren (2015, doi 10.1111/rssb.12055), for the family of sets of largest marginal probability, with
-    simulated sets.
+    simulated sets. Raises InvalidValue without a set.
     """
     first_miss: list[NDArray[np.int64]] = []
     for batch in excursions:

@@ -16,7 +16,7 @@ def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Float
     """Replace `rounds` times each cell's value by the mean over itself and its neighbours in the domain.
 
     It uses public geography and paths (..., N) only: `on` is the lattice, or the (N, N) adjacency of its
-    cells.
+    cells. Raises InvalidValue for a negative number, or paths of another size.
     """
     if rounds < 0:
         raise InvalidValue(f"the number of smoothing rounds must be 0 or more, got {rounds}.")

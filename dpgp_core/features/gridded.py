@@ -45,7 +45,8 @@ class Features:
     def of(cls, strategy: str, rows: Floats) -> Features:
         """Divide each row of (M, p) by its length and round it towards zero to the grid: no length exceeds 1.
 
-        A row of zeros stays zero: records of that node would not be seen at all.
+        A row of zeros stays zero: records of that node would not be seen at all. Raises InvalidValue for a
+        feature that is not finite.
         """
         rows = np.asarray(rows, dtype=np.float64)
         if not np.all(np.isfinite(rows)):

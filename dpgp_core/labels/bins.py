@@ -19,7 +19,8 @@ def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
     """Bin (n,), 0 to b - 1, of each place on a line, -1 outside; b + 1 public edges, strictly increasing.
 
     Bins are closed on the left and open on the right: a place on an edge is in one bin only, so that bins are
-    disjoint data and one value moves one bin (with both ends closed it could be counted twice).
+    disjoint data and one value moves one bin (with both ends closed it could be counted twice). Raises
+    InvalidValue for a place that is not finite, or edges that do not increase.
     """
     at, cut = np.asarray(places, dtype=np.float64), np.asarray(edges, dtype=np.float64)
     if cut.ndim != 1 or cut.size < 2 or not np.all(np.isfinite(cut)) or np.any(np.diff(cut) <= 0):

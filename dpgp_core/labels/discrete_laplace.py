@@ -26,12 +26,12 @@ class WordSource(Protocol):
 
 
 def discrete_laplace(scale: float, size: int, source: WordSource) -> NDArray[np.int64]:
-    """Independent whole numbers (size,) with probability proportional to `exp(-|z|/scale)`, exact in law.
+    """Draw independent whole numbers (n,) with probability proportional to `exp(-|z|/scale)`, exact in law.
 
-    The scale is in units of the grid, > 0 and below 2^52; its double is taken as an exact number. Added to
-    whole numbers that change by at most D, the sum is (D/scale)-DP. Canonne, Kamath and Steinke 2020,
-    Algorithm 2: a fraction accepted by coins of probability exp(-u), whole multiples by coins of probability
-    exp(-1), a sign, and no second zero. All coins are exact.
+    The scale is in units of the grid; its double is taken as an exact number. Added to whole numbers that
+    change by at most D, the sum is (D/scale)-DP. Raises InvalidValue for a scale that is not in (0, 2^52).
+    Canonne, Kamath and Steinke 2020, Algorithm 2: a fraction accepted by coins of probability exp(-u), whole
+    multiples by coins of probability exp(-1), a sign, and no second zero. All coins are exact.
     """
     exact = Fraction(positive("scale", scale))
     if exact >= _MOST:

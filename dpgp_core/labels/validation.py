@@ -29,6 +29,7 @@ def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, 
 
     McSherry and Talwar 2007. A candidate is proposed at random and kept by a coin of probability
     `exp(-epsilon (error - least)/(2 sensitivity))`; the coins are exact (Canonne, Kamath and Steinke 2020).
+    Raises InvalidValue without a candidate, or for a sensitivity or epsilon that is not positive.
     """
     if not errors or sensitivity < 1:
         raise InvalidValue("a choice needs at least one candidate, and a positive sensitivity.")
@@ -92,7 +93,9 @@ class ValueSums:
 
     @classmethod
     def of(cls, values: Floats, width: float) -> ValueSums:
-        """Single values (n,), less the lower end of a public interval of this width, and clipped to it."""
+        """Single finite values (n,), less the low end of a public interval, clipped to its width; else
+        InvalidValue.
+        """
         if not np.all(np.isfinite(values)):
             raise InvalidValue("a choice needs finite values.")
         steps = np.rint(np.clip(values / positive("width", width), 0.0, 1.0) * STEPS).astype(np.int64)
@@ -104,7 +107,8 @@ def squared_error(folds: Sequence[Fold], sums: ValueSums) -> int:
 
     `sum n_t p_t^2 - 2 p_t S_t` plus the noise, in units of 2^-80 squared steps; p_t is the prediction at a
     tested place, clipped to the interval, S_t the total there. What is left out is the same for all
-    candidates that are tested on the same places, so no choice among them depends on it.
+    candidates that are tested on the same places, so no choice among them depends on it. Raises InvalidValue
+    for weights too large for whole numbers.
     """
     total = 0
     for fold in folds:

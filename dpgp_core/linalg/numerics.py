@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
-    """Lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero.
+    """Lower Cholesky factor of a symmetric positive definite matrix (m, m), strict upper part zero.
 
     Otherwise raises NumericalFailure, which says `what` failed and the `remedy`.
     """
@@ -23,7 +23,8 @@ def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
 
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
-    """Solution of `L x = right`, or of `L^T x = right` (`transposed`), for a lower factor of `cholesky`.
+    """Solution of `L x = right`, or of `L^T x = right` (`transposed`), for a lower factor (m, m) of
+    `cholesky`.
 
     Raises NumericalFailure if the factor is singular.
     """

@@ -119,7 +119,7 @@ def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WOR
     Sigma is in units of the grid, > 0 and at most 2^55; its double is taken as an exact number. Each is
     within total variation `NUMBER_DISTANCE` of the ideal, whatever sigma is, and `RELEASE_DISTANCE` holds for
     at most 2^50. Any width gives the same law. Ties cannot occur: a boundary m + 1/2 has probability zero. So
-    the result is symmetric around 0.
+    the result is symmetric around 0. Raises InvalidValue for another sigma.
     """
     sigma = positive("sigma", sigma)
     if sigma > LARGEST_SIGMA:
@@ -239,7 +239,10 @@ def _nearest(top: int, bottom: int) -> int:
 
 
 def distance_of(count: int) -> float:
-    """Total variation to the ideal of a release of `count` <= 2^50 numbers: at most `RELEASE_DISTANCE`."""
+    """Total variation to the ideal of a release of `count` numbers: at most `RELEASE_DISTANCE`.
+
+    Raises InvalidValue for more than 2^50 numbers, for which the constant is not proved.
+    """
     if not 0 <= count <= 1 << 50:
         raise InvalidValue(f"a release has at most 2^50 noisy numbers, got {count!r}: use fewer cells.")
     return 0.0 if count == 0 else math.ldexp(1.0, -150)

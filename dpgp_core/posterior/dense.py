@@ -71,7 +71,7 @@ class DensePosterior:
         return float(2.0 * np.sum(np.log(self.factor.diagonal())) - np.sum(np.log(self.noise_variance)))
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (paths, N): `g - K_.c C^-1 (g_c + e)` for a prior draw g and e ~ N(0, R) (Matheron).
+        """Exact draws (L, N): `g - K_.c C^-1 (g_c + e)` for a prior draw g and e ~ N(0, R) (Matheron).
 
         Its covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
         """

@@ -38,7 +38,7 @@ class Posterior(Protocol):
         ...
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (paths, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`, response units."""
+        """Exact draws (L, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`, response units."""
         ...
 
 

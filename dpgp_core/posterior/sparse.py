@@ -59,7 +59,7 @@ class SparsePosterior:
         return self.factor.log_determinant() - self.prior.factor.log_determinant()
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (paths, N): `mean + scale L^-T z`, plus `noise_scale` times a prior draw; response
+        """Exact draws (L, N): `mean + scale L^-T z`, plus `noise_scale` times a prior draw; response
         units.
         """
         check_draw(scale, paths, noise_scale)

@@ -50,6 +50,8 @@ class Lattice:
     def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
         """A rectangle of square cells of side `spacing`, metres, row after row; cells with a common side
         touch.
+
+        Raises InvalidValue for a side without a cell.
         """
         if min(rows, columns) < 1:
             raise InvalidValue("rows and columns must be at least 1.")

@@ -30,7 +30,8 @@ class Period:
     # centre, clip: a response is `(value - centre)/clip`, less the public mean, clipped to [-1, 1]
     centre: float
     clip: float
-    public_mean: Floats | None = None  # (M,) at the nodes, response units; None where none was taken off
+    # (M,) at the nodes, response units; None where none was taken off
+    public_mean: Floats | None = None
 
 
 def joint_counts(

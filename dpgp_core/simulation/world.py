@@ -36,7 +36,9 @@ class PostProcessing(Protocol):
     @property
     def cutoff(self) -> float: ...
     def settled(self, released: Released, level: Floats | float, direction: Direction) -> PostProcessing:
-        """The same for a release that was drawn, whose cutoff may be its own; threshold in response units."""
+        """The same for a release that was drawn, whose cutoff may be its own; threshold, scalar or (N,),
+        response units.
+        """
         ...
 
 

@@ -84,12 +84,14 @@ class ClippedPrior:
         return cls(mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18))), prior)
 
     def level(self, threshold: Floats | float, share: Floats | float = 0.0) -> Floats:
-        """Where a threshold (response units, before clipping) lies among clipped responses.
+        """Where a threshold (response units, before clipping) lies among clipped responses; scalars or
+        arrays.
 
         `share`, in [0, 1], is the field's posterior over its prior deviation. A field value known exactly
         exceeds the threshold where g(f) exceeds g(threshold). Of one about which nothing is known, the normal
         law with the moments of g(f) gives the right probability at the level `mean + deviation (threshold -
-        prior mean)/(prior deviation)`. In between the level is interpolated.
+        prior mean)/(prior deviation)`. In between the level is interpolated. The result has the shape that
+        both broadcast to.
         """
         exact, vague = self.ends(threshold)
         return np.asarray(exact + np.clip(share, 0.0, 1.0) * (vague - exact))

@@ -239,5 +239,5 @@ class FieldPosterior:
             yield np.asarray(sign * (paths - level) > 0)
 
     def paths(self, count: int, entropy: Entropy) -> Floats:
-        """Posterior paths (count, N), clipped responses in response units: free."""
+        """Posterior paths (L, N), clipped responses in response units: free."""
         return self.reader.draw(self.sums, count, entropy)

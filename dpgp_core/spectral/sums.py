@@ -29,7 +29,7 @@ class RoundedNoise(Protocol):
     """Independent deviates of a normal distribution times `scale`, each rounded to the nearest integer."""
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
-        """Integers (size,)."""
+        """Whole numbers (n,)."""
         ...
 
 
@@ -40,7 +40,7 @@ class ExactNoise:
     source: WordSource
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
-        """Integers (size,)."""
+        """Whole numbers (n,)."""
         return rounded_normal(scale, size, self.source)
 
 
