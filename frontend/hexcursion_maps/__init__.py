@@ -1,1 +1,1 @@
-"""Holds the built assets of the linked maps; `pages.shared.linked_maps` mounts them."""
+"""Holds the built assets of the linked maps; `pages.shared.maps` mounts them."""

@@ -18,9 +18,9 @@ from hexcursion.words import agreement_words, one_in
 from pages.compare import chart, practice_panel
 from pages.compare.view import MEASURES, compare_job, table
 from pages.privacy.question.ask import threshold_words
-from pages.shared import linked_maps, maps
+from pages.shared import maps
 from pages.shared.plain_text import plain
-from pages.shared.session import aside, workspace
+from pages.shared.session import side_jobs, workspace
 from pages.shared.session.workspace import Workspace
 
 USUAL = (1.0, 2.0, 4.0)
@@ -58,7 +58,7 @@ def show_map(work: Workspace, project: Project, found: Comparison, number: int) 
         )
     ]
     drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
-    linked_maps.show(
+    maps.show(
         project.domain,
         panes,
         mode="beside",
@@ -140,7 +140,7 @@ def mechanisms(work: Workspace) -> None:
         return
     asked, budgets = tuple(names), tuple(sorted(epsilons))
     about = (settings, " ".join(asked), " ".join(map(str, budgets)))
-    done = aside.follow(
+    done = side_jobs.follow(
         work, "compare", about, "Compare", "Cancel the comparison",
         lambda: compare_job(settings, asked, budgets),
     )  # fmt: skip

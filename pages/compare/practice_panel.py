@@ -24,9 +24,9 @@ from pages.compare.practice import (
     sentences_of,
 )
 from pages.release.releasing import baseline_at
-from pages.shared import linked_maps, maps
+from pages.shared import maps
 from pages.shared.plain_text import plain
-from pages.shared.released.exploring import paint
+from pages.shared.released_view import paint
 from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.steps import RELEASE, TOUR
 
@@ -98,7 +98,7 @@ def _maps(explored: Explored, made: Practice) -> None:
         said.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
     released = paint(viewer, viewer.bundle.published, "classes", viewer.bundle.threshold, 0)
     panes.append(Pane("Released: may be published", released))
-    linked_maps.show(
+    maps.show(
         viewer.domain, panes, mode="beside", key="practice_maps",
         alt=f"{'; '.join(said)}, of {made.records.size:,}.",
         legends={

@@ -15,8 +15,8 @@ from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import ExecutorName
 from hexcursion.words import design_words, spread_words
-from pages.shared.computing.apart import apart, workers
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
+from pages.shared.subprocess_job import in_subprocess, workers
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def compare_job(
     settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> Job[tuple[Project, Comparison]]:
     """Load and compare in a process of its own."""
-    return Job(lambda report: apart(report, load_and_compare, settings, names, epsilons))
+    return Job(lambda report: in_subprocess(report, load_and_compare, settings, names, epsilons))
 
 
 def load_and_compare(

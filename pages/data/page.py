@@ -22,15 +22,13 @@ from hexcursion.settings.model import ReleaseSettings
 from pages.data import public_data
 from pages.data.sources import EARLIER, Sources, ask_sales, ask_sensors, refill
 from pages.data.written import on_screen
-from pages.shared import basemap_panel, linked_maps, maps, public_places
+from pages.shared import maps, panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.areas import domain_of_choices, layers_of
-from pages.shared.session.kept import give_back
-from pages.shared.session.previews import Preview, look_at
-from pages.shared.session.saving import settings_with_files, source_words
+from pages.shared.session.previews import Preview, domain_of_choices, layers_of, look_at
+from pages.shared.session.saving import give_back, settings_with_files, source_words
 from pages.shared.session.workspace import UNREAD
 
 
@@ -65,8 +63,8 @@ def places_chart(preview: Preview) -> None:
         return
     latitudes = [lat for _, lat in preview.places]
     words = f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
-    if linked_maps.built():
-        linked_maps.show_places(
+    if maps.built():
+        maps.show_places(
             preview.places, key="data-places", alt=words, classes=preview.classes,
             legend=_value_legend(preview.limits, preview.unit),
         )  # fmt: skip
@@ -151,7 +149,7 @@ def take(fresh: workspace.Workspace, doing: Markdown) -> None:
             if fresh.asked_domain is not None:
                 fresh.domain = domain_of_choices(fresh.asked_domain, fresh.choices)
                 fresh.layers = layers_of(fresh.choices, fresh.domain)
-                basemap_panel.check_again(fresh)
+                panels.check_basemap_again(fresh)
     except WorkflowError as error:
         refused(error)
         return
@@ -251,7 +249,7 @@ if work.unread:
         icon=":material/sync_problem:",
     )
 
-basemap_panel.ask(work)
+panels.ask_basemap(work)
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
     st.caption(
         "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "
@@ -278,7 +276,7 @@ if work.private is not None:
     st.header("What was read", anchor=False)
     st.caption("Nothing on this screen is released.")
     if work.choices.get("values") != "count":  # of which the places are what is protected
-        public_places.ask(work)
+        panels.ask_places_public(work)
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**Private data**")

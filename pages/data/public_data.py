@@ -10,8 +10,8 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.releasing.reach import public_folder
 from pages.data.public_files import Offer, by_hand, download_job, public_offers
 from pages.data.sources import show_paths
-from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
+from pages.shared.session.side_jobs import show_progress
 from pages.shared.session.workspace import Fetched, Workspace
 
 FIRST_YEAR = 1995

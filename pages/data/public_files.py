@@ -9,7 +9,7 @@ from pathlib import Path
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
 from hexcursion.errors import WorkflowError
 from hexcursion.releasing.reach import public_folder
-from pages.shared.computing.jobs import Job, Report
+from pages.shared.jobs import Job, Report
 from pages.shared.session.workspace import Fetched
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second

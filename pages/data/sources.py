@@ -17,7 +17,7 @@ from pages.data.row_columns import KEEP, at
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
-from pages.shared.session.uploading import remembered
+from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
 Where = Literal["upload", "path"]

@@ -9,11 +9,9 @@ import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from pages.data.sources import refill
-from pages.hexagons.places import columns_of, turned
 from pages.shared.plain_text import one_line, plain
 from pages.shared.server import access
-from pages.shared.session.areas import Box, Stray
-from pages.shared.session.previews import look_at
+from pages.shared.session.previews import Box, Stray, columns_of, look_at, turned
 from pages.shared.session.workspace import Workspace
 
 KNOWN = "area_parts"

@@ -17,7 +17,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.area import document_of
 from hexcursion.words import plural
 from pages.shared.plain_text import one_line, plain
-from pages.shared.session.areas import layers_of
+from pages.shared.session.previews import layers_of
 from pages.shared.session.workspace import Workspace
 
 NONE = ""

@@ -14,14 +14,13 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import COARSEST, FINEST
 from pages.hexagons import covariates, own_layers
 from pages.hexagons.mending import offer_exchange, stop
-from pages.hexagons.places import facts_of, proposal_of
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
-from pages.shared import basemap_panel, linked_maps
+from pages.shared import maps, panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.areas import domain_of
+from pages.shared.session.previews import domain_of, facts_of, proposal_of
 
 MOST_RECORDS: Final = 1_000_000_000
 work = workspace.current()
@@ -68,7 +67,7 @@ def fill(asked: Asked, resolution: int) -> None:
         own_layers.take_areas(work, asked.region)
     else:
         own_layers.draw_again(work)
-    basemap_panel.check_again(work)
+    panels.check_basemap_again(work)
     st.rerun()
 
 
@@ -129,7 +128,7 @@ with left:
         propose(work.domain)
         own_layers.ask(work)
         painting = covariates.ask(work)
-    basemap_panel.say()
+    panels.say_basemap()
 with right:
     if work.domain is None:
         st.info("Name a public area to see its hexagons.", icon=":material/hexagon:")
@@ -142,7 +141,7 @@ with right:
         places = [] if hidden or work.private is None else work.private.places
         pane = Pane("", painting or paint_cells(work.domain.size), private=bool(places), points=places)
         shown = "" if hidden else ", and the places of the private rows"
-        linked_maps.show(
+        maps.show(
             work.domain,
             [pane],
             mode="single",

@@ -17,12 +17,11 @@ from geo.context.places import LEAST_KM, MOST_KM, box_around
 from geo.context.surroundings import Place, find_places, folder
 from hexcursion.project.example import EXAMPLE_REGION, of_example
 from pages.hexagons.mending import parts_of
-from pages.hexagons.places import is_doubtful
-from pages.shared import linked_maps
+from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.session.areas import Box
-from pages.shared.session.uploading import remembered
+from pages.shared.session.previews import Box, is_doubtful
+from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
 Way = Literal["example", "upload", "path", "named", "place", "box", "draw"]
@@ -79,7 +78,7 @@ def asked_way(work: Workspace) -> Way:
     offered: dict[Way, bool] = {
         FROM_EXAMPLE: work.kind == "example" and work.generated,
         PLACE: folder() is not None,
-        DRAW: linked_maps.built(),
+        DRAW: maps.built(),
     }
     ways = [way for way in WAYS if offered.get(way, True)]
     return st.radio(

@@ -14,10 +14,9 @@ from hexcursion.bundle.signing.signature import signature_of
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.storage.places import bundles_folder
 from pages.publish import link_panel
-from pages.shared import finished_list
+from pages.shared import panels, released_view
 from pages.shared.plain_text import plain
-from pages.shared.released import released_view
-from pages.shared.released.bundles import embedded_label
+from pages.shared.released_view import embedded_label
 from pages.shared.session import saving, workspace
 from pages.shared.shipped import is_shipped, shelved, viewer_of
 from pages.shared.steps import VIEWER
@@ -113,4 +112,4 @@ else:
             )
         with right:
             embedded_label(viewer)
-finished_list.show(release_id)
+panels.list_finished(release_id)

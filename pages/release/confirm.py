@@ -14,9 +14,9 @@ from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.settings.words import ReferenceKind
 from pages.privacy.designs.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
-from pages.shared import question
+from pages.shared import panels
 from pages.shared.plain_text import plain
-from pages.shared.session import ongoing
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Found, Workspace, new_session
 from pages.shared.steps import LEDGER, VIEWER
 
@@ -28,14 +28,14 @@ KEY = "release-asked"
 
 def begin(work: Workspace, total: float | None) -> None:
     """Ask from now on, until it is answered. `total` is the budget to set with a first release."""
-    question.begin(KEY, (work.session, work.found, total))
+    panels.begin_question(KEY, (work.session, work.found, total))
 
 
 def show(work: Workspace, budget: BudgetState) -> None:
     """The question, while it stands: about this very plan."""
-    session, found, total = question.about(KEY) or (None, None, None)
+    session, found, total = panels.question_about(KEY) or (None, None, None)
     if isinstance(found, Found) and session == work.session and found is work.found:
-        question.ask(KEY, "Release this map?", _ask, work, found, budget, total)
+        panels.ask_twice(KEY, "Release this map?", _ask, work, found, budget, total)
 
 
 def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:
@@ -58,7 +58,7 @@ def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None
         )
     st.markdown("The map is drawn **once**. What is published cannot be taken back, and ε stays spent.")
     token = work.session
-    if question.answered(KEY, token):
+    if panels.answered(KEY, token):
         release_once(work, found, total, token)
 
 
@@ -73,15 +73,15 @@ def release_once(work: Workspace, found: Found, total: float | None, token: str)
     """
     with work.releasing:
         if work.release_id is None and work.session == token:
-            with ongoing.noted(token) as asked:
+            with side_jobs.note_release(token) as asked:
                 _release(work, found, total, asked)
     if work.release_id is not None:
-        question.over(KEY)
+        panels.end_question(KEY)
         work.budget_text = budget_state(plan(found.project, found.choice)).line
         st.rerun()
 
 
-def _release(work: Workspace, found: Found, total: float | None, asked: ongoing.Asked) -> None:
+def _release(work: Workspace, found: Found, total: float | None, asked: side_jobs.Asked) -> None:
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
             # Nothing that could start the script anew may stand between the draw and its memory.

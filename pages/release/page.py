@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.release import release_panel, result_panel
-from pages.shared import finished_list
+from pages.shared import panels
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.shared.steps import RELEASE
@@ -21,4 +21,4 @@ elif asked:
     result_panel.reopened(asked)
 else:
     st.info(plain(work.missing_for(RELEASE) or "Choose a design first."), icon=":material/arrow_back:")
-    finished_list.show()
+    panels.list_finished()

@@ -11,10 +11,10 @@ from hexcursion.releasing.transaction import Plan
 from hexcursion.settings import field
 from pages.release import check_panel, confirm, stop_panel
 from pages.release.releasing import BudgetState, budget_state, count_together, plan
-from pages.shared import finished_list
+from pages.shared import panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.released.released_view import receipt_lines
+from pages.shared.released_view import receipt_lines
 from pages.shared.server.access import curator_address
 from pages.shared.session.workspace import Found, Workspace
 
@@ -51,7 +51,7 @@ def show(work: Workspace, found: Found) -> None:
         _form(work, found, budget)
         check_panel.show(work, found, planned)
     if work.finished:
-        finished_list.show()
+        panels.list_finished()
 
 
 def _looked(work: Workspace, found: Found) -> Found:

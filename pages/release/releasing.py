@@ -20,7 +20,7 @@ from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.words import remaining
-from pages.shared.computing.apart import apart
+from pages.shared.subprocess_job import in_subprocess
 
 Bools = NDArray[np.bool_]
 MANY_HEXAGONS = 1_000  # below, a map is fitted sooner than a process starts
@@ -116,7 +116,7 @@ def curators_baseline(project: Project, tuned: Tuned) -> Baseline:
     """
     if project.domain.size < MANY_HEXAGONS:
         return fit_baseline(project, tuned.result.model)
-    return apart(lambda fraction, text: None, baseline_apart, project, tuned.result.model)
+    return in_subprocess(lambda fraction, text: None, baseline_apart, project, tuned.result.model)
 
 
 def baseline_apart(report: Report, project: Project, model: FieldModel) -> Baseline:

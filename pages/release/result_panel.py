@@ -15,11 +15,10 @@ from hexcursion.bundle.statement.expected import contradiction, model_doubt
 from hexcursion.errors import WorkflowError
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
 from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
-from pages.shared import linked_maps, maps
+from pages.shared import maps, released_view
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.released import released_view
-from pages.shared.released.exploring import paint
+from pages.shared.released_view import paint
 from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.shipped import is_shipped, viewer_of
 
@@ -119,7 +118,7 @@ def _way() -> str:
     return str(
         st.segmented_control(
             "Compare with the map without privacy",
-            [way for way in WAYS if way not in LINKED or LINKED[way] in linked_maps.modes(*LINKED.values())],
+            [way for way in WAYS if way not in LINKED or LINKED[way] in maps.modes(*LINKED.values())],
             format_func=WAYS.__getitem__,
             default=BESIDE,
             required=True,
@@ -155,7 +154,7 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
     entries = legend(painting, maps.theme())
     others = legend(baseline, maps.theme())
     count = int(private.sum())
-    linked_maps.show(
+    maps.show(
         viewer.domain,
         [
             Pane("Released: may be published", painting),
@@ -191,4 +190,4 @@ def _lines(viewer: Viewer, private: Bools, products: Products) -> None:
 
 def _one(viewer: Viewer, pane: Pane, entries: Sequence[LegendEntry], alt: str) -> None:
     layers = viewer.bundle.layers
-    linked_maps.show(viewer.domain, [pane], mode="single", key=KEY, alt=alt, legend=entries, layers=layers)
+    maps.show(viewer.domain, [pane], mode="single", key=KEY, alt=alt, legend=entries, layers=layers)

@@ -8,8 +8,8 @@ from hexcursion.door.remedies import REFERENCE, Remedy, Tried, lacks_reference, 
 from pages.privacy.search import search_panel
 from pages.privacy.trials.trials import remedies_job
 from pages.shared.plain_text import plain
-from pages.shared.session import aside
-from pages.shared.session.areas import domain_of_choices
+from pages.shared.session import side_jobs
+from pages.shared.session.previews import domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
 
@@ -68,10 +68,10 @@ def _offer(work: Workspace, found: Found, at_once: bool) -> None:
 def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:
     """What was tried for this plan; where nothing was, it begins by itself or when asked."""
     about = (found.tuned, found.project.settings.epsilon)
-    known = aside.planning(work).asides.get("remedies")
-    if at_once and (known is None or not aside.same(known.about, about)):
-        aside.start(work, "remedies", about, remedies_job(found.project, found.tuned))
-    answer = aside.follow(
+    known = side_jobs.planning(work).jobs.get("remedies")
+    if at_once and (known is None or not side_jobs.same(known.about, about)):
+        side_jobs.start(work, "remedies", about, remedies_job(found.project, found.tuned))
+    answer = side_jobs.follow(
         work, "remedies", about, "Try them in simulation", "Stop trying",
         lambda: remedies_job(found.project, found.tuned),
     )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hexcursion.project.model import Project
 from hexcursion.search.decision.choice import Choice
-from pages.shared.computing.apart import apart
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
+from pages.shared.subprocess_job import in_subprocess
 from studies.attacks.design_audit import audit_choice
 from studies.attacks.reconstruction import reconstruct_choice
 from studies.registry import STUDIES
@@ -14,7 +14,7 @@ from studies.reporting.tables import Report, StudyResult
 
 def study_job(name: str) -> Job[StudyResult]:
     """The quick run of a study in the background, with progress and cancel."""
-    return Job(lambda report: apart(report, run_quickly, name))
+    return Job(lambda report: in_subprocess(report, run_quickly, name))
 
 
 def run_quickly(report: Report, name: str) -> StudyResult:
@@ -24,7 +24,7 @@ def run_quickly(report: Report, name: str) -> StudyResult:
 
 def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
     """The audit of the analyst's own design in the background."""
-    return Job(lambda report: apart(report, audit_quickly, project, choice))
+    return Job(lambda report: in_subprocess(report, audit_quickly, project, choice))
 
 
 def audit_quickly(report: Report, project: Project, choice: Choice) -> StudyResult:

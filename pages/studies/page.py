@@ -13,10 +13,10 @@ from geo.maps.painting import LegendEntry
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_study
 from pages.shared import maps
-from pages.shared.computing.jobs import Job
-from pages.shared.computing.progress import show_progress
+from pages.shared.jobs import Job
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace
+from pages.shared.session.side_jobs import show_progress
 from pages.studies.jobs import audit_job, study_job
 from studies.london.paper_map import PaperMap, map_svg, paper_maps
 from studies.registry import STUDIES, Study
@@ -118,7 +118,7 @@ def show_maps(result: StudyResult, key: str) -> None:
                 LegendEntry("without privacy", colour("baseline", theme)),
                 *boundaries_legend(len(paper_map.paths), baseline=False, theme=theme),
             )
-            maps.show(
+            maps.show_deck(
                 paper_deck(paper_map), key=f"{key}_{paper_map.table}_deck", alt=paper_map.words,
                 legend=legend, height=MAP_HEIGHT,
             )  # fmt: skip

@@ -12,10 +12,10 @@ from geo.maps.painting import LegendEntry, legend
 from hexcursion.bundle.statement.expected import shown_words
 from hexcursion.errors import WorkflowError
 from hexcursion.words import agreement_words, ratio_words
-from pages.shared import linked_maps, maps
+from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.released.released_view import in_words
+from pages.shared.released_view import in_words
 from pages.shared.server import access
 from pages.shared.shipped import published_badge
 from pages.shared.steps import DATA, VIEWER
@@ -171,12 +171,12 @@ def figures(*each: tuple[str, float], help: str) -> None:
 
 def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
     """One of the maps, or two under a handle; side by side where the linked maps were not built."""
-    mode: Mode = "single" if len(shown) == 1 else linked_maps.modes("swipe", "beside")[0]
+    mode: Mode = "single" if len(shown) == 1 else maps.modes("swipe", "beside")[0]
     paintings = [seen.painting(name) for name in shown]
     entries = [legend(painting, maps.theme()) for painting in paintings]
     legends = {seen.called(name): each for name, each in zip(shown, entries, strict=True)}
     same = len({tuple(line.label for line in each) for each in entries}) == 1
-    linked_maps.show(
+    maps.show(
         seen.viewer.domain,
         [seen.pane(name, ringed) for name in shown],
         mode=mode,

@@ -12,9 +12,9 @@ from hexcursion.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.errors import WorkflowError
 from hexcursion.words import quantity
-from pages.shared import linked_maps, maps
+from pages.shared import maps
 from pages.shared.plain_text import one_line, plain
-from pages.shared.released.exploring import ShownProduct, paint, products_of
+from pages.shared.released_view import ShownProduct, paint, products_of
 
 MOST = 3  # others: four maps stand side by side
 HELD = "beside-opened"
@@ -41,7 +41,7 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
     if len(same) < 2:
         return
     panes, entries = in_time_order(same, product, threshold, rounds)
-    linked_maps.show(
+    maps.show(
         viewer.domain,
         panes,
         mode="beside",

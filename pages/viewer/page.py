@@ -6,11 +6,10 @@ import streamlit as st
 
 from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
+from pages.shared import released_view
 from pages.shared.plain_text import plain
-from pages.shared.released import released_view
 from pages.shared.released.area_answers import areas_of, ask_areas, own_areas
-from pages.shared.released.bundles import anything_chosen, ask_bundle, embedded_label
-from pages.shared.released.released_view import receipt_lines
+from pages.shared.released_view import anything_chosen, ask_bundle, embedded_label, receipt_lines
 from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading, taking

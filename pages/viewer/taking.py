@@ -6,7 +6,7 @@ import streamlit as st
 
 from hexcursion.bundle.published.offers import offers, slug
 from pages.shared.plain_text import plain
-from pages.shared.released.bundles import Opened
+from pages.shared.released_view import Opened
 
 COLUMNS = 3
 

@@ -16,7 +16,7 @@ from hexcursion.bundle.series.written import PAGE, series_files
 from hexcursion.door.series import read_series_of
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import one_line, plain
-from pages.shared.released.bundles import BROUGHT, LARGEST_MB, Opened
+from pages.shared.released_view import BROUGHT, LARGEST_MB, Opened
 
 MOST = 11  # other periods
 HELD = "series-read"

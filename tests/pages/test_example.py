@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle.published.shelf import shelf
-from pages.shared.session.kept import text_of
+from pages.shared.session.saving import text_of
 from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved
 from pages.shared.steps import COMPARE, DATA, HEXAGONS, LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER

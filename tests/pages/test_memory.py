@@ -15,7 +15,7 @@ PROBE = """
 import ctypes, re
 from pathlib import Path
 from streamlit.runtime.state import SessionState
-from pages.shared.server.watch import forget
+from pages.shared.server.serve import forget
 
 def held():
     return int(re.search(r"RssAnon:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024

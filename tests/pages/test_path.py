@@ -9,7 +9,7 @@ from hexcursion.bundle.published.shelf import find_bundle
 from hexcursion.ledger import open_ledger
 from pages.release import confirm
 from pages.shared.glossary import TERMS, label, tip
-from pages.shared.released.exploring import threshold_stops
+from pages.shared.released_view import threshold_stops
 from pages.shared.steps import (
     DATA,
     HELP,

@@ -20,7 +20,7 @@ from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
 from pages.release import confirm
 from pages.release.releasing import budget_state, plan, release
-from pages.shared.session import ongoing
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, PRIVACY, PUBLISH, RELEASE
 from tests.pages.conftest import OpenApp, insist, press, texts
@@ -80,18 +80,18 @@ def test_after_a_reload_the_session_finds_its_release_and_says_how_far_it_is(ope
     app = open_app(DATA.path)
     work_of(app).lost, work_of(app).before = True, "token-of-before"
     assert "that you asked for" not in texts(app.run())
-    with ongoing.noted("somebody-elses"):
+    with side_jobs.note_release("somebody-elses"):
         assert "that you asked for" not in texts(app.run())
-    with ongoing.noted("token-of-before") as asked:
+    with side_jobs.note_release("token-of-before") as asked:
         assert "The release that you asked for is under way" in texts(app.run())
         asked.release_id = "0123456789abcdef"
     said = texts(app.run())
     assert "The release that you asked for is done." in said
     assert "under way" not in said
-    with pytest.raises(KeyError), ongoing.noted("token-of-before"):
+    with pytest.raises(KeyError), side_jobs.note_release("token-of-before"):
         raise KeyError("broken")
     assert "The release that you asked for did not complete" in texts(app.run())
-    with ongoing.noted("token-of-before") as asked:
+    with side_jobs.note_release("token-of-before") as asked:
         asked.text = "The budget does not allow it."
     assert errors(app.run()) == ["The budget does not allow it."]
     press(app, "Use the generated example")
@@ -101,20 +101,20 @@ def test_after_a_reload_the_session_finds_its_release_and_says_how_far_it_is(ope
 def test_the_release_that_is_asked_for_is_noted_by_its_token(open_app: OpenApp, jobs_at_once: None) -> None:
     app = at_release(open_app)
     token = work_of(app).session
-    assert ongoing.of(token) is None
+    assert side_jobs.release_asked(token) is None
     release_now(app)
-    asked = ongoing.of(token)
+    asked = side_jobs.release_asked(token)
     assert asked is not None
     assert (asked.running, asked.release_id) == (False, work_of(app).release_id)
 
 
 def test_only_so_many_releases_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ongoing, "MOST", 2)
+    monkeypatch.setattr(side_jobs, "MOST", 2)
     for token in ("one", "two", "three"):
-        with ongoing.noted(token):
+        with side_jobs.note_release(token):
             pass
-    assert ongoing.of("one") is None
-    assert ongoing.of("two") is not None
+    assert side_jobs.release_asked("one") is None
+    assert side_jobs.release_asked("two") is not None
 
 
 def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, jobs_at_once: None) -> None:

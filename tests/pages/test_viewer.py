@@ -19,7 +19,7 @@ from hexcursion.bundle.published.shelf import open_bundle, shelf
 from hexcursion.bundle.reading.read import read_bundle
 from hexcursion.record import Expected
 from pages.shared.released import area_answers
-from pages.shared.released.exploring import threshold_stops
+from pages.shared.released_view import threshold_stops
 from pages.shared.steps import VIEWER
 from pages.viewer.reading import belief_html
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
@@ -176,7 +176,7 @@ def with_areas(app: AppTest, content: bytes) -> AppTest:
 
 
 def computed(app: AppTest) -> AppTest:
-    job = app.session_state["planning"].asides["areas"].job
+    job = app.session_state["planning"].jobs["areas"].job
     assert job is None or job.wait(HANG)
     return app.run()
 
@@ -191,7 +191,7 @@ def test_shares_of_areas_are_computed_apart_and_once_for_each_threshold(
         return work(report, *arguments)
 
     write_bundle(make_release(small_domain(), paths=12), tmp_path / "london")
-    monkeypatch.setattr(area_answers, "apart", counted)
+    monkeypatch.setattr(area_answers, "in_subprocess", counted)
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
     app = with_areas(open_app(VIEWER.path), json.dumps(AREA).encode())
     assert not app.error
@@ -220,12 +220,12 @@ def test_a_computation_of_shares_is_cancelled_and_begun_again(
         return work(report, *arguments)
 
     write_bundle(make_release(small_domain(), paths=12), tmp_path / "london")
-    monkeypatch.setattr(area_answers, "apart", waiting)
+    monkeypatch.setattr(area_answers, "in_subprocess", waiting)
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
     app = open_app(VIEWER.path)
     file = ("areas.geojson", json.dumps(AREA).encode(), "application/geo+json")
     app.file_uploader(key="viewer_areas").set_value(file).run()
-    job = app.session_state["planning"].asides["areas"].job
+    job = app.session_state["planning"].jobs["areas"].job
     press(app, "Cancel")
     assert job.wait(HANG)
     app.run()

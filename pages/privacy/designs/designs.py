@@ -21,8 +21,8 @@ from hexcursion.search.problem.task import Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import ExecutorName
 from hexcursion.words import design_words, error_words, ratio_words
-from pages.shared.computing.apart import apart, workers
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
+from pages.shared.subprocess_job import in_subprocess, workers
 
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 
@@ -61,7 +61,7 @@ def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job
     The tuning it states does not yet say whether somebody looked: a plan adds that from the settings.
     """
 
-    return Job(lambda report: apart(report, load_and_tune, settings, piloted))
+    return Job(lambda report: in_subprocess(report, load_and_tune, settings, piloted))
 
 
 def load_and_tune(

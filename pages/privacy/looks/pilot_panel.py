@@ -12,10 +12,10 @@ from hexcursion.settings.defaults import DEFAULT_MECHANISMS
 from hexcursion.settings.model import ReleaseSettings
 from pages.privacy.looks.piloting import pilot_job, pilot_serves, pilot_words
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.session import aside
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 
-NAME: aside.AsideName = "pilot"
+NAME: side_jobs.SideJobName = "pilot"
 KEEP: Any = {"persist_state": "session"}
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {
@@ -95,14 +95,14 @@ def ask(work: Workspace) -> None:
 
 def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
     """The project of a pilot that serves these settings; until there is one, the form that pays for it."""
-    plan = aside.planning(work)
-    if aside.running(work, NAME, None):
+    plan = side_jobs.planning(work)
+    if side_jobs.running(work, NAME, None):
         return None
-    kept = plan.asides.get(NAME)
+    kept = plan.jobs.get(NAME)
     if kept is not None and kept.done:
         plan.piloted = kept.result
-        del plan.asides[NAME]
-    elif kept is not None and kept.note and aside.same(kept.about, (settings,)):
+        del plan.jobs[NAME]
+    elif kept is not None and kept.note and side_jobs.same(kept.about, (settings,)):
         st.error(plain(kept.note), icon=":material/error:")
     if plan.piloted is not None and pilot_serves(plan.piloted, settings):
         st.info(plain(pilot_words(plan.piloted)), icon=":material/receipt_long:")
@@ -151,12 +151,12 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
 
 def _pay(work: Workspace, settings: ReleaseSettings) -> None:
     """Start the one draw; a second submit of the same form finds it under way or paid for."""
-    plan = aside.planning(work)
-    kept = plan.asides.get(NAME)
+    plan = side_jobs.planning(work)
+    kept = plan.jobs.get(NAME)
     if kept is not None and (kept.job is not None or kept.done):
         return
     if plan.piloted is not None and pilot_serves(plan.piloted, settings):
         return
     total = float(st.session_state[f"pilot_total_{work.mark}"])
     # It does not end with the session: what is charged is to be finished.
-    plan.asides[NAME] = aside.Aside((settings,), pilot_job(settings, total, work.session))
+    plan.jobs[NAME] = side_jobs.SideJob((settings,), pilot_job(settings, total, work.session))

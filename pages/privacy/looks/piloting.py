@@ -13,8 +13,8 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.looks import look_warning, paid_look
 from hexcursion.settings.model import ReleaseSettings
-from pages.shared.computing.apart import Lost, apart, workers
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
+from pages.shared.subprocess_job import Lost, in_subprocess, workers
 
 # What may change after a pilot: everything that only reads what it showed.
 AFTERWARDS = ("threshold", "direction", "paths", "priors", "mechanisms", "objective", "bound", "quick",
@@ -41,7 +41,7 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
 
     def work(report: Report) -> Project:
         try:
-            return apart(report, pay_and_draw, settings, total, session)
+            return in_subprocess(report, pay_and_draw, settings, total, session)
         except Lost as error:
             raise WorkflowError(f"{error} {MAY_BE_CHARGED}") from error
 

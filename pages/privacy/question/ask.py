@@ -20,7 +20,7 @@ from pages.privacy.question import public_scale, question
 from pages.privacy.question.relative import relative_unit
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
-from pages.shared.session.aside import planning
+from pages.shared.session.side_jobs import planning
 from pages.shared.session.workspace import Workspace
 
 KEEP: Any = {"persist_state": "session"}

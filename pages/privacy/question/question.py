@@ -24,7 +24,7 @@ from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
-from pages.shared.session.uploading import remembered
+from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
 KEEP: Any = {"persist_state": "session"}

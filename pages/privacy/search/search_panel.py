@@ -25,13 +25,13 @@ from pages.privacy.question import public_scale
 from pages.privacy.search import frontier, solve_panel
 from pages.privacy.trials import simulated_panel
 from pages.privacy.trials.trials import achieved_words
-from pages.shared.computing.apart import workers
-from pages.shared.computing.jobs import Job
-from pages.shared.computing.progress import show_progress
 from pages.shared.glossary import TERMS, tip
+from pages.shared.jobs import Job
 from pages.shared.plain_text import plain
-from pages.shared.session import aside
+from pages.shared.session import side_jobs
+from pages.shared.session.side_jobs import show_progress
 from pages.shared.session.workspace import Found, Workspace
+from pages.shared.subprocess_job import workers
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
@@ -43,7 +43,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     if job is not None:
         work.job = None
         _collect(work, job)
-    plan = aside.planning(work)
+    plan = side_jobs.planning(work)
     if plan.note:
         st.info(plain(plan.note), icon=":material/cancel:")
     if work.found is not None and work.fits():
@@ -79,7 +79,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
             f"The search tries priors, ranges, ridges and smoothings **on {plain(where)}**, and solves "
             "for the least spread that meets the budget. The private records are not looked at."
         )
-    wanted = aside.planning(work).wanted
+    wanted = side_jobs.planning(work).wanted
     best = "See what the fixed design may reach" if fixed else "Search for the best design"
     st.button(
         best if wanted is None else "Search for the smallest budget",
@@ -116,8 +116,8 @@ def begin(work: Workspace) -> None:
 
 
 def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
-    work.found, aside.planning(work).note = None, ""
-    aside.stop(work, "remedies")
+    work.found, side_jobs.planning(work).note = None, ""
+    side_jobs.stop(work, "remedies")
     work.choose(accept_low_agreement=False)  # a poor map is accepted when it is seen, not before
     work.design_changed()
     settings = settings.with_changes(accept_low_agreement=False, looked=bool(work.choices.get("looked")))
@@ -127,7 +127,7 @@ def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) 
 
 def _cancelled(work: Workspace) -> None:
     work.job = None
-    aside.planning(work).note = "The search was cancelled. Nothing was released."
+    side_jobs.planning(work).note = "The search was cancelled. Nothing was released."
 
 
 def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
@@ -141,7 +141,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
         st.error(plain(error), icon=":material/error:")
         return
     work.found = Found(project, tuned, tuned.choice)
-    wanted = aside.planning(work).wanted
+    wanted = side_jobs.planning(work).wanted
     if wanted is not None and work.fits():
         solve_panel.begin(work, work.found, wanted)
     st.rerun()  # the side bar, the steps and the slack were drawn before anything was found
@@ -152,7 +152,7 @@ def _found(work: Workspace, found: Found) -> Scored:
     scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
     what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
     st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
-    wanted = aside.planning(work).wanted
+    wanted = side_jobs.planning(work).wanted
     solved = None if wanted is None else solve_panel.show(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):

@@ -10,22 +10,22 @@ from hexcursion.search.problem.task import FrontierPoint
 from pages.privacy.designs import settling
 from pages.privacy.trials.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
 from pages.shared.plain_text import plain
-from pages.shared.session import aside
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Found, Workspace
 
-NAME: aside.AsideName = "solve"
+NAME: side_jobs.SideJobName = "solve"
 
 
 def begin(work: Workspace, found: Found, wanted: float) -> None:
     """Start solving for a wanted agreement."""
-    aside.start(work, NAME, (wanted, found.tuned), solve_job(found.project, found.tuned, wanted))
+    side_jobs.start(work, NAME, (wanted, found.tuned), solve_job(found.project, found.tuned, wanted))
 
 
 def show(work: Workspace, found: Found, wanted: float) -> FrontierPoint | None:
     """Progress, then the answer; the point it names while it is not yet settled on."""
     with st.container(border=True, key="solved"):
         st.markdown(f"**The smallest budget for an agreement of {wanted:.2f}**")
-        answer = aside.follow(
+        answer = side_jobs.follow(
             work,
             NAME,
             (wanted, found.tuned),

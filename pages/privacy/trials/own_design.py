@@ -26,10 +26,10 @@ from pages.privacy.trials.trials import (
 )
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
-from pages.shared.session import aside
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Found, Workspace
 
-NAME: aside.AsideName = "typed"
+NAME: side_jobs.SideJobName = "typed"
 
 
 def show(work: Workspace, found: Found, scored: Scored) -> None:
@@ -40,19 +40,19 @@ def show(work: Workspace, found: Found, scored: Scored) -> None:
     )
     typed = _form(work, found, scored)
     if typed is not None:
-        aside.start(
+        side_jobs.start(
             work,
             NAME,
             (typed, scored.response, found.tuned),
             typed_job(found.project, found.tuned, scored, typed),
         )
-    if aside.running(work, NAME, "Cancel the trial"):
+    if side_jobs.running(work, NAME, "Cancel the trial"):
         return
-    kept = aside.planning(work).asides.get(NAME)
+    kept = side_jobs.planning(work).jobs.get(NAME)
     if kept is None:
         return
     about = kept.about if kept.about[2] is found.tuned else (found.tuned,)
-    answer = aside.found(work, NAME, about)
+    answer = side_jobs.found(work, NAME, about)
     if answer is not None:
         _worth(work, found, answer.result)
 

@@ -12,10 +12,10 @@ from hexcursion.words import agreement_words, design_words
 from pages.privacy.designs.designs import family
 from pages.privacy.question.ask import threshold_words
 from pages.privacy.trials.trials import coverage_job, coverage_sentences, covers
-from pages.shared import linked_maps, maps
+from pages.shared import maps
 from pages.shared.plain_text import plain
-from pages.shared.session import aside
-from pages.shared.session.aside import planning, same
+from pages.shared.session import side_jobs
+from pages.shared.session.side_jobs import planning, same
 from pages.shared.session.workspace import Found, Workspace
 
 KEPT = 4
@@ -36,7 +36,7 @@ def show(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     ]
     count, aim = int(seen.released.sum()), int(seen.baseline.sum())
     drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
-    linked_maps.show(
+    maps.show(
         found.project.domain,
         panes,
         mode="beside",
@@ -75,7 +75,7 @@ def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
         f"right? Releases of {plain(found.project.tried_on)} are simulated and compared with their map "
         "without privacy. That map has errors of its own, which no simulation shows."
     )
-    answer = aside.follow(
+    answer = side_jobs.follow(
         work,
         "coverage",
         (scored.design, found.tuned),

@@ -31,8 +31,8 @@ from hexcursion.search.problem.task import FrontierPoint, Scored, family_of
 from hexcursion.words import plural, ratio_words, spread_words
 from pages.privacy.designs.designs import family
 from pages.privacy.designs.utility import expected_words
-from pages.shared.computing.apart import apart
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
+from pages.shared.subprocess_job import in_subprocess
 
 NO_BOUND = "no finite bound"
 
@@ -72,7 +72,7 @@ class VariationView:
 
 def solve_job(project: Project, tuned: Tuned, wanted: float) -> Job[FrontierPoint | None]:
     """The smallest epsilon that reaches a wanted agreement, in the background."""
-    return Job(lambda report: apart(report, _solve, project, tuned, wanted))
+    return Job(lambda report: in_subprocess(report, _solve, project, tuned, wanted))
 
 
 def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
@@ -81,7 +81,7 @@ def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> Fro
 
 def remedies_job(project: Project, tuned: Tuned) -> Job[tuple[Tried, ...]]:
     """What other choices reach in simulation, in the background."""
-    return Job(lambda report: apart(report, _try, project, tuned))
+    return Job(lambda report: in_subprocess(report, _try, project, tuned))
 
 
 def _try(report: Report, project: Project, tuned: Tuned) -> tuple[Tried, ...]:
@@ -102,7 +102,7 @@ def most_epsilon() -> float:
 
 def sweep_job(project: Project, tuned: Tuned, scored: Scored) -> Job[tuple[VariationView, ...]]:
     """What each parameter of a design does, in the background."""
-    return Job(lambda report: apart(report, _sweep, project, tuned, scored))
+    return Job(lambda report: in_subprocess(report, _sweep, project, tuned, scored))
 
 
 def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[VariationView, ...]:
@@ -113,7 +113,7 @@ def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tu
 
 def typed_job(project: Project, tuned: Tuned, scored: Scored, typed: Design) -> Job[Scored]:
     """Price and utility of a typed design under the response scale of `scored`, in the background."""
-    return Job(lambda report: apart(report, _judge, project, tuned, scored.response, typed))
+    return Job(lambda report: in_subprocess(report, _judge, project, tuned, scored.response, typed))
 
 
 def _judge(report: Report, project: Project, tuned: Tuned, response: ResponseScale, typed: Design) -> Scored:
@@ -128,7 +128,7 @@ def _judge(report: Report, project: Project, tuned: Tuned, response: ResponseSca
 
 def coverage_job(project: Project, tuned: Tuned, scored: Scored) -> Job[SimulatedCoverage]:
     """How often the sets of a design are right on the reference data, in the background."""
-    return Job(lambda report: apart(report, _cover, project, tuned, scored))
+    return Job(lambda report: in_subprocess(report, _cover, project, tuned, scored))
 
 
 def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:

@@ -12,7 +12,7 @@ from hexcursion.search.problem.task import Scored
 from pages.privacy.trials.trials import VariationView, cost_scale, sweep_job
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
-from pages.shared.session import aside
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Found, Workspace
 
 GROUND = "#7b8a90"
@@ -25,7 +25,7 @@ def show(work: Workspace, found: Found, scored: Scored) -> None:
         "upper bound by the proved bound that is the lowest there. Below: the expected agreement on "
         f"{plain(found.project.tried_on)}. The line marks the design as it is."
     )
-    answer = aside.follow(
+    answer = side_jobs.follow(
         work,
         "sweep",
         (scored.design, found.tuned),

@@ -14,12 +14,12 @@ from hexcursion.bundle.published.areas import answers_from, area_answers, questi
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.cli.areas import table_csv
 from hexcursion.progress import Report
-from pages.shared.computing.apart import apart
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
 from pages.shared.plain_text import plain
-from pages.shared.session import aside, workspace
+from pages.shared.session import side_jobs, workspace
+from pages.shared.subprocess_job import in_subprocess
 
-NAME: aside.AsideName = "areas"
+NAME: side_jobs.SideJobName = "areas"
 TABLED = "areas-of-the-map"
 MEGABYTE = 1 << 20
 
@@ -84,7 +84,7 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
             return
         if not kept.done:
             st.error(plain(kept.note), icon=":material/error:")
-            if kept.note == aside.CANCELLED:
+            if kept.note == side_jobs.CANCELLED:
                 st.button("Compute the shares", key=f"{key}_areas_again", on_click=_forget)
             return
         answers = kept.result[1]
@@ -101,19 +101,19 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
         )
 
 
-def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> aside.Aside | None:
+def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jobs.SideJob | None:
     """What was computed for this file and threshold, in a process of its own; None while it is under way.
 
     The areas of a file are laid over the hexagons once: another threshold reads other shares off them.
     """
     work, about = workspace.current(), (viewer, str(upload.file_id), threshold)
-    kept = aside.planning(work).asides.get(NAME)
-    if kept is None or not aside.same(kept.about, about):
-        known = kept is not None and kept.done and aside.same(kept.about[:2], about[:2])
+    kept = side_jobs.planning(work).jobs.get(NAME)
+    if kept is None or not side_jobs.same(kept.about, about):
+        known = kept is not None and kept.done and side_jobs.same(kept.about[:2], about[:2])
         source = kept.result[0] if kept is not None and known else upload.getvalue()
-        job = Job(lambda report: apart(report, answers_apart, viewer, source, threshold))
-        aside.start(work, NAME, about, job)
-    return None if aside.running(work, NAME, "Cancel") else aside.planning(work).asides.get(NAME)
+        job = Job(lambda report: in_subprocess(report, answers_apart, viewer, source, threshold))
+        side_jobs.start(work, NAME, about, job)
+    return None if side_jobs.running(work, NAME, "Cancel") else side_jobs.planning(work).jobs.get(NAME)
 
 
 def answers_apart(
@@ -126,4 +126,4 @@ def answers_apart(
 
 
 def _forget() -> None:
-    aside.planning(workspace.current()).asides.pop(NAME, None)
+    side_jobs.planning(workspace.current()).jobs.pop(NAME, None)

@@ -1,45 +1,52 @@
-"""Serving: check the operator's wishes, then start the Streamlit server on the app's script.
-
-Around it stand the headers of every answer, and what keeps the places of files out of what is said.
-"""
+"""Start the Streamlit server as the operator wishes, watch its connections and free idle sessions."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
-import re
+import ctypes
+import gc
 import sys
-from collections.abc import AsyncIterator
+import time
+import types
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+import pyarrow as pa
 import streamlit
 from starlette.middleware import Middleware
-from starlette.middleware.gzip import GZipMiddleware
-from streamlit import config
+from streamlit import config, runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.state import SessionState
 from streamlit.starlette import App
 from streamlit.web import bootstrap, cli
 
 from geo import GeoError
-from geo.maps.layers import BASEMAP_HOST
-from hexcursion.bundle.page.html import series_script_text
 from hexcursion.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
 from hexcursion.errors import WorkflowError
-from pages.shared.server import access, basemap_files
+from pages.shared.server import access, middleware
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
-from pages.shared.server.gate import Application, Gate, Message, Receive, Scope, Send
-from pages.shared.server.places import Places, bounds_of
-from pages.shared.server.watch import Connections, IdleSessions, Watch, keep_little
+from pages.shared.server.middleware import (
+    Application,
+    Gate,
+    GzipScripts,
+    Headers,
+    Message,
+    Receive,
+    Scope,
+    ScrubPaths,
+    Send,
+    security_headers,
+)
+from pages.shared.server.upload_places import Places, bounds_of
 from pages.shared.uploads import sweep_uploads
 
 MEBIBYTE = 1 << 20
-PACKED = (".js", ".css")
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -76,9 +83,9 @@ def around(script: str) -> dict[str, Any]:
     granted = _checked()
     keep_little()
     try:
-        basemap_files.check_the_operators()
+        middleware.check_the_operators_basemap()
     except GeoError as error:
-        sys.exit(f"Hexcursion does not start. {basemap_files.VARIABLE}: {error}")
+        sys.exit(f"Hexcursion does not start. {middleware.BASEMAP_VARIABLE}: {error}")
     try:
         operators_signers()
     except WorkflowError as error:
@@ -107,14 +114,14 @@ def around(script: str) -> dict[str, Any]:
 
     return {
         "lifespan": lifespan,
-        "routes": [basemap_files.route()],
+        "routes": [middleware.basemap_route()],
         "middleware": [
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),
             Middleware(Watch, connections),
             Middleware(Places, bounds),
-            Middleware(Packed),
-            Middleware(Unsaid, Path(script).resolve().parent),
+            Middleware(GzipScripts),
+            Middleware(ScrubPaths, Path(script).resolve().parent),
         ],
     }
 
@@ -146,160 +153,217 @@ def _flags(script: str, arguments: list[str]) -> tuple[dict[str, Any], tuple[str
     return flags, tuple(context.params["args"])
 
 
-class Packed:
-    """Middleware: scripts and styles leave compressed, at a third; Streamlit packs other answers."""
-
-    def __init__(self, app: Application) -> None:
-        self._plain = app
-        self._packed = GZipMiddleware(app, minimum_size=1024, compresslevel=6)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        packs = scope["type"] == "http" and str(scope["path"]).endswith(PACKED)
-        await (self._packed if packs else self._plain)(scope, receive, send)
+LEAVE_SECONDS = 120.0  # a closed tab is kept so long, for a reader whose network fails for a moment
 
 
-BROKEN = "This page could not be read; the server's log says why."
+@dataclass
+class _Seen:
+    heard: float
+    left: float | None = None
 
 
-def without_place(payload: bytes, folder: bytes) -> bytes:
-    """A message to the browser without the script's place.
+class IdleSessions:
+    """The sessions of this process and their last signs of life.
 
     Parameters
     ----------
-    payload
-        A serialised `ForwardMsg`; Streamlit puts the script's absolute path into every new run, and the
-        traceback into what it says about a page that does not compile.
-    folder
-        The script's folder, in UTF-8.
-
-    Returns
-    -------
-    bytes
-        The same bytes where the folder does not occur. Other messages are left alone: a curator's own
-        screens may well name a file of this machine.
+    limit
+        Seconds without a word from the browser after which a session with an open tab is freed.
+    clock
+        Seconds that only grow.
     """
-    if folder not in payload:
-        return payload
-    message = ForwardMsg()
-    message.ParseFromString(payload)
-    kind = message.WhichOneof("type")
-    if kind == "new_session":
-        session = message.new_session
-        session.main_script_path = Path(session.main_script_path).name
-    elif kind == "session_event":
-        failed = message.session_event.script_compilation_exception
-        failed.message, failed.stack_trace[:] = BROKEN, []
-    else:
-        return payload
-    return bytes(message.SerializeToString())
+
+    def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limit = limit
+        self.leave = min(limit, LEAVE_SECONDS)
+        self._clock = clock
+        self._seen: dict[str, _Seen] = {}
+
+    @property
+    def every(self) -> float:
+        """Seconds between two looks: a session is freed at most a quarter later than it is due."""
+        return self.leave / 4.0
+
+    def knows(self, session: str) -> bool:
+        """Whether a session was heard of, and is not freed."""
+        return session in self._seen
+
+    def heard(self, session: str) -> None:
+        """Note that the browser of a session said something."""
+        self._seen[session] = _Seen(self._clock())
+
+    def left(self, session: str) -> None:
+        """Note that the connection of a session ended."""
+        seen = self._seen.get(session)
+        if seen is not None:
+            seen.left = self._clock()
+
+    def due(self) -> tuple[str, ...]:
+        """The sessions to free now; they are forgotten here."""
+        now = self._clock()
+        due = tuple(
+            session
+            for session, seen in self._seen.items()
+            if now - seen.heard >= self.limit or (seen.left is not None and now - seen.left >= self.leave)
+        )
+        for session in due:
+            del self._seen[session]
+        return due
 
 
-class Unsaid:
-    """ASGI middleware that takes the script's place out of what is sent to browsers."""
+GOING_AWAY = 1001
 
-    def __init__(self, app: Application, folder: Path) -> None:
+
+class Connections:
+    """The open connections and the sessions they belong to.
+
+    Parameters
+    ----------
+    idle
+        Decides which sessions are due.
+    free
+        What frees a session, by its id; Streamlit's runtime and `forget` unless given.
+    """
+
+    def __init__(self, idle: IdleSessions, free: Callable[[str], None] | None = None) -> None:
+        self.idle = idle
+        self._free = free or self._free_in_runtime
+        self._ends: dict[str, asyncio.Event] = {}
+        self._states: dict[str, SessionState] = {}
+
+    def opened(self, session: str, end: asyncio.Event) -> None:
+        """Note a connection; setting `end` ends it."""
+        self._ends[session] = end
+        self.idle.heard(session)
+        if runtime.exists():
+            known = runtime.get_instance().get_app_session(session)
+            if known is not None:
+                self._states[session] = known.session_state
+
+    def closed(self, session: str, end: asyncio.Event) -> None:
+        """Note that a connection ended; a newer one of the same session stays."""
+        if self._ends.get(session) is end:
+            del self._ends[session]
+            self.idle.left(session)
+
+    async def keep_freeing(self) -> None:
+        """Free what is due, for as long as the server runs.
+
+        A tab that is still open loses its connection, connects anew, and says that what was there is gone.
+        """
+        while True:
+            await asyncio.sleep(self.idle.every)
+            for session in self.idle.due():
+                self._free(session)
+                end = self._ends.get(session)
+                if end is not None:
+                    end.set()
+
+    def _free_in_runtime(self, session: str) -> None:
+        runtime.get_instance().close_session(session)
+        state = self._states.pop(session, None)
+        if state is not None:
+            forget(state)
+
+
+def forget(state: SessionState) -> None:
+    """Let go of everything in a session's state: private records, results, uploads.
+
+    Closing the session is not enough: Streamlit's loop remembers the last session it served, and the names
+    of the last script that ran stay in `__main__` until another one runs.
+    """
+    state.clear()
+    state._new_widget_state.widget_metadata.clear()  # what buttons would call, and with what
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    gc.collect()  # what refers to itself
+    give_back()
+
+
+class Watch:
+    """ASGI middleware that tells `Connections` what happens."""
+
+    def __init__(self, app: Application, connections: Connections) -> None:
         self.app = app
-        self.folder = str(folder).encode()
+        self.connections = connections
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a connection on, with its messages cleaned."""
+        """Pass a connection on until either side ends it, or until it is to be freed."""
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
+        end = asyncio.Event()
+        # A browser that connects anew names its session; where nothing was going on, no run begins by that.
+        named = scope.get("subprotocols") or ()
+        session: str | None = next((name for name in named if self.connections.idle.knows(name)), None)
+        begun = over = False
+        if session is not None:
+            self.connections.opened(session, end)
+
+        async def receiving() -> Message:
+            message = await _first(receive, end)
+            if session is not None and message["type"] == "websocket.receive":
+                self.connections.idle.heard(session)
+            return message
 
         async def sending(message: Message) -> None:
-            payload = message.get("bytes")
-            if message["type"] == "websocket.send" and payload is not None:
-                message = {**message, "bytes": without_place(payload, self.folder)}
+            nonlocal session, begun, over
+            over = over or message["type"] == "websocket.close"
+            first = session_of(message["bytes"]) if not begun and message.get("bytes") else None
+            if first is not None:
+                begun = True
+                if session not in (None, first):  # what the browser named was gone already
+                    self.connections.closed(session, end)
+                session = first
+                self.connections.opened(session, end)
             await send(message)
 
-        await self.app(scope, receive, sending)
+        try:
+            await self.app(scope, receiving, sending)
+        finally:
+            if session is not None:
+                self.connections.closed(session, end)
+        if end.is_set() and not over:
+            await send({"type": "websocket.close", "code": GOING_AWAY})
 
 
-_INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
-_BASEMAP = f"https://{BASEMAP_HOST} https://*.{BASEMAP_HOST}"
+def session_of(payload: bytes) -> str | None:
+    """The id of the session that a message to the browser begins, None for any other message."""
+    message = ForwardMsg()
+    message.ParseFromString(payload)
+    if message.WhichOneof("type") != "new_session":
+        return None
+    return message.new_session.initialize.session_id or None
 
 
-def security_policy(front_page: bytes) -> str:
-    """The Content-Security-Policy of every page.
-
-    Parameters
-    ----------
-    front_page
-        The HTML that Streamlit serves; its inline scripts are allowed by their hashes, and so is that of the
-        page of a series, which the viewer shows in a frame of its own.
-
-    Notes
-    -----
-    `connect-src` and `img-src` are what keeps a page from telling others anything: this app, and the host
-    of the street map, which is asked only when a reader switches streets on. Tables are decoded
-    by WebAssembly and small components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts;
-    Streamlit styles its elements inline. Nobody may frame the app: a click on Release could be stolen.
-    """
-    ours = [*_INLINE.findall(front_page), series_script_text().encode()]
-    hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
-    rules = {
-        "default-src": "'self'",
-        "script-src": f"'self' 'wasm-unsafe-eval' blob: {hashes}".strip(),
-        "style-src": "'self' 'unsafe-inline'",
-        "img-src": f"'self' data: blob: {_BASEMAP}",
-        "font-src": "'self' data:",
-        "connect-src": f"'self' data: blob: {_BASEMAP}",
-        "worker-src": "'self' blob:",
-        "frame-src": "'self' data:",
-        "object-src": "'none'",
-        "base-uri": "'self'",
-        "form-action": "'self'",
-        "frame-ancestors": "'none'",
-    }
-    return "; ".join(f"{name} {value}" for name, value in rules.items())
+async def _first(receive: Receive, end: asyncio.Event) -> Message:
+    """The next message from the browser, or the end of the connection if that comes first."""
+    incoming = asyncio.ensure_future(receive())
+    ending = asyncio.ensure_future(end.wait())
+    try:
+        await asyncio.wait({incoming, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if incoming.done():
+            return incoming.result()
+        return {"type": "websocket.disconnect", "code": GOING_AWAY}
+    finally:
+        for task in (incoming, ending):
+            task.cancel()  # changes nothing for the one that is done
 
 
-def security_headers(front_page: bytes) -> dict[str, str]:
-    """The headers that every answer carries, by name in lower case."""
-    return {
-        "content-security-policy": security_policy(front_page),
-        "x-frame-options": "DENY",
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "same-origin",
-        "cross-origin-opener-policy": "same-origin",
-        "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    }
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # of mallopt(3)
+ARENAS = 2
+LARGE = 1 << 20  # bytes from which a block has pages of its own and gives them back at once
 
 
-class Headers:
-    """ASGI middleware that adds the headers, and marks cookies as secure where the reader came by https."""
-
-    def __init__(self, app: Application, headers: dict[str, str]) -> None:
-        self.app = app
-        self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request with the headers."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        secure = scope.get("scheme") == "https"
-        # Streamlit lets pages of any origin read the app's static files; nobody's page needs to.
-        dropped = {name for name, _ in self.headers} | {b"access-control-allow-origin"}
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                given = [
-                    (key, value) for key, value in message.get("headers", ()) if key.lower() not in dropped
-                ]
-                given = [(key, _secured(key, value) if secure else value) for key, value in given]
-                message = {**message, "headers": [*given, *self.headers]}
-            await send(message)
-
-        await self.app(scope, receive, sending)
+def keep_little() -> None:
+    """Let all threads share few heaps (glibc): every session has threads, each would have its own."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library may do as it likes
+        library = ctypes.CDLL(None)
+        library.mallopt(_ARENA_MAX, ARENAS)
+        library.mallopt(_MMAP_THRESHOLD, LARGE)
 
 
-def _secured(key: bytes, value: bytes) -> bytes:
-    if key.lower() != b"set-cookie" or b"; secure" in value.lower():
-        return value
-    return value + b"; Secure"
-
-
-def _digest(script: bytes) -> str:
-    return base64.b64encode(hashlib.sha256(script).digest()).decode()
+def give_back() -> None:
+    """Give back the pages on which nothing lies any more: after a session was forgotten."""
+    pa.default_memory_pool().release_unused()
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

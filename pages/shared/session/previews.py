@@ -1,17 +1,34 @@
-"""Previews for the curator's eyes: what a source holds, before any geography or privacy."""
+"""What a source holds, and the public area: read for the curator's eyes, before any privacy."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import ColumnGuess, DataError, Observations, guess_columns
 from data_loaders.observations import Kind
-from geo import GeoError, to_lonlat
+from dpgp_core.numbers import significant
+from geo import (
+    Domain,
+    DomainError,
+    GeoError,
+    exchanged,
+    looks_swapped,
+    outside_reason,
+    part_columns,
+    part_names,
+    to_lonlat,
+)
+from geo.context.own_layers import OwnLayer
 from geo.maps.linked import PLACE_CLASSES
 from hexcursion.errors import WorkflowError
+from hexcursion.estimates.resolution import COARSEST, FINEST, Proposal, propose
+from hexcursion.project.area import document_of, fill_box, fill_region, load_layers
 from hexcursion.project.load import load_source
 from hexcursion.settings.source import SourceSettings
 
@@ -126,3 +143,143 @@ def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[f
         return (), ()
     limits = np.quantile(values, shares, method="inverted_cdf")
     return tuple(np.searchsorted(limits, values, side="left").tolist()), tuple(limits.tolist())
+
+
+Box = tuple[float, float, float, float]
+LONLAT = "EPSG:4326"
+
+
+@dataclass(frozen=True)
+class Stray:
+    """No row lies inside the area: why, and whether longitude and latitude explain it."""
+
+    reason: str
+    swapped: bool
+
+
+def domain_of(
+    region: str | None,
+    bbox: Box | None,
+    resolution: int,
+    crosses_date_line: bool | None = None,
+    features: tuple[str, ...] = (),
+    column: str | None = None,
+    land_only: bool = True,
+) -> Domain:
+    """The cells of a GeoJSON file or a box.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, if there are none.
+    """
+    try:
+        if bbox is not None:
+            return fill_box(bbox, resolution, crosses_date_line, land_only)
+        return fill_region(str(region), resolution, features, column)
+    except (DomainError, DataError, OSError) as error:
+        raise WorkflowError(str(error)) from error
+
+
+def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
+    """The cells of an area that is named by choices: file, features and date line with it."""
+    return domain_of(
+        *asked, choices.get("crosses_date_line"), choices.get("features", ()), choices.get("feature_column"),
+        choices.get("land_only", True),
+    )  # fmt: skip
+
+
+def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
+    """The public layers that choices name.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, if one cannot be drawn.
+    """
+    try:
+        named = ("layers", "label_columns", "layer_colours", "layer_widths")
+        paths, columns, colours, widths = (choices.get(name, ()) for name in named)
+        return load_layers(paths, columns, domain, colours, widths)
+    except (GeoError, DataError, OSError) as error:
+        raise WorkflowError(str(error)) from error
+
+
+def stray(domain: Domain, preview: Preview | None) -> Stray | None:
+    """Why no row lies inside, for the curator's eyes; None where one does, or where there are no rows."""
+    if preview is None or not preview.places:
+        return None
+    lon, lat = np.array(preview.places).T
+    if bool((domain.locate(lon, lat) >= 0).any()):
+        return None
+    return Stray(outside_reason(lon, lat, LONLAT, domain), looks_swapped(lon, lat, domain))
+
+
+MOST_PART_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class DomainFacts:
+    """A domain in words: the area of a cell, the distance between cells, rows inside, and of which rows."""
+
+    area: str
+    spacing: str
+    inside: str
+    basis: str
+
+
+def is_doubtful(bbox: Box) -> bool:
+    """Whether a person must say if a box crosses the date line: west lies east of east, or it is wide."""
+    return bbox[0] > bbox[2] or bbox[2] - bbox[0] > 180.0
+
+
+def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
+    """What a screen says about a domain; the last fact is for the curator's eyes."""
+    # Centres of a regular hexagonal lattice at distance d leave each cell the area d^2 sqrt(3)/2.
+    area = domain.spacing**2 * np.sqrt(3.0) / 2.0
+    inside, basis = "–", "Of the places of the private rows."
+    if preview is not None and preview.places:
+        lon, lat = np.array(preview.places).T
+        found, looked = int((domain.locate(lon, lat) >= 0).sum()), len(preview.places)
+        inside = f"{found:,} of {preview.size:,}"
+        if looked < preview.size:
+            inside = f"about {100 * found / looked:.0f} %"
+            basis = (
+                f"Of a sample of {looked:,} of the {preview.size:,} rows; the search and the release "
+                "count all of them."
+            )
+    return DomainFacts(
+        f"{significant(area / 1e6, 2)} km²" if area >= 1e4 else f"{significant(area, 2)} m²",
+        f"{significant(domain.spacing, 2)} m",
+        inside,
+        basis,
+    )
+
+
+def proposal_of(domain: Domain, records: int | None) -> Proposal | None:
+    """The resolution that suits an area and a stated number of records; None where no screen offers it."""
+    found = propose(domain.region, records)
+    return found if COARSEST <= found.resolution <= FINEST else None
+
+
+def columns_of(path: str) -> dict[str, tuple[str, ...]]:
+    """The columns by which parts of an area file can be chosen, and the names in each."""
+    try:
+        document = document_of(path)
+        return {column: part_names(document, column) for column in part_columns(document)[:MOST_PART_COLUMNS]}
+    except (DomainError, DataError):
+        return {}  # said where the area is filled
+
+
+def turned(path: str) -> bytes:
+    """An area file with longitude and latitude exchanged.
+
+    Raises
+    ------
+    WorkflowError
+        If it is none.
+    """
+    try:
+        return json.dumps(exchanged(path)).encode()
+    except DomainError as error:
+        raise WorkflowError(str(error)) from error

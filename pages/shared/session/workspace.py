@@ -26,9 +26,8 @@ from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
-from pages.shared.computing.jobs import Job
-from pages.shared.session.areas import Box, Stray, stray
-from pages.shared.session.previews import Preview
+from pages.shared.jobs import Job
+from pages.shared.session.previews import Box, Preview, Stray, stray
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from pages.shared.uploads import PrivateFolder

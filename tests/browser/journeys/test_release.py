@@ -173,7 +173,7 @@ def searching(app: RunningApp) -> list[int]:
             continue
         try:
             words = (place / "cmdline").read_bytes().split(b"\0")
-            if b"pages.shared.computing.apart" in words and home in (place / "environ").read_bytes().split(
+            if b"pages.shared.subprocess_job" in words and home in (place / "environ").read_bytes().split(
                 b"\0"
             ):
                 found.append(int(place.name))

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from geo import GeoError
 from hexcursion.project.example import example_settings
-from pages.shared import basemap_panel, linked_maps
-from pages.shared.server import basemap_files
+from pages.shared import maps, panels
+from pages.shared.server import middleware
 from pages.shared.session import workspace
 from pages.shared.steps import DATA, HEXAGONS
 from tests.archives import archive, vector_tile
@@ -74,24 +74,24 @@ def test_the_operators_basemap_lies_under_every_map_of_its_place(
 ) -> None:
     path = archive(tmp_path / "town.pmtiles", vector_tile(), BOX)
     monkeypatch.setenv("HEXCURSION_BASEMAP", str(path))
-    basemap_files.check_the_operators()
-    found = linked_maps.beneath((2.0, 54.6, 2.2, 54.8))
+    middleware.check_the_operators_basemap()
+    found = maps.beneath((2.0, 54.6, 2.2, 54.8))
     assert found is not None
-    assert found[1] == basemap_files.offered(path)
+    assert found[1] == middleware.basemap_address(path)
     assert found[1].startswith("/basemap/")
     assert "town" not in found[1]
-    assert linked_maps.beneath((12.0, 54.6, 12.2, 54.8)) is None
+    assert maps.beneath((12.0, 54.6, 12.2, 54.8)) is None
     path.unlink()
-    assert linked_maps.beneath((2.0, 54.6, 2.2, 54.8)) is None
+    assert maps.beneath((2.0, 54.6, 2.2, 54.8)) is None
     with pytest.raises(GeoError, match=r"the basemap town\.pmtiles cannot be found"):
-        basemap_files.check_the_operators()
+        middleware.check_the_operators_basemap()
 
 
 def test_a_path_out_of_reach_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HEXCURSION_DATA", str(tmp_path / "allowed"))
     work = workspace.Workspace()
     said: dict[str, str] = {}
-    monkeypatch.setattr(basemap_panel.st, "session_state", said)
-    basemap_panel._choose(work, str(archive(tmp_path / "x.pmtiles", vector_tile(), BOX)))
+    monkeypatch.setattr(panels.st, "session_state", said)
+    panels._choose_basemap(work, str(archive(tmp_path / "x.pmtiles", vector_tile(), BOX)))
     assert work.choices["basemap"] is None
     assert "reads files of its machine only below" in said["basemap_said"]

@@ -13,7 +13,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.releasing.reach import public_folder
 from hexcursion.settings import ReleaseSettings
 from pages.data import public_data
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
 from pages.shared.session.workspace import Fetched
 from pages.shared.steps import DATA
 from tests.pages.conftest import press, texts

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
 from pages.hexagons import own_layers, ways
-from pages.hexagons.places import proposal_of
 from pages.hexagons.ways import outline_file, place_words, take_outline
+from pages.shared.session.previews import proposal_of
 from pages.shared.steps import DATA, HEXAGONS
 from tests.hexcursion.bundle.exports.test_areas import square
 from tests.pages.conftest import OpenApp, press, texts

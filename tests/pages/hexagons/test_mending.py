@@ -10,9 +10,7 @@ from streamlit.testing.v1 import AppTest
 from hexcursion.project.example import EXAMPLE_DISTRICTS
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
-from pages.hexagons.places import columns_of, facts_of
-from pages.shared.session.areas import domain_of, stray
-from pages.shared.session.previews import look_at
+from pages.shared.session.previews import columns_of, domain_of, facts_of, look_at, stray
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import work_of

@@ -15,7 +15,7 @@ from hexcursion.words import ratio_words
 from pages.privacy.designs.designs import search_job
 from pages.privacy.question import ask
 from pages.privacy.search import search_panel
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
 from pages.shared.session import workspace
 from tests.pages.conftest import finished, press, texts
 from tests.pages.data_steps import work_of

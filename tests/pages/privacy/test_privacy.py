@@ -12,8 +12,8 @@ from hexcursion.ledger import open_ledger
 from hexcursion.search.decision.tuning import Tuned
 from pages.privacy.guarantee.odds import attack_odds
 from pages.privacy.search import search_panel, solve_panel
-from pages.shared.computing.jobs import Job
-from pages.shared.session import aside
+from pages.shared.jobs import Job
+from pages.shared.session import side_jobs
 from pages.shared.steps import HEXAGONS, PRIVACY, RELEASE
 from tests.pages.conftest import insist, press, texts
 from tests.pages.data_steps import work_of
@@ -46,7 +46,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     want(app, goal)
     press(app, "Search for the smallest budget")
     app.run()
-    solved = app.session_state[aside.KEY].asides["solve"].result
+    solved = app.session_state[side_jobs.KEY].jobs["solve"].result
     assert solved is not None
     assert solved.scored.utility.agreement >= goal
     assert f"ε {solved.epsilon:g}" in texts(app)
@@ -90,10 +90,10 @@ def test_each_number_is_varied_and_kept_when_one_goes_away_and_comes_back(open_a
     assert charts == before + 8
     for word in ("Range of the prior", "Ridge", "Scale", "Paths"):
         assert f"**{word}" in texts(app)
-    result = app.session_state[aside.KEY].asides["sweep"].result
+    result = app.session_state[side_jobs.KEY].jobs["sweep"].result
     app.switch_page(RELEASE.path).run()
     app.switch_page(PRIVACY.path).run()
-    assert app.session_state[aside.KEY].asides["sweep"].result is result
+    assert app.session_state[side_jobs.KEY].jobs["sweep"].result is result
     assert "Show what each number does" not in [button.label for button in app.button]
 
 

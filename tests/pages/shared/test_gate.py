@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.shared.server.gate import Gate, host_allowed, origin_allowed
-from pages.shared.server.serve import Headers, Unsaid, security_headers, security_policy, without_place
+from pages.shared.server.middleware import (
+    Gate,
+    Headers,
+    ScrubPaths,
+    host_allowed,
+    origin_allowed,
+    security_headers,
+    security_policy,
+    without_place,
+)
 from tests.finished import finished
 
 Message = MutableMapping[str, Any]
@@ -231,6 +239,6 @@ def test_what_is_sent_to_a_browser_is_cleaned() -> None:
         await send({"type": "websocket.send", "bytes": new_session().SerializeToString()})
         await send({"type": "websocket.send", "text": "ok"})
 
-    sent = answered(Unsaid(telling, Path("/srv/hexcursion")), type="websocket")
+    sent = answered(ScrubPaths(telling, Path("/srv/hexcursion")), type="websocket")
     assert [message["type"] for message in sent] == ["websocket.accept", "websocket.send", "websocket.send"]
     assert b"/srv" not in sent[1]["bytes"]

@@ -13,7 +13,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state import SessionState
 
-from pages.shared.server.watch import Connections, IdleSessions, Watch, forget, session_of
+from pages.shared.server.serve import Connections, IdleSessions, Watch, forget, session_of
 from tests.finished import finished
 
 Message = MutableMapping[str, Any]

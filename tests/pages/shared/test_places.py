@@ -17,10 +17,10 @@ from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from pages.shared.server import places
+from pages.shared.server import upload_places
 from pages.shared.server.access_rules import Locked
-from pages.shared.server.gate import Message
-from pages.shared.server.places import BESIDE, Bounds, Places, bounds_of
+from pages.shared.server.middleware import Message
+from pages.shared.server.upload_places import BESIDE, Bounds, Places, bounds_of
 from tests.finished import finished
 
 BEGUN, ANSWERED = ForwardMsg(), ForwardMsg()
@@ -294,7 +294,7 @@ def test_a_file_with_an_endless_name_is_let_go(server: Server) -> None:
 def test_how_much_is_held(
     mode: Any, memory: int | None, said: str, expected: Bounds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "memory_limit", lambda: memory)
+    monkeypatch.setattr(upload_places, "memory_limit", lambda: memory)
     monkeypatch.setenv("HEXCURSION_UPLOADS_MB", said)
     assert bounds_of(mode, 300_000_000) == expected
 

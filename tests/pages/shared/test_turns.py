@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from hexcursion.errors import Cancelled, WorkflowError
-from pages.shared.computing import apart as apart_module
-from pages.shared.computing.apart import Turns, at_once
-from pages.shared.computing.jobs import Job, whose
+from pages.shared import subprocess_job as apart_module
+from pages.shared.jobs import Job, whose
+from pages.shared.subprocess_job import Turns, at_once
 from tests.patience import HANG
 
 
@@ -150,9 +150,9 @@ def modest(report: object) -> int:
 
 def test_a_computation_that_wants_too_much_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "2")
-    assert apart_module.apart(lambda fraction, text: None, modest) == 7
+    assert apart_module.in_subprocess(lambda fraction, text: None, modest) == 7
     with pytest.raises(WorkflowError, match="more memory than one may have here: take coarser hexagons"):
-        apart_module.apart(lambda fraction, text: None, hungry)
+        apart_module.in_subprocess(lambda fraction, text: None, hungry)
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "plenty")
     with pytest.raises(WorkflowError, match="number of gigabytes above 0, not 'plenty'"):
         apart_module.most_memory()
@@ -162,19 +162,19 @@ def test_a_job_says_that_it_waits_and_can_be_cancelled_there(monkeypatch: pytest
     turns = Turns(1)
     monkeypatch.setattr(apart_module, "_turns", lambda: turns)
     with turns.turn("somebody", lambda why: None):
-        job = Job(lambda report: apart_module.apart(report, modest))
+        job = Job(lambda report: apart_module.in_subprocess(report, modest))
         assert not job.wait(0.5)
         assert job.state.text == "Waiting for a computation of somebody else to end; yours is next"
         job.cancel()
         assert job.wait(HANG)
         assert job.state.state == "cancelled"
-    again = Job(lambda report: apart_module.apart(report, modest))
+    again = Job(lambda report: apart_module.in_subprocess(report, modest))
     assert again.wait(HANG)
     assert again.result() == 7
 
 
 def test_a_job_knows_whose_it_is_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.computing.jobs._session", lambda: "Ann")
+    monkeypatch.setattr("pages.shared.jobs._session", lambda: "Ann")
     job = Job(lambda report: whose())
     assert job.wait(HANG)
     assert job.result() == "Ann"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from hexcursion.settings.model import ReleaseSettings
-from pages.shared.session.kept import give_back, read, text_of, words_of
+from pages.shared.session.saving import give_back, read_kept, text_of, words_of
 from pages.shared.session.workspace import Workspace
 from tests.town import BOX, Town
 
@@ -50,19 +50,19 @@ def test_only_public_choices_reach_the_browser(town: Town) -> None:
 
 
 def test_what_comes_back_is_checked_choice_by_choice() -> None:
-    kept = read(json.dumps(BEFORE))
+    kept = read_kept(json.dumps(BEFORE))
     assert kept["threshold"] == 25.0
     assert kept["bbox"] == BOX
     wrong = {**BEFORE, "choices": {"epsilon": -1, "paths": "many", "ledger": "/x", "threshold": 7}}
-    assert {name for name in read(json.dumps(wrong)) if name not in ("kind", "value_name", "value_unit")} == {
-        "threshold"
-    }
+    assert {
+        name for name in read_kept(json.dumps(wrong)) if name not in ("kind", "value_name", "value_unit")
+    } == {"threshold"}
     for text in ("data", "", "[1]", "{}", '{"about": 3, "choices": 4}', "9" * 10_000):
-        assert read(text) == {}
+        assert read_kept(text) == {}
 
 
 def test_the_question_comes_back_for_the_same_values_only() -> None:
-    kept = read(json.dumps(BEFORE))
+    kept = read_kept(json.dumps(BEFORE))
     same, other = sensors(), sensors("PM10", epsilon=2.0)
     give_back(same, kept)
     give_back(other, kept)
@@ -84,9 +84,9 @@ def test_the_question_comes_back_for_the_same_values_only() -> None:
 
 def test_a_share_of_yes_comes_back_as_one_and_a_relative_threshold_not_at_all() -> None:
     asked = sensors(threshold=20.0, values="yes-no", yes_above=50.0)
-    kept, again = read(text_of(asked)), sensors()
+    kept, again = read_kept(text_of(asked)), sensors()
     assert words_of(kept) == "the threshold 20 % of yes"
     give_back(again, kept)
     assert [again.choices[name] for name in ("threshold", "values", "yes_above")] == [20.0, "yes-no", 50.0]
     for relative in ({"limits": "zones.geojson"}, {"change": True}):
-        assert "threshold" not in read(text_of(sensors(threshold=1.1, epsilon=0.5, **relative)))
+        assert "threshold" not in read_kept(text_of(sensors(threshold=1.1, epsilon=0.5, **relative)))

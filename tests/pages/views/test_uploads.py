@@ -18,9 +18,7 @@ from hexcursion.bundle.published.shelf import find_bundle, open_bundle, shelf
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
 from hexcursion.settings.source import SourceSettings
-from pages.hexagons.places import facts_of
-from pages.shared.session.areas import domain_of
-from pages.shared.session.previews import look_at, propose_columns, value_classes
+from pages.shared.session.previews import domain_of, facts_of, look_at, propose_columns, value_classes
 from pages.shared.uploads import PrivateFolder
 
 

@@ -18,7 +18,7 @@ from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale
-from pages.shared.released.exploring import paint
+from pages.shared.released_view import paint
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 

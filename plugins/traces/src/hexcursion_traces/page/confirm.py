@@ -9,7 +9,7 @@ from hexcursion.words import plural
 from hexcursion_traces.page.work import TraceWork
 from hexcursion_traces.plan import TracePlan
 from hexcursion_traces.statement import rounded_down, worst_interval
-from pages.shared import question
+from pages.shared import panels
 from pages.shared.plain_text import plain
 
 KEY = "trace-asked"
@@ -17,13 +17,13 @@ KEY = "trace-asked"
 
 def begin(work: TraceWork) -> None:
     """Ask from now on, until it is answered or another plan takes this one's place."""
-    question.begin(KEY, work.session)
+    panels.begin_question(KEY, work.session)
 
 
 def show(work: TraceWork) -> None:
     """The question, while it stands: about this very plan."""
-    if work.plan is not None and question.about(KEY) == work.session:
-        question.ask(KEY, "Release this trip?", _ask, work, work.plan)
+    if work.plan is not None and panels.question_about(KEY) == work.session:
+        panels.ask_twice(KEY, "Release this trip?", _ask, work, work.plan)
 
 
 def _ask(work: TraceWork, plan: TracePlan) -> None:
@@ -39,8 +39,8 @@ def _ask(work: TraceWork, plan: TracePlan) -> None:
         "The trip is drawn **once**, and written into the ledger first. What is published cannot be taken "
         "back, and these records cannot be released a second time."
     )
-    if question.answered(KEY, work.session):
+    if panels.answered(KEY, work.session):
         with st.spinner("Charging the ledger, drawing"):
             work.release()
-        question.over(KEY)
+        panels.end_question(KEY)
         st.rerun()

@@ -93,7 +93,7 @@ def show_released(work: TraceWork) -> None:
     st.caption(plain(now.sentence))
     deck = released_deck(plan, published, now, maps.theme(), private=beside)
     words = "The released trip as a line, with a circle of one standard deviation of noise around each record"
-    maps.show(deck, key="trace-released", alt=words, private=beside)
+    maps.show_deck(deck, key="trace-released", alt=words, private=beside)
 
 
 def play(work: TraceWork, on: bool) -> None:

@@ -27,8 +27,8 @@ from hexcursion_traces.plan import TracePlan
 from hexcursion_traces.settings import GOALS, TraceSettings
 from hexcursion_traces.statement import objection, sentences
 from pages.shared import maps
-from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import plain
+from pages.shared.session.side_jobs import show_progress
 
 GOAL_WORDS = {"error": "error added", "interval": "uncertainty left"}
 MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}
@@ -36,7 +36,7 @@ MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}
 
 def show_recorded(work: TraceWork, trace: Trace) -> None:
     """The private trip on a map and over time; both take picks, which move the slider of `ask_secrets`."""
-    maps.show(
+    maps.show_deck(
         recorded_deck(trace, work.plan, maps.theme()),
         key=f"trace-recorded-{work.upload}",
         alt="The recorded trip as a line with its records as dots",

@@ -18,8 +18,8 @@ from hexcursion_traces.plan import TracePlan, plan_trace
 from hexcursion_traces.release import PublishedTrace, check_release, release_trace
 from hexcursion_traces.settings import TraceSettings, Window
 from hexcursion_traces.shelf import trips_folder
-from pages.shared.computing.apart import apart
-from pages.shared.computing.jobs import Job, Report
+from pages.shared.jobs import Job, Report
+from pages.shared.subprocess_job import in_subprocess
 from pages.shared.uploads import PrivateFolder
 
 KEY = "traces"
@@ -107,7 +107,7 @@ class TraceWork:
     def begin(self, trace: Trace, settings: TraceSettings) -> None:
         """Start shaping the noise; `finish` takes what came of it."""
         self.forget_plan()
-        self.job = Job(lambda report: apart(report, plan_apart, trace, settings))
+        self.job = Job(lambda report: in_subprocess(report, plan_apart, trace, settings))
 
     def finish(self) -> None:
         """Take the plan of a job that has ended, or the sentence why there is none."""

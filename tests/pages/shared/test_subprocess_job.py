@@ -24,10 +24,10 @@ from hexcursion.search.executors import ProcessExecutor
 from pages.privacy.designs.designs import load_and_tune
 from pages.privacy.looks.piloting import pilot_job
 from pages.release.releasing import curators_baseline
-from pages.shared.computing.apart import Lost, apart
-from pages.shared.computing.jobs import Job
+from pages.shared.jobs import Job
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HELP
+from pages.shared.subprocess_job import Lost, in_subprocess
 from tests.pages.conftest import texts
 from tests.patience import HANG
 from tests.town import Town
@@ -95,7 +95,7 @@ def wait_until(true: Callable[[], bool], what: str) -> None:
 
 def begin(note: Path) -> Job[None]:
     """An endless computation that is under way."""
-    job = Job(lambda report: apart(report, endless, str(note)))
+    job = Job(lambda report: in_subprocess(report, endless, str(note)))
     wait_until(lambda: job.state.text == "Computing without an end", "the computation has not begun")
     return job
 
@@ -134,9 +134,9 @@ def test_a_forgotten_session_takes_its_computation_with_it(tmp_path: Path) -> No
 def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
     note = tmp_path / "note"
     script = (
-        "from pages.shared.computing.apart import apart\n"
-        "from tests.pages.shared.test_apart import endless, quiet\n"
-        f"apart(quiet, endless, {str(note)!r})"
+        "from pages.shared.subprocess_job import in_subprocess\n"
+        "from tests.pages.shared.test_subprocess_job import endless, quiet\n"
+        f"in_subprocess(quiet, endless, {str(note)!r})"
     )
     server = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.getcwd()})
     wait_until(lambda: note.exists() and len(note.read_text().split()) == 4, "it has not begun")
@@ -151,7 +151,7 @@ def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
 def test_the_search_apart_finds_what_it_finds_here(town: Town) -> None:
     settings = town.settings(resolution=7, priors=("car",))
     told: list[str] = []
-    project, tuned = apart(lambda fraction, text: told.append(text), load_and_tune, settings)
+    project, tuned = in_subprocess(lambda fraction, text: told.append(text), load_and_tune, settings)
     here_project, here = load_and_tune(quiet, settings)
     assert repr(tuned.result.frontier) == repr(here.result.frontier)
     assert repr(tuned.choice.design) == repr(here.choice.design)
@@ -193,7 +193,7 @@ def test_a_pilot_whose_process_is_lost_says_that_it_may_be_charged(
     def lost(*_: object) -> None:
         raise Lost("The computation ended before it was done.")
 
-    monkeypatch.setattr("pages.privacy.looks.piloting.apart", lost)
+    monkeypatch.setattr("pages.privacy.looks.piloting.in_subprocess", lost)
     job = pilot_job(town.settings(), 2.0)
     assert job.wait(HANG)
     with pytest.raises(WorkflowError, match="Look into the ledger first"):
@@ -203,16 +203,16 @@ def test_a_pilot_whose_process_is_lost_says_that_it_may_be_charged(
 @pytest.mark.slow
 def test_errors_come_back_as_what_they_are() -> None:
     with pytest.raises(WorkflowError, match=r"^Take coarser hexagons\.$"):
-        apart(quiet, refusing)
+        in_subprocess(quiet, refusing)
     with pytest.raises(WorkflowError, match=r"^No\. \(7\)$"):
-        apart(quiet, awkward)
+        in_subprocess(quiet, awkward)
     with pytest.raises(WorkflowError, match="ended before it was done, perhaps for lack of memory"):
-        apart(quiet, vanishing)
+        in_subprocess(quiet, vanishing)
 
 
 @pytest.mark.slow
 def test_a_process_apart_can_have_workers_of_its_own() -> None:
-    assert apart(quiet, spread) == [3, 12, 27]
+    assert in_subprocess(quiet, spread) == [3, 12, 27]
 
 
 def test_a_worker_process_that_reads_the_app_starts_nothing(root: Path) -> None:

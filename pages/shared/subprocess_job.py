@@ -1,4 +1,4 @@
-"""Apart: one computation in a process of its own that gives way to the server, with progress and an end.
+"""One computation in a process of its own that gives way to the server, with progress and an end.
 
 A session's long computation would otherwise share the interpreter with every other session's screens. The
 process leads a group of its own, so that whatever it starts ends with it: when it is done, when the person
@@ -28,7 +28,7 @@ from hexcursion.estimates.machine import most_memory
 from hexcursion.progress import Report
 from hexcursion.search.executors import NICER, VARIABLES
 from hexcursion.words import plural
-from pages.shared.computing.jobs import whose
+from pages.shared.jobs import whose
 from pages.shared.uploads import PrivateFolder
 
 VARIABLE = "HEXCURSION_AT_ONCE"
@@ -147,7 +147,7 @@ def at_once(cores: int, workers: int) -> int:
 Result = TypeVar("Result")
 HEARS = 0.1  # seconds between two looks at whether the person has cancelled
 MOST_WORKERS = 4  # of one search: other sessions search too
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 _SCRATCH = "TMPDIR"
 TOO_LARGE = (
     "The computation needs more memory than one may have here: take coarser hexagons, a smaller area or "
@@ -156,10 +156,10 @@ TOO_LARGE = (
 
 
 class Lost(WorkflowError):
-    """A process apart ended without an answer; how far it had come is not known."""
+    """A subprocess ended without an answer; how far it had come is not known."""
 
 
-def apart(report: Report, work: Callable[..., Result], *arguments: Any) -> Result:
+def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any) -> Result:
     """`work(report, *arguments)` in a process of its own, when it is its turn; its result, or what it raised.
 
     Parameters
@@ -182,7 +182,7 @@ def _in_a_process(report: Report, work: Callable[..., Result], arguments: tuple[
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
-        [sys.executable, "-m", "pages.shared.computing.apart", str(theirs.fileno())],
+        [sys.executable, "-m", "pages.shared.subprocess_job", str(theirs.fileno())],
         stdin=subprocess.DEVNULL,
         pass_fds=(theirs.fileno(),),
         start_new_session=True,

@@ -25,7 +25,7 @@ def whose() -> str | None:
 
 def _session() -> str | None:
     """The session whose screen is being run in this thread; None where there is no screen."""
-    from streamlit.runtime.scriptrunner import get_script_run_ctx  # not for a process apart, which has none
+    from streamlit.runtime.scriptrunner import get_script_run_ctx  # a subprocess has none
 
     context = get_script_run_ctx(suppress_warning=True)
     return None if context is None else context.session_id

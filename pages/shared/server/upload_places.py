@@ -26,7 +26,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from hexcursion.bundle.files.layout import MEGABYTE
 from hexcursion.estimates.machine import memory_limit
 from pages.shared.server.access_rules import Locked, Mode
-from pages.shared.server.gate import Application, Message, Receive, Scope, Send
+from pages.shared.server.middleware import Application, Message, Receive, Scope, Send
 
 VARIABLE = "HEXCURSION_UPLOADS_MB"
 """Environment variable: megabytes of uploads that a server holds, of all its sessions together."""

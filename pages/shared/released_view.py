@@ -1,0 +1,332 @@
+"""Explore a release: open a bundle, choose a threshold and a product, draw its map; nothing costs budget."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import streamlit as st
+
+from geo.maps.linked import STREETS_HOST, Pane
+from geo.maps.painting import (
+    LegendEntry,
+    Painting,
+    field_breaks,
+    legend,
+    paint_field,
+    paint_set,
+    paint_three_way,
+    paint_votes,
+)
+from geo.maps.shares import paint_shares
+from hexcursion.bundle import Products
+from hexcursion.bundle.products.at_threshold import Bools
+from hexcursion.bundle.products.classes import paint_classes
+from hexcursion.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
+from hexcursion.errors import WorkflowError
+from hexcursion.words import limits, plural, quantity, side_words
+from pages.shared import maps
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.session import workspace
+from pages.shared.shipped import generated_badge, is_shipped, shelved
+
+STOPS = 96
+ShownProduct = Literal[
+    "classes", "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
+]
+PRODUCTS: dict[ShownProduct, str] = {
+    "classes": "Likely, open, likely not",
+    "vote-set": "Released region",
+    "votes": "Share of paths",
+    "probability": "Probability",
+    "surely": "Confidence (all surer hexagons together)",
+    "three-way": "Surely above or below at once",
+    "vorobev": "Region of the expected area",
+    "inner": "Inner region (surely inside)",
+    "outer": "Outer region (possibly inside)",
+    "field": "Released values",
+}
+
+
+def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
+    """Increasing thresholds for a slider, in the data's unit, with the published one among them.
+
+    They are even in response units and have three significant digits.
+    """
+    low, high = viewer.thresholds
+    response = viewer.bundle.response
+    first, last = (float(response.forward(end)) for end in (low, high))
+    values = [float(response.value(first + (last - first) * k / (STOPS - 1))) for k in range(STOPS)]
+    rounded = {float(f"{value:.3g}") for value in values}
+    return tuple(sorted({*(value for value in rounded if low <= value <= high), viewer.bundle.threshold}))
+
+
+def products_of(viewer: Viewer) -> dict[ShownProduct, str]:
+    """The products that this number of paths supports, with their names on a screen."""
+    names = dict(PRODUCTS)
+    few: tuple[ShownProduct, ...] = ("votes", "vorobev") if viewer.count == 1 else ()
+    unsure: tuple[ShownProduct, ...] = () if viewer.confidences else ("three-way", "inner", "outer")
+    for name in (*few, *unsure):
+        del names[name]
+    if viewer.bundle.field is None:
+        del names["probability"]
+    if viewer.bundle.published.surely is None:
+        del names["surely"]
+    return names
+
+
+def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: float, rounds: int) -> Painting:
+    """One product as a painting, with the words of its unit."""
+    said = quantity(threshold, viewer.unit)
+    what = f"{side_words(products.direction)} {said}"
+    title = PRODUCTS[name]
+    if name == "classes":
+        return paint_classes(products, said, title)
+    if name == "votes":
+        return paint_votes(products.votes, viewer.count, what=what, title=title)
+    if name == "probability" and products.probability is not None:
+        return paint_shares(products.probability, what=what, title=title, word="a probability of")
+    if name == "surely" and products.surely is not None:
+        all_of = f"all surer hexagons {what}"  # of a set of hexagons: no mean of it says anything
+        return paint_shares(products.surely, what=all_of, title=title, word="confidence", averaged=False)
+    if name == "three-way" and products.three_way is not None:
+        return paint_three_way(products.three_way, threshold=said, title=title, empty=products.empty)
+    if name == "field":
+        values = viewer.bundle.response.value(viewer.smoothed(rounds).mean(axis=0))
+        return paint_field(
+            values, viewer.unit, title=title, breaks=field_breaks(values, threshold), threshold=threshold
+        )
+    sets: dict[str, Bools] = dict(products.sets().items())
+    cells = sets.get(name, products.vote_set)
+    return paint_set(cells, inside=what, outside=f"not {what}", title=title, empty=products.empty)
+
+
+Line = tuple[str, str, bool]
+SPECIALISTS = frozenset({"Bound", "Orders"})  # which theorem, and where its proof stands
+
+
+def receipt_lines(lines: Sequence[Line]) -> None:
+    """Draw (topic, text, is a warning) lines; a warning is never folded away."""
+    folded = [line for line in lines if line[0] in SPECIALISTS and not line[2]]
+    with st.container(key="receipt", border=True):
+        _draw(line for line in lines if line not in folded)
+        if folded:
+            with st.expander("For specialists: the proof behind the numbers"):
+                _draw(folded)
+
+
+def _draw(lines: Iterable[Line]) -> None:
+    for topic, text, warning in lines:
+        left, right = st.columns([1, 4], gap="small")
+        left.markdown(f"**{plain(topic)}**")
+        if warning:
+            right.markdown(f":red[:material/warning: {plain(text)}]")
+        else:
+            right.markdown(plain(text))
+
+
+def controls(
+    viewer: Viewer, key: str, *, shareable: bool = False
+) -> tuple[ShownProduct, float, int, Products]:
+    """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give.
+
+    `shareable` keeps them in the address, for views that show published things only: a threshold chosen
+    beside the baseline may itself tell something of the private data. Each release has choices of its own:
+    the next one that is opened begins as it was published.
+    """
+    own = viewer.bundle.statement["release"]["id"]
+    kept: Any = {"bind": "query-params"} if shareable else {}
+    names = products_of(viewer)
+    first, second, third = st.columns([2, 4, 2], gap="medium")
+    product = first.selectbox(
+        "Show",
+        list(names),
+        format_func=names.__getitem__,
+        help=tip("vote"),
+        key=f"{key}_product_{own}",
+        **kept,
+    )
+    threshold = second.select_slider(
+        f"Threshold ({plain(viewer.unit)})" if viewer.unit else "Threshold",
+        threshold_stops(viewer),
+        value=viewer.bundle.threshold,
+        format_func=lambda value: plain(quantity(value, viewer.unit)),
+        help="Moving it is free: every threshold is read off the same released paths.",
+        key=f"{key}_threshold_{own}",
+        **kept,
+    )
+    published = int(viewer.bundle.statement["products"]["smoothing"])
+    rounds = third.slider(
+        "Smoothing (times)",
+        0,
+        MAX_ROUNDS,
+        value=published,
+        help="How many times every hexagon is averaged with its neighbours. This costs nothing.",
+        key=f"{key}_smoothing_{own}",
+        **kept,
+    )
+    products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
+    return product, float(threshold), int(rounds), products
+
+
+def released_map(
+    viewer: Viewer,
+    product: ShownProduct,
+    threshold: float,
+    rounds: int,
+    products: Products,
+    key: str,
+) -> None:
+    """The map of the chosen product, with its legend and its words, over streets where the reader asks."""
+    basemap = st.toggle(
+        "Streets beneath the map",
+        help=f"Your browser then asks {STREETS_HOST} for map pictures. It learns your internet address and "
+        "which area you look at, and nothing else. Without it nobody is asked.",
+        key=f"{key}_streets",
+    )
+    painting = paint(viewer, products, product, threshold, rounds)
+    entries = legend(painting, maps.theme())
+    maps.show(
+        viewer.domain,
+        [Pane("", painting)],
+        mode="single",
+        key=key,
+        alt=in_words(painting, entries),
+        legend=entries,
+        streets=basemap,
+        layers=viewer.bundle.layers,
+    )
+
+
+def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
+    """A map for those who cannot see it: its title and how many hexagons each class has."""
+    counted = "; ".join(f"{entry.label}: {plural(entry.cells, 'hexagon')}" for entry in entries)
+    return f"{painting.title}. {counted}."
+
+
+def sentences(viewer: Viewer, products: Products) -> None:
+    """What the products say; cutoffs, confidence and the limits of so few paths are for specialists."""
+    _listed(viewer.in_short(products))
+    with st.expander("For specialists: the set at one cutoff, and what is sure", icon=":material/functions:"):
+        _listed(viewer.for_specialists(products))
+
+
+def _listed(said: Sequence[str]) -> None:
+    st.markdown("\n".join(f"- {plain(sentence)}" for sentence in said))
+
+
+def statement_facts(viewer: Viewer) -> None:
+    """What is protected and what is not, from the bundle's own statement."""
+    statement = viewer.bundle.statement
+    protection = statement["guarantee"]
+    release = statement["release"]
+    st.markdown(f"**{plain(release['title'] or release['id'])}**, released {plain(release['created'][:10])}")
+    if release["generated"]:
+        generated_badge()
+    st.markdown(f":material/shield: {plain(protection['protected'])} {plain(protection['in_words'])}")
+    for sentence in limits(statement):
+        st.markdown(f":material/remove_moderator: {plain(sentence)}")
+
+
+LARGEST_MB = 95  # a little less than a viewer takes of one session
+OPENED = "opened-bundle"
+BROUGHT = "brought-bundle"
+CHOSEN = "shelved"
+FOLLOWED = "followed-address"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An opened bundle, and its zip where it stands on the shelf."""
+
+    viewer: Viewer
+    whole: Callable[[], bytes] | None = None
+
+
+def offered() -> tuple[ShelvedBundle, ...]:
+    """The shelf, and before it the shipped example where the visit or the address is about that."""
+    about = st.query_params.get("release"), workspace.current().release_id
+    return (shelved(), *shelf()) if any(map(is_shipped, about)) else shelf()
+
+
+def anything_chosen() -> bool:
+    """Whether there is a bundle to choose, of which one is opened, or a file was brought."""
+    return bool(offered()) or st.session_state.get(BROUGHT) is not None
+
+
+def ask_bundle() -> Opened | str | None:
+    """The bundle that a person opened, the sentence that says what is wrong with it, or None."""
+    known = offered()
+    wanted = None
+    _follow_address(known)
+    if known:
+        wanted = st.selectbox(
+            "Published maps",
+            known,
+            format_func=lambda bundle: bundle.title,
+            placeholder="choose one",
+            key=CHOSEN,
+        )
+    upload = st.file_uploader(
+        "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)",
+        "zip",
+        help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
+        "its maps follow from its paths. Nothing in it is ever executed.",
+        key=BROUGHT,
+        max_upload_size=LARGEST_MB,
+    )
+    try:
+        if upload is not None:
+            st.query_params.pop("release", None)
+            return Opened(_opened(f"upload {upload.file_id}", upload.getvalue()))
+        if wanted is not None:
+            st.query_params["release"] = st.session_state[FOLLOWED] = wanted.name
+            return Opened(_opened(f"{wanted.name} {_size(wanted.path)}", wanted.path), wanted.zipped)
+    except (WorkflowError, ValueError) as error:
+        return str(error)
+    if st.query_params.get("release") is not None:
+        others = " or choose one of the published maps" if known else ""
+        return f"There is no release of this address on this machine: open its bundle file{others}."
+    return None
+
+
+def _follow_address(known: tuple[ShelvedBundle, ...]) -> None:
+    """Choose the bundle that a new address names, or none where it is not there; without one, the newest."""
+    name = st.query_params.get("release")
+    if name is not None and name != st.session_state.get(FOLLOWED):
+        st.session_state[FOLLOWED] = name
+        st.session_state[CHOSEN] = next((bundle for bundle in known if bundle.name == name), None)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a bundle's zip, which grows when it is signed; of a folder how many files it has."""
+    return len(list(path.iterdir())) if path.is_dir() else path.stat().st_size
+
+
+def _opened(name: str, source: bytes | Path) -> Viewer:
+    """The same bundle is read once per session."""
+    held = st.session_state.get(OPENED)
+    if held is None or held[0] != name:
+        held = (name, open_bundle(source))
+        st.session_state[OPENED] = held
+    viewer: Viewer = held[1]
+    return viewer
+
+
+def embedded_label(viewer: Viewer) -> None:
+    """The label, made anew from the checked statement, in a frame that shares nothing with this page.
+
+    So the page cannot measure it: `static/frame.css` gives the frame what a label needs at each width.
+    """
+    page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
+    with st.container(key="label"):
+        st.iframe(
+            f"data:text/html;charset=utf-8;base64,{page}",
+            height=1240,
+            alt="The one-page label of the release",
+        )

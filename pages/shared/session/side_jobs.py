@@ -1,0 +1,240 @@
+"""Jobs of a session: progress, computations beside the main path, and the releases under way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import streamlit as st
+
+from dpgp_core.mechanisms.design import Design
+from hexcursion.errors import WorkflowError
+from hexcursion.project.model import Project
+from hexcursion.search.exploration.simulated import SimulatedRelease
+from hexcursion.settings.model import ReleaseSettings
+from pages.shared.jobs import Job
+from pages.shared.plain_text import Markdown, plain
+from pages.shared.session.workspace import Workspace
+
+POLL_SECONDS = 0.4
+
+
+def duration(seconds: float) -> Markdown:
+    """A forecast in words, no finer than it can be: "5 s", "40 s", "3 min"."""
+    if seconds < 90:
+        step = 5 if seconds < 30 else 10
+        return f"{max(step, round(seconds / step) * step):d} s"
+    return f"{round(seconds / 60):d} min"
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def show_progress(
+    job: Job[Any], cancel: Markdown | None, on_cancel: Callable[[], None] | None = None
+) -> None:
+    """Follow a running job; the screen runs again once it has ended. `cancel` None: it cannot be stopped.
+
+    Parameters
+    ----------
+    on_cancel
+        what else a cancel does; the screen leaves the job at once, which ends when it hears of it
+    """
+    state = job.state
+    if state.state != "running" or (on_cancel is not None and job.cancelling):
+        st.rerun()
+    left = state.seconds_left
+    time = f"{state.seconds:.0f} s so far" if left is None else f"about {duration(left)} left"
+    st.progress(state.fraction, text=f"{plain(state.text)} · {plain(time)}")
+    if cancel is not None:
+        st.button(cancel, icon=":material/cancel:", on_click=_stop, args=(job, on_cancel))
+
+
+def _stop(job: Job[Any], on_cancel: Callable[[], None] | None) -> None:
+    job.cancel()
+    if on_cancel is not None:
+        on_cancel()
+
+
+KEY = "planning"
+CANCELLED = "Cancelled."
+SideJobName = Literal["pilot", "solve", "typed", "coverage", "sweep", "compare", "areas", "remedies"]
+PLAIN = (str, int, float, Design, ReleaseSettings)
+
+
+@dataclass
+class SideJob:
+    """One computation: what it is about, its job while it runs, then its result or why there is none."""
+
+    about: tuple[Any, ...]
+    job: Job[Any] | None
+    result: Any = None
+    done: bool = False
+    note: str = ""
+
+
+@dataclass
+class Planning:
+    """What this session has computed beside the main path, for one workspace.
+
+    Parameters
+    ----------
+    wanted
+        the agreement that was asked for instead of a budget
+    piloted
+        the project of a pilot that was paid for
+    note
+        what the search panel has to say until the next search
+    simulated
+        simulated releases of reference data, by the design looked at
+    """
+
+    mark: int
+    wanted: float | None = None
+    piloted: Project | None = None
+    jobs: dict[SideJobName, SideJob] = field(default_factory=dict)
+    note: str = ""
+    simulated: list[tuple[tuple[Any, ...], SimulatedRelease]] = field(default_factory=list)
+
+
+def planning(work: Workspace) -> Planning:
+    """The session's computations for these data; other data begin anew."""
+    kept: Planning | None = st.session_state.get(KEY)
+    if kept is None or kept.mark != work.mark:
+        kept = st.session_state[KEY] = Planning(work.mark)
+    return kept
+
+
+def same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two subjects are the same objects, or equal plain values."""
+    return len(one) == len(other) and all(
+        a is b or (isinstance(a, PLAIN) and a == b) for a, b in zip(one, other, strict=True)
+    )
+
+
+def start(work: Workspace, name: SideJobName, about: tuple[Any, ...], job: Job[Any]) -> None:
+    """Follow a job from now on under this name; it ends with the session."""
+    stop(work, name)
+    stop(work, "remedies")
+    planning(work).jobs[name] = SideJob(about, job)
+    work.ends_with(job)
+
+
+def stop(work: Workspace, name: SideJobName) -> None:
+    """End the job of this name, where one runs; "remedies" give way to whatever a person asks for."""
+    before = planning(work).jobs.get(name)
+    if before is not None and before.job is not None:
+        before.job.cancel()
+        del planning(work).jobs[name]
+
+
+def running(work: Workspace, name: SideJobName, cancel: Markdown | None) -> bool:
+    """Show the progress of a job that is under way; otherwise take up what it brought."""
+    side = planning(work).jobs.get(name)
+    if side is None or side.job is None:
+        return False
+    if side.job.state.state == "running":
+        show_progress(side.job, cancel, lambda: _cancelled(side))
+        return True
+    job, side.job = side.job, None
+    if job.state.state == "cancelled":
+        _cancelled(side)
+        return False
+    try:
+        side.result, side.done = job.result(), True
+    except (WorkflowError, ValueError) as error:
+        side.note = str(error)
+    return False
+
+
+def _cancelled(side: SideJob) -> None:
+    side.job, side.note = None, CANCELLED
+
+
+def found(work: Workspace, name: SideJobName, about: tuple[Any, ...]) -> SideJob | None:
+    """The finished computation about exactly this; what went wrong, and what is outdated, is said."""
+    side = planning(work).jobs.get(name)
+    if side is None:
+        return None
+    if side.note and same(side.about, about):
+        st.info(plain(side.note), icon=":material/info:")
+    if not side.done:
+        return None
+    if same(side.about, about):
+        return side
+    st.caption(":material/update: What was computed here belongs to another design or other choices.")
+    return None
+
+
+def follow(
+    work: Workspace,
+    name: SideJobName,
+    about: tuple[Any, ...],
+    label: Markdown,
+    cancel: Markdown,
+    make: Callable[[], Job[Any]],
+) -> SideJob | None:
+    """A button that starts the job, then its progress, then its result: whichever it is time for."""
+    if running(work, name, cancel):
+        return None
+    side = found(work, name, about)
+    if side is None:
+        st.button(
+            label,
+            icon=":material/play_arrow:",
+            key=f"{name}_start_{work.mark}",
+            on_click=lambda: start(work, name, about, make()),
+        )
+    return side
+
+
+MOST_ASKED = 1_000  # that are remembered: the oldest are forgotten first
+BROKE_OFF = (
+    "The release that you asked for did not complete. If it was charged, the charge stands until a person "
+    "voids it on the Ledger screen."
+)
+
+
+@dataclass
+class Asked:
+    """A release that somebody asked for.
+
+    Parameters
+    ----------
+    running
+        Whether it is under way.
+    release_id
+        What was released, once it was.
+    text
+        Why nothing was, in one sentence.
+    """
+
+    running: bool = True
+    release_id: str | None = None
+    text: str = BROKE_OFF
+
+
+_LOCK = threading.Lock()
+_ASKED: dict[str, Asked] = {}
+
+
+@contextmanager
+def note_release(token: str) -> Iterator[Asked]:
+    """Remember a release from its beginning to its end, however that comes; the body says what came of it."""
+    asked = Asked()
+    with _LOCK:
+        _ASKED.pop(token, None)
+        _ASKED[token] = asked
+        while len(_ASKED) > MOST_ASKED:
+            del _ASKED[next(iter(_ASKED))]
+    try:
+        yield asked
+    finally:
+        asked.running = False
+
+
+def release_asked(token: str) -> Asked | None:
+    """The last release that was asked for with a token, None where there was none."""
+    with _LOCK:
+        return _ASKED.get(token)
