@@ -6,11 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpgp_core.errors import InvalidValue
-
-Floats = NDArray[np.float64]
+from dpgp_core.linalg import Floats
 
 
 def positive(name: str, value: float) -> float:

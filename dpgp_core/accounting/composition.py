@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dpgp_core._checks import Floats, non_negative, open_unit, positive
+from dpgp_core._checks import non_negative, open_unit, positive
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
@@ -24,6 +24,7 @@ from dpgp_core.accounting.pld import (
 )
 from dpgp_core.accounting.tails import Tails, renyi_tails
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 Neighbours = Literal["values-only", "replace-one", "add-or-remove"]
 """Which datasets a cost compares, those that hide least first: costs for different ones do not add.

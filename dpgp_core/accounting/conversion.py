@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, non_negative, open_unit, renyi_orders, whole
+from dpgp_core._checks import non_negative, open_unit, renyi_orders, whole
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 _EPS = float(np.finfo(np.float64).eps)
 

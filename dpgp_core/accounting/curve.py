@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core._checks import Floats, positive, whole
+from dpgp_core._checks import positive, whole
 from dpgp_core.accounting.conversion import EpsilonBound, epsilon_from_rdp
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 
 @dataclass(frozen=True, eq=False)

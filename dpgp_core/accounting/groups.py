@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpgp_core._checks import Floats, open_unit, whole
+from dpgp_core._checks import open_unit, whole
 from dpgp_core.accounting.composition import (
     HIDING,
     Composed,
@@ -24,6 +24,7 @@ from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import pair_tails
 from dpgp_core.accounting.tails import Tails, renyi_tails
+from dpgp_core.linalg import Floats
 
 _RATES = ORDERS - 1.0
 _SPLITS = 1.0 + np.geomspace(1e-2, 1e2, 241)

@@ -6,7 +6,7 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 
-from dpgp_core._checks import Floats
+from dpgp_core.linalg import Floats
 
 _PER_DECADE = 75
 _LOWEST, _HIGHEST = -3, 5  # decimal exponents of alpha - 1

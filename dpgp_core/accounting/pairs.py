@@ -8,12 +8,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpgp_core._checks import Floats, whole
+from dpgp_core._checks import whole
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.rdp import covariance_term, rdp_from_shift
 from dpgp_core.accounting.tails import Tails, renyi_tails, rounded_up
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 _LOW = 1.0 - 1e-12
 _CELLS = 800

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpgp_core._checks import Floats, non_negative, open_unit, positive
+from dpgp_core._checks import non_negative, open_unit, positive
 from dpgp_core.accounting.gaussian import gaussian_delta
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 _EPS = 2.0**-52
 _FARTHEST = 300.0

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core._checks import non_negative, open_unit
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 _UP = 1.0 + 8.0 * float(np.finfo(np.float64).eps)
 

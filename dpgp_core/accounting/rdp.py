@@ -7,8 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, positive_array, renyi_orders, ridge_array, variance_array, whole
+from dpgp_core._checks import positive_array, renyi_orders, ridge_array, variance_array, whole
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 _EPS = float(np.finfo(np.float64).eps)
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core._checks import Floats, open_unit
+from dpgp_core._checks import open_unit
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import LEAST_DELTA
 from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.linalg import Floats
 
 _EPS = 2.0**-52
 _RATES = ORDERS - 1.0

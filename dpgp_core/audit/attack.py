@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.audit.lower_bound import ErrorCounts
 from dpgp_core.audit.mixtures import LatentMixture, Mixture
+from dpgp_core.linalg import Floats
 
-Floats = NDArray[np.float64]
 _TINY = 1e-12
 
 

@@ -19,7 +19,7 @@ from dpgp_core.excursion.sets import (
     inner_set,
     outer_set,
 )
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 World = Callable[[], tuple[Floats, Floats]]
 """One simulated world: the true field (N,) and released paths (L, N), response units."""

@@ -18,7 +18,7 @@ from dpgp_core.audit.gaussians import NormalLaw
 from dpgp_core.audit.lower_bound import ErrorCounts, epsilon_lower_bound
 from dpgp_core.audit.neighbours import Pair, worst_pair
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 
 def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Floats, order: float) -> float:

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
-from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from dpgp_core.errors import InvalidValue
-
-Floats = NDArray[np.float64]
+from dpgp_core.linalg import Floats
 
 _EDGE = 1e-8  # statistics are kept this far inside (-1, 1) before artanh
 _GRID = 601  # points on which a latent density is tabulated while it is fitted

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpgp_core.audit.gaussians import renyi_divergence
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.posterior.records import CollapsedRecords

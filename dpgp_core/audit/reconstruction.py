@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 
 from dpgp_core._checks import non_negative, whole
@@ -24,7 +24,7 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.audit.lower_bound import rate_above, rate_below
 from dpgp_core.audit.neighbours import among
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy
@@ -32,8 +32,6 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.base import Prior
 from dpgp_core.releasing.facts import PublicFacts
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Sampler = Callable[[int, int], Floats]
 """(candidate, releases) -> (releases, L, d): what an attacker sees of releases with that last record."""
 

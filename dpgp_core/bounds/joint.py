@@ -7,15 +7,14 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, renyi_orders, ridge_array, variance_array, whole
+from dpgp_core._checks import renyi_orders, ridge_array, variance_array, whole
 from dpgp_core.accounting.rdp import classical_shift, leverage
-from dpgp_core.bounds.joint_geometry import Designs, Ints
+from dpgp_core.bounds.joint_geometry import Designs
 from dpgp_core.bounds.joint_problems import GenericPairs, LatticePairs, Problem
 from dpgp_core.bounds.sensitivities import sensitivity_bounds
-
-Flags = NDArray[np.bool_]
+from dpgp_core.linalg import Bools, Floats, Ints
 
 _TOLERANCE = 1e-3  # the certified value stands this much (relative) above the best pair found
 _ROUNDING = 1.0 + 1e-6  # far more than any test below can lose to rounding
@@ -118,11 +117,11 @@ def certified_suprema(problem: Problem, designs: Designs) -> Floats:
 
 def _above_corner_bound(
     problem: Problem, low: Floats, high: Floats, designs: Designs, target: Floats
-) -> Flags:
+) -> Bools:
     return ~(problem.corner_bound(low, high, designs) <= target)  # a NaN stays alive
 
 
-def _not_ruled_out(problem: Problem, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
+def _not_ruled_out(problem: Problem, low: Floats, high: Floats, designs: Designs, target: Floats) -> Bools:
     return ~problem.ruled_out(low, high, designs, target)
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpgp_core._checks import Floats
-
-Ints = NDArray[np.int64]
+from dpgp_core.linalg import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

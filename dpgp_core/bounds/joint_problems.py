@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpgp_core._checks import Floats
 from dpgp_core.bounds.joint_geometry import Corners, Designs, Hull, corners
-
-Flags = NDArray[np.bool_]
+from dpgp_core.linalg import Bools, Floats
 
 
 class Problem(Protocol):
@@ -20,7 +17,7 @@ class Problem(Protocol):
     def corner_bound(self, low: Floats, high: Floats, designs: Designs) -> Floats:
         """(N,) upper bounds over boxes (3, N), first order in their width; the value itself at a point."""
 
-    def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
+    def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Bools:
         """(N,) True where nothing in the box exceeds `target`; second order in the width of the box."""
 
 
@@ -74,7 +71,7 @@ class GenericPairs:
         bound: Floats = (np.sqrt(duals.first) + designs.growth * np.sqrt(duals.spread)) ** 2
         return bound
 
-    def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
+    def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Bools:
         """Flags (N,), see `Problem`: where sigma/(1+omega) Q~ - (R^2/omega) N~ >= e e^T at all vertices."""
         hull = Hull.around(low, high)
         v, w, t = hull.middle
@@ -124,7 +121,7 @@ class LatticePairs:
         bound: Floats = 4.0 * np.maximum(apart, alike)
         return bound
 
-    def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
+    def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Bools:
         """Flags (N,), see `Problem`: where u^T Q~^-1 u <= sigma at all vertices, for the three extreme
         residuals.
         """

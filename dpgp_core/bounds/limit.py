@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 _DOWN = 1.0 - 1e-9
 """Results are rounded down by so much, far more than what double precision loses."""

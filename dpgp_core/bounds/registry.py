@@ -7,10 +7,11 @@ from typing import Protocol
 
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, positive, renyi_orders
+from dpgp_core._checks import positive, renyi_orders
 from dpgp_core.accounting.rdp import classical_shift, leverage
 from dpgp_core.bounds.joint import MEAN_SHIFTS
 from dpgp_core.bounds.sensitivities import PROVED, SOURCES, sensitivity_bounds
+from dpgp_core.linalg import Floats
 
 
 class MeanShift(Protocol):

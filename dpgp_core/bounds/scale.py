@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, open_unit, positive, positive_array, ridge_array, whole
+from dpgp_core._checks import open_unit, positive, positive_array, ridge_array, whole
 from dpgp_core.accounting.conversion import conversion_cost, epsilons_from_rdp
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.orders import ORDERS
@@ -16,6 +16,7 @@ from dpgp_core.accounting.rdp import classical_shift, covariance_term, leverage,
 from dpgp_core.bounds.registry import BOUNDS, Bound
 from dpgp_core.bounds.variance import variance_bounds
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 
 @dataclass(frozen=True, eq=False)

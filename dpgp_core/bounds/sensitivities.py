@@ -9,8 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, positive, ridge_array, variance_array, whole
+from dpgp_core._checks import positive, ridge_array, variance_array, whole
 from dpgp_core.bounds.sharp import sharp_supremum
+from dpgp_core.linalg import Floats
 
 _OUTWARD = 1.0 + 1e-13  # outward slack; each formula below loses less than 1e-14
 _CELLS = 128

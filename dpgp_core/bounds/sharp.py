@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpgp_core._checks import Floats
 from dpgp_core.bounds.sharp_objective import FLAT, ROUNDING, upper_bounds, value
+from dpgp_core.linalg import Floats, Ints
 
 _TOLERANCE = 1e-3  # the certified value stands this much (relative) above the best point found
 _CELL = 0.3  # first width of a box in every coordinate
 _MAX_ROUNDS = 60
 _MAX_BOXES = 400_000
-Ints = NDArray[np.int64]
 
 _RIGHT = 0.5 * np.pi * (1.0 + 1e-15)
 

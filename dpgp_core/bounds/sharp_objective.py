@@ -22,9 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpgp_core._checks import Floats
+from dpgp_core.linalg import Bools, Floats
 
 ROUNDING = 1e-11
 """Relative outward slack. Each formula is a short chain of sums and products that loses less than 1e-13 of
@@ -120,7 +119,7 @@ class _Pieces:
     root_m: Floats
     root_p: Floats
 
-    def where(self, keep: NDArray[np.bool_]) -> _Pieces:
+    def where(self, keep: Bools) -> _Pieces:
         return _Pieces(**{field.name: getattr(self, field.name)[:, keep] for field in fields(self)})
 
 
@@ -275,7 +274,7 @@ class BoxBounds:
     upper: Floats  # shape (n,), upper bounds of the objective over the part of the box with v <= 1
     looseness: Floats  # shape (3, n), how much each direction contributes to the bound's looseness
     # shape (n,), True where the objective is certified not to grow with f inside the box
-    falls: NDArray[np.bool_]
+    falls: Bools
 
 
 def upper_bounds(box: Floats, half: Floats, r2: Floats, growth: Floats, target: Floats) -> BoxBounds:

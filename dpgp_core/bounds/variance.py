@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, ridge_array, whole
+from dpgp_core._checks import ridge_array, whole
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 
 _UP = 1.0 + 4.0 * np.finfo(np.float64).eps  # outward rounding of a handful of operations
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dpgp_core.excursion.sets import Bools, Direction, Floats, excursion
+from dpgp_core.excursion.sets import Direction, excursion
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.noise.entropy import Entropy
 
 BATCH = 200

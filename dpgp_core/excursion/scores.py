@@ -6,17 +6,14 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Direction, sign_of
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 PROBABILITY_FLOOR = 1e-6
 """Probabilities are kept this far from 0 and 1 in the cross-entropy, so that one cell cannot make it inf."""

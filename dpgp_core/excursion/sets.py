@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Bools, Floats, Ints
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Direction = Literal["above", "below"]
 
 ROUNDING = 1e-9
@@ -141,7 +140,7 @@ def told(above: Bools, below: Bools) -> NDArray[np.int8]:
     return np.asarray(above.astype(np.int8) - below.astype(np.int8), dtype=np.int8)
 
 
-def excursion_function(excursions: Iterable[Bools], order: NDArray[np.int64]) -> Floats:
+def excursion_function(excursions: Iterable[Bools], order: Ints) -> Floats:
     """(N,) largest confidence at which each cell belongs to the inner set, from L excursion sets in batches
     (b, N).
 
@@ -150,7 +149,7 @@ def excursion_function(excursions: Iterable[Bools], order: NDArray[np.int64]) ->
     Lindgren (2015, doi 10.1111/rssb.12055), for the family of sets of largest marginal probability, with
     simulated sets. Raises InvalidValue without a set.
     """
-    first_miss: list[NDArray[np.int64]] = []
+    first_miss: list[Ints] = []
     for batch in excursions:
         outside = ~batch[:, order]
         first_miss.append(np.where(outside.any(axis=1), outside.argmax(axis=1), order.size))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Floats
 from dpgp_core.priors.lattice import Lattice, averaging
-
-Floats = NDArray[np.float64]
 
 
 def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Floats:

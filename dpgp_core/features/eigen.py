@@ -11,7 +11,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.priors.base import GraphPrior
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior

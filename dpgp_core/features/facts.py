@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import non_negative, positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.features.nodes import Nodes
-
-Ints = NDArray[np.int64]
+from dpgp_core.linalg import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +51,6 @@ class PublicFacts:
         """Variance of the records' own noise in a direction of unit length: `c r^2 lambda^2`, per node."""
         return self.per_node * self.record_noise**2
 
-    def signal(self, eigenvalue: NDArray[np.float64]) -> NDArray[np.float64]:
+    def signal(self, eigenvalue: Floats) -> Floats:
         """Signal variance `c^2 lambda^2 kappa` of Q directions of the plain sums per node, (Q,)."""
         return np.asarray((self.per_node * self.deviation) ** 2 * np.maximum(eigenvalue, 0.0))

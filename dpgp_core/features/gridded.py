@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 
 GRID_BITS = 20
 """Features are whole multiples of 2^-20."""
@@ -71,7 +70,7 @@ class Features:
         return self.scaled / _ONE
 
     @cached_property
-    def whole(self) -> NDArray[np.int64]:
+    def whole(self) -> Ints:
         """(M, p) the features in units of 2^-20."""
         return self.scaled.astype(np.int64)
 

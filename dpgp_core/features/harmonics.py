@@ -15,7 +15,7 @@ from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion.smoothing import domain_adjacency
 from dpgp_core.features.eigen import FURTHER, Eigenpairs, canonical
 from dpgp_core.features.store import EigenStore
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior

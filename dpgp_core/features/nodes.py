@@ -6,22 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import Delaunay, QhullError, cKDTree
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.smoothing import domain_adjacency
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 
 MOST_NODES = 3_000
 """Default number of nodes: a dense eigenproblem of this size takes a few seconds, once per domain."""
 
 AT_ONCE = 1024  # cells whose variance between nodes is computed together
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

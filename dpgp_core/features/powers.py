@@ -6,7 +6,7 @@ import numpy as np
 
 from dpgp_core._checks import non_negative, positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 _STEPS = 200
 

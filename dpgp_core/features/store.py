@@ -14,7 +14,7 @@ import numpy as np
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 _KEY = re.compile(r"[0-9a-f]{64}")
 

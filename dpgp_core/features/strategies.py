@@ -13,7 +13,7 @@ from dpgp_core.features.gridded import Features
 from dpgp_core.features.powers import water_filling
 from dpgp_core.features.tree import tree_rows
 from dpgp_core.features.waves import wave_rows
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 _SOURCE = "docs/spectral-statistics.md, section 3"
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
-from numpy.typing import NDArray
 
 from dpgp_core.features.facts import PublicFacts
 from dpgp_core.features.powers import water_filling
-from dpgp_core.linalg.numerics import Floats
-
-Ints = NDArray[np.int64]
+from dpgp_core.linalg import Floats, Ints
 
 
 def tree_rows(facts: PublicFacts) -> Floats:

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpgp_core.features.facts import PublicFacts
 from dpgp_core.features.powers import water_filling
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 MOST_WAVES = 1_500
 """Frequencies considered, longest waves first; each makes two features."""

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.labels.reading import Reading
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
-
-Ints = NDArray[np.int64]
+from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 
 
 def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpgp_core._checks import positive, whole
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Ints
 from dpgp_core.noise.entropy import Shape
 
 WORD = 64
@@ -25,7 +26,7 @@ class WordSource(Protocol):
         ...
 
 
-def discrete_laplace(scale: float, size: int, source: WordSource) -> NDArray[np.int64]:
+def discrete_laplace(scale: float, size: int, source: WordSource) -> Ints:
     """Draw independent whole numbers (n,) with probability proportional to `exp(-|z|/scale)`, exact in law.
 
     The scale is in units of the grid; its double is taken as an exact number. Added to whole numbers that

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.labels.reading import SumsReading, read_sums
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.noise.rounded_normal import rounded_normal
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
@@ -32,8 +31,8 @@ class PublicPlaces:
     """Where the records are, which is public, and the prior correlation of the cells."""
 
     prior: Prior  # of the field, correlation at most 1
-    index: NDArray[np.int64]  # (k,) occupied cells, increasing
-    count: NDArray[np.int64]  # (k,) records in each, >= 1
+    index: Ints  # (k,) occupied cells, increasing
+    count: Ints  # (k,) records in each, >= 1
 
     def __post_init__(self) -> None:
         if self.prior.size > MOST_CELLS:
@@ -94,7 +93,7 @@ class LabelPlan:
         """The least noise that costs at most mu, rounded upwards."""
         return 2.0 * math.sqrt(self.features.largest_square * _UP) * _UP**3 / positive("mu", mu)
 
-    def exact(self, records: CollapsedRecords) -> NDArray[np.int64]:
+    def exact(self, records: CollapsedRecords) -> Ints:
         """(p,) sums in units of 2^-30, exact in whole numbers, PRIVATE; InvalidValue for records at other
         places.
         """

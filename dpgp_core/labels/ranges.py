@@ -16,7 +16,7 @@ from dpgp_core.labels.validation import (
     choose_candidate,
     largest_sensitivity,
 )
-from dpgp_core.linalg.numerics import cholesky, solve_lower
+from dpgp_core.linalg import cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import Direction
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ def read_sums(
     features: Floats,
     prior_variance: Floats,
     cross: Floats,
-    index: NDArray[np.int64],
+    index: Ints,
     count: Floats,
     scatter: Floats,
     noise: Floats,

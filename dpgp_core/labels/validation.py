@@ -8,14 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.selection import selection_curve
 from dpgp_core.labels.discrete_laplace import FairBits, WordSource, exponential_coin
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 from dpgp_core.posterior.records import RESPONSE_BITS
 
@@ -42,8 +41,6 @@ def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, 
             return index
 
 
-Whole = NDArray[np.int64]
-
 STEPS = 1 << RESPONSE_BITS
 """Values are whole multiples of this part of their unit."""
 
@@ -57,8 +54,8 @@ class Fold:
     """One public split, and the linear prediction of one candidate on it."""
 
     # train, test: places that predict and places that are predicted; any public structure will do
-    train: Whole
-    test: Whole
+    train: Ints
+    test: Ints
     # (m, k) of the total of the values at each training place. The predictions are then clipped to the public
     # interval. Rounded to multiples of 2^-40: a prediction is what the rounded weights say, exactly
     weights: Floats
@@ -74,7 +71,7 @@ class Fold:
             raise InvalidValue("a fold cannot test what it was trained on: keep the two sets apart.")
 
     @cached_property
-    def whole(self) -> Whole:
+    def whole(self) -> Ints:
         """The weights in units of 2^-40; raises InvalidValue if one is not finite, or 2^20 or more."""
         if not np.all(np.abs(self.weights) < 2.0**20):
             raise InvalidValue("the weights of a prediction must be finite numbers below 2^20.")
@@ -85,8 +82,8 @@ class Fold:
 class ValueSums:
     """Values in a public interval, added up by place: whole numbers of steps of `1/STEPS`. PRIVATE."""
 
-    totals: Whole  # (n,) sum of the values at each place
-    counts: Whole  # (n,) values at each place, >= 1: public
+    totals: Ints  # (n,) sum of the values at each place
+    counts: Ints  # (n,) values at each place, >= 1: public
     # low, high: ends of the public interval of every single value
     low: int = -STEPS
     high: int = STEPS

@@ -11,8 +11,7 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.excursion.sets import Bools
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects, Reads

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.labels.bins import noise_variance
 from dpgp_core.labels.discrete_laplace import discrete_laplace
 from dpgp_core.labels.plan import read_label_sums
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -50,7 +49,7 @@ class BinMeansDesign(LabelDesign):
         self.refuse_unless_positive("width", "pure_epsilon")
 
 
-def square_bins(lattice: Lattice, width: float) -> NDArray[np.int64]:
+def square_bins(lattice: Lattice, width: float) -> Ints:
     """(N,) bin of every cell: squares of the given width from the domain's south-west corner, half open."""
     centres = lattice.domain_centres
     steps = np.floor((centres - centres.min(axis=0)) / width).astype(np.int64)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion.sets import Direction
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.releasing.released import Released
 
 

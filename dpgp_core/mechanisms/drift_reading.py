@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtr, pdtrik
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
@@ -35,7 +34,7 @@ MAPS = 24
 
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
 
-Smoothed = tuple[NDArray[np.int64], Floats, Posterior]
+Smoothed = tuple[Ints, Floats, Posterior]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ from dpgp_core.bounds.choice import proved_bounds
 from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.excursion.sets import Bools, agreed, excursion
+from dpgp_core.excursion.sets import agreed, excursion
 from dpgp_core.excursion.smoothing import smooth
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.features.strategies import STRATEGIES
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import Law

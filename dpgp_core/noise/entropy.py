@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-Floats = NDArray[np.float64]
+from dpgp_core.linalg import Floats
+
 Words = NDArray[np.uint64]
 Shape = int | tuple[int, ...]
 

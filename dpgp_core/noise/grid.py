@@ -5,27 +5,25 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Ints
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 from dpgp_core.noise.rounded_normal import LARGEST_SIGMA, rounded_normal
-
-Integers = NDArray[np.int64]
 
 _LIMIT = 1 << 62
 
 
-def simulated_integers(totals: Integers, noise: float, unit: float, entropy: Entropy) -> Integers:
+def simulated_integers(totals: Ints, noise: float, unit: float, entropy: Entropy) -> Ints:
     """As `noisy_integers`, in floating point and a hundred times faster: for simulations only."""
     deviates = entropy.normal(totals.shape)
     return totals + np.rint(positive("noise", noise) / positive("unit", unit) * deviates).astype(np.int64)
 
 
 def noisy_integers(
-    totals: Integers, noise: float, unit: float, entropy: Entropy, *, simulation: bool = False
-) -> Integers:
+    totals: Ints, noise: float, unit: float, entropy: Entropy, *, simulation: bool = False
+) -> Ints:
     """totals + round(noise w / unit), w independent true normal deviates: a Gaussian mechanism on integers.
 
     The exact totals are PRIVATE, in units of the grid; the noise is in the sums' unit of measure, in which

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Bools, Ints
 
 Words = NDArray[np.uint64]
 Index = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 WORD = 64
 
@@ -52,7 +52,7 @@ class Uniforms:
             self._levels.append(self._source.words(self.size) >> np.uint64(WORD - self.width))
         return self._levels[number]
 
-    def first_bit(self) -> Mask:
+    def first_bit(self) -> Bools:
         """(size,) whether each number is at least one half."""
         return np.asarray((self.level(0) >> np.uint64(self.width - 1)).astype(bool))
 
@@ -68,7 +68,7 @@ class Uniforms:
         return chosen
 
 
-def less(a: Uniforms, at: Index, b: Uniforms, bt: Index) -> Mask:
+def less(a: Uniforms, at: Index, b: Uniforms, bt: Index) -> Bools:
     """Whether `a[at] < b[bt]`, entry by entry and exactly; equal numbers have probability zero."""
     answer = np.zeros(at.size, dtype=bool)
     open_ = np.arange(at.size)
@@ -97,8 +97,6 @@ def below(source: WordSource, limit: int, size: int) -> Words:
     return np.asarray(words % np.uint64(limit))
 
 
-Integers = NDArray[np.int64]
-
 NUMBER_DISTANCE = 2.0**-200
 """Upper bound on the total variation between one number of `rounded_normal` and the rounded ideal deviate.
 
@@ -113,7 +111,7 @@ _LARGEST_K = 127  # P(|w| >= 128) < e^(-128^2/2) < 2^-11000; so products with si
 _BATCH = 1 << 16
 
 
-def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WORD) -> Integers:
+def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WORD) -> Ints:
     """Independent copies (size,) of round(sigma w), w a true normal deviate of mean 0 and variance 1.
 
     Sigma is in units of the grid, > 0 and at most 2^55; its double is taken as an exact number. Each is
@@ -126,7 +124,7 @@ def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WOR
         raise InvalidValue(
             f"sigma must be at most 2^55 units of the grid, got {sigma!r}: use a coarser grid."
         )
-    parts: list[Integers] = []
+    parts: list[Ints] = []
     missing = size
     while missing > 0:
         whole, fraction = _candidates(source, min(_BATCH, 2 * missing + 64), width)
@@ -137,7 +135,7 @@ def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WOR
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
-def _candidates(source: WordSource, size: int, width: int) -> tuple[Integers, Uniforms]:
+def _candidates(source: WordSource, size: int, width: int) -> tuple[Ints, Uniforms]:
     """Integer parts k and fractions x of |w| for the accepted among `size` candidates."""
     whole = np.zeros(size, dtype=np.int64)  # step 1: P(k) = e^(-k/2) (1 - e^(-1/2))
     active = np.arange(size)
@@ -162,7 +160,7 @@ def _candidates(source: WordSource, size: int, width: int) -> tuple[Integers, Un
     return whole[alive], fraction.take(alive)
 
 
-def _half_coin(source: WordSource, size: int, width: int) -> Mask:
+def _half_coin(source: WordSource, size: int, width: int) -> Bools:
     """(size,) coins of probability e^(-1/2): whether a run 1/2 > u_1 > u_2 > ... > u_n ends at an even n."""
     previous = Uniforms(source, size, width)
     even = np.ones(size, dtype=bool)
@@ -177,7 +175,7 @@ def _half_coin(source: WordSource, size: int, width: int) -> Mask:
     return even
 
 
-def _fraction_coin(source: WordSource, whole: Integers, fraction: Uniforms, at: Index) -> Mask:
+def _fraction_coin(source: WordSource, whole: Ints, fraction: Uniforms, at: Index) -> Bools:
     """Coins of probability e^(-x (2k+x)/(2k+2)) for x = fraction[at].
 
     Whether a run x > z_1 > z_2 > ... > z_n, each step of which must also win a coin of probability
@@ -196,7 +194,7 @@ def _fraction_coin(source: WordSource, whole: Integers, fraction: Uniforms, at: 
     return even
 
 
-def _share_coin(source: WordSource, whole: Integers, fraction: Uniforms, at: Index) -> Mask:
+def _share_coin(source: WordSource, whole: Ints, fraction: Uniforms, at: Index) -> Bools:
     """Coins of probability (2k+x)/(2k+2): among 2k+2 equal chances 2k win, and one more with chance x."""
     won = np.zeros(whole.size, dtype=bool)
     for k in np.unique(whole).tolist():
@@ -209,7 +207,7 @@ def _share_coin(source: WordSource, whole: Integers, fraction: Uniforms, at: Ind
     return won
 
 
-def _rounded(sigma: float, whole: Integers, fraction: Uniforms, source: WordSource) -> Integers:
+def _rounded(sigma: float, whole: Ints, fraction: Uniforms, source: WordSource) -> Ints:
     """round(+-sigma (k + x)): the digits of x are read until both ends of what is left agree."""
     top, bottom = sigma.as_integer_ratio()  # bottom is a power of two
     value = np.zeros(whole.size, dtype=np.int64)

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.base import Prior
 
@@ -33,15 +32,13 @@ class DensePosterior:
     """
 
     prior: Prior  # on the N cells of the domain
-    index: NDArray[np.int64]  # positions of the observed cells, shape (k,)
+    index: Ints  # positions of the observed cells, shape (k,)
     noise_variance: Floats  # in units of scale^2, shape (k,)
     factor: Floats  # L, shape (k, k)
     mean: Floats  # (N,) response units
 
     @classmethod
-    def fit(
-        cls, prior: Prior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
-    ) -> DensePosterior:
+    def fit(cls, prior: Prior, index: Ints, observed: Floats, noise_variance: Floats) -> DensePosterior:
         """Condition the prior on k observed cells: increasing positions, values, noise variances > 0, all
         (k,).
 

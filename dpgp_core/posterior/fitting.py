@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.dense import DensePosterior
 from dpgp_core.posterior.records import CollapsedRecords
@@ -72,7 +71,7 @@ def fit_cells(
     """
     if not (np.isfinite(signal_scale) and signal_scale > 0):
         raise InvalidValue(f"the prior standard deviation must be a positive number, got {signal_scale!r}.")
-    cells: NDArray[np.int64] = np.asarray(index, dtype=np.int64)
+    cells: Ints = np.asarray(index, dtype=np.int64)
     observed = np.asarray(mean, dtype=np.float64)
     noise = np.asarray(noise_variance, dtype=np.float64) / signal_scale**2
     if not (cells.ndim == 1 and cells.shape == observed.shape == noise.shape):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Bools, Floats, Ints
 
 RESPONSE_BITS = 10
 """Responses are rounded to multiples of 2^-10 of a response unit, in every mechanism that adds them."""
@@ -37,10 +38,10 @@ class CollapsedRecords:
         only means are known
     """
 
-    index: NDArray[np.int64]
-    count: NDArray[np.int64]
-    mean: NDArray[np.float64]
-    grid_total: NDArray[np.int64] | None = None
+    index: Ints
+    count: Ints
+    mean: Floats
+    grid_total: Ints | None = None
     singles: NDArray[np.int16] | None = None
 
     def __post_init__(self) -> None:
@@ -64,7 +65,7 @@ class CollapsedRecords:
         return int(self.count.sum())
 
     @property
-    def units(self) -> NDArray[np.int64]:
+    def units(self) -> Ints:
         """Sums (k,) of responses per cell in units of 2^-10, from the means where single records are not
         known.
         """
@@ -91,7 +92,7 @@ class CollapsedRecords:
         whole = np.add.reduceat(units, first, dtype=np.int64) if first.size else np.zeros(0, dtype=np.int64)
         return cls(cells, count, np.clip(total / np.maximum(count, 1), -1.0, 1.0), whole, units)
 
-    def part(self, kept: NDArray[np.bool_]) -> CollapsedRecords:
+    def part(self, kept: Bools) -> CollapsedRecords:
         """The records of some of the k cells, for a mask (k,)."""
         totals = None if self.grid_total is None else self.grid_total[kept]
         singles = None if self.singles is None else self.singles[np.repeat(kept, self.count)]

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.sparse import SparsePosterior

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpgp_core.linalg.banded import BandedCholesky
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import BandedCholesky, Floats, Ints
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.dense import check_draw
 from dpgp_core.priors.base import GraphPrior
@@ -24,15 +22,13 @@ class SparsePosterior:
     """
 
     prior: GraphPrior  # on the P padded cells, N of them in the domain
-    index: NDArray[np.int64]  # positions of the observed cells, shape (k,)
+    index: Ints  # positions of the observed cells, shape (k,)
     noise_variance: Floats  # in units of scale^2, shape (k,)
     factor: BandedCholesky  # L, of the P padded cells
     mean: Floats  # (N,) response units
 
     @classmethod
-    def fit(
-        cls, prior: GraphPrior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
-    ) -> SparsePosterior:
+    def fit(cls, prior: GraphPrior, index: Ints, observed: Floats, noise_variance: Floats) -> SparsePosterior:
         """Condition the prior on k observed cells: increasing positions, values, noise variances > 0, all
         (k,).
 
@@ -75,7 +71,7 @@ class SparsePosterior:
 def _mean(
     prior: GraphPrior,
     factor: BandedCholesky,
-    index: NDArray[np.int64],
+    index: Ints,
     observed: Floats,
     noise_variance: Floats,
 ) -> Floats:

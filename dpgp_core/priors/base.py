@@ -6,8 +6,7 @@ from typing import Protocol
 
 from scipy import sparse
 
-from dpgp_core.linalg.banded import BandedCholesky
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import BandedCholesky, Floats
 from dpgp_core.priors.lattice import Lattice
 
 GENERIC_BOUNDS = ("triangle", "separate", "sharp", "joint-sharp")

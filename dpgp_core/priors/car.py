@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from dpgp_core.errors import InvalidValue, PriorError
-from dpgp_core.linalg.banded import BandedCholesky
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import BandedCholesky, Floats
 from dpgp_core.numbers import significant
 from dpgp_core.priors.base import GENERIC_BOUNDS, GraphPrior
 from dpgp_core.priors.lattice import Lattice

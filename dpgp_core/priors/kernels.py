@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from dpgp_core.errors import PriorError
-from dpgp_core.linalg.numerics import Floats, cholesky
+from dpgp_core.linalg import Floats, cholesky
 from dpgp_core.priors.base import GENERIC_BOUNDS
 from dpgp_core.priors.lattice import Lattice
 

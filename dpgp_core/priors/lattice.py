@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.banded import Ordering
+from dpgp_core.linalg import Floats, Ints, Ordering
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +29,9 @@ class Lattice:
         typical distance between neighbouring centres, metres
     """
 
-    centres: NDArray[np.float64]
+    centres: Floats
     adjacency: sparse.csr_matrix
-    inside: NDArray[np.int64]
+    inside: Ints
     spacing: float
 
     def __post_init__(self) -> None:
@@ -69,7 +68,7 @@ class Lattice:
         return int(self.inside.size)
 
     @property
-    def domain_centres(self) -> NDArray[np.float64]:
+    def domain_centres(self) -> Floats:
         """(N, 2) centres of the domain's cells, metres."""
         return self.centres[self.inside]
 

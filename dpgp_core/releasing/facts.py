@@ -7,12 +7,9 @@ from dataclasses import field as made
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
@@ -62,7 +59,7 @@ class PublicFacts:
     places_public: bool = False
     counts: Floats | None = None
     single: bool = False
-    parents: tuple[NDArray[np.int64], ...] = ()
+    parents: tuple[Ints, ...] = ()
     covariates: Floats | None = None
     field: PublicField | None = None
     law: Law = "amount"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 WHAT, REMEDY = "the covariance of the released sums", "use more noise"

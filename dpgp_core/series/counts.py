@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.series.chain import Seen, smoothed
 from dpgp_core.spectral.counts import FLOOR, CountPrior, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dpgp_core._checks import non_negative, positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats, cholesky
+from dpgp_core.linalg import Bools, Floats, cholesky
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.series.chain import Chain, Seen, chain_evidence, smoothed
 from dpgp_core.series.counts import Period, joint_counts
@@ -98,7 +97,7 @@ class SeriesReading:
         return np.asarray(ndtr((self.mean - threshold) / self.deviation))
 
     @property
-    def explained(self) -> NDArray[np.bool_]:
+    def explained(self) -> Bools:
         """(T - 1,) whether noise explains all by which the sums differ from those of the time before."""
         return np.asarray(self.no_change >= -EXPLAINED)
 

@@ -9,14 +9,13 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import bce, exceedance_probability, ious
-from dpgp_core.excursion.sets import Bools, Direction, agreed, excursion, released_set, vote_fraction
+from dpgp_core.excursion.sets import Direction, agreed, excursion, released_set, vote_fraction
 from dpgp_core.excursion.smoothing import smooth
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from dpgp_core.posterior.shelf import Shelf
@@ -110,7 +109,7 @@ class World:
     facts: PublicFacts  # public facts of the release that is planned
     records: CollapsedRecords  # all reference records, response units
     training: CollapsedRecords  # those outside the held-out cells
-    held_out: NDArray[np.int64]  # positions of the h held-out cells, shape (h,)
+    held_out: Ints  # positions of the h held-out cells, shape (h,)
     labels: Bools  # whether each held-out cell truly lies on the asked side, shape (h,)
     # level, direction: the threshold in response units and its asked side
     level: float

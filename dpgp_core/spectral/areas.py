@@ -7,12 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
-
-Bools = NDArray[np.bool_]
+from dpgp_core.linalg import Bools, Floats
 
 
 @dataclass(frozen=True)

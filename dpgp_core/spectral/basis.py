@@ -9,7 +9,7 @@ import numpy as np
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 MOST_COLUMNS = 8
 """More columns than these are refused: each takes its part of the noise's budget."""

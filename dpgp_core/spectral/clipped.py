@@ -10,7 +10,7 @@ from scipy.special import ndtr
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 Law = Literal["amount", "yes-no", "rate", "density"]
 """What a response is: an amount, clipped to [-1, 1], or the answer to a question, -1 or 1.

@@ -11,7 +11,7 @@ from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import Features
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 
 NEIGHBOUR_SHARE = 0.1
 """Reference counts are blended with so much of their neighbours' mean: new records come near old ones."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpgp_core.excursion.sets import ROUNDING
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 OWN_CUTOFFS = tuple(round(0.01 * step, 2) for step in range(5, 96))
 """Cutoffs that a release may choose for itself: hundredths from 0.05 to 0.95."""

@@ -6,17 +6,14 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import Features
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.sums import COUNT_UNIT, SUM_UNIT, SpectralSums
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

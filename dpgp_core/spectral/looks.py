@@ -12,14 +12,14 @@ from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.features.kappa import inner_products
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.powers import water_filling
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.posterior.records import RESPONSE_BITS, UNIT
 from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise, noise_for
 from dpgp_core.spectral.counts import NodeCounts, read_counts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import FieldReader
-from dpgp_core.spectral.sums import GridRecords, Ints, SpectralSums
+from dpgp_core.spectral.sums import GridRecords, SpectralSums
 
 ROUNDS = 3
 """Rounds in which clipped responses are made linear around what was read before."""

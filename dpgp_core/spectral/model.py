@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
@@ -21,7 +20,7 @@ from dpgp_core.features.kappa import InnerProducts, inner_products, sampled_prod
 from dpgp_core.features.nodes import MOST_NODES, Nodes
 from dpgp_core.features.store import EigenStore
 from dpgp_core.features.strategies import make_features
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.spectral.basis import FieldBasis, standardised
@@ -51,8 +50,6 @@ ROUNDS = 4
 """Rounds in which answers of yes and no are made linear around what was read before."""
 
 ROUGH = 16  # a rough plan prices its counts by every so many nodes against all
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from dpgp_core.linalg.numerics import Floats, solve_lower
+from dpgp_core.linalg import Bools, Floats, solve_lower
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.reading import FieldReader
@@ -80,7 +79,7 @@ def _statistics(reader: FieldReader, white: Floats) -> Floats:
     return np.column_stack([*both, *(-each for each in both), np.abs(white).max(axis=1), extreme])
 
 
-def _regions(lattice: Lattice, inside: NDArray[np.bool_]) -> Floats:
+def _regions(lattice: Lattice, inside: Bools) -> Floats:
     """(R,) number of connected parts of sets of nodes (R, M), all found at once."""
     from scipy.sparse.csgraph import connected_components  # slow to import, for releases alone
 

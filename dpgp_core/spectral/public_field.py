@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.priors.registry import Prior, make_prior
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
@@ -48,7 +47,7 @@ class PublicField:
     """
 
     nodes: Nodes
-    index: NDArray[np.int64]  # (k,) nodes with public records, increasing
+    index: Ints  # (k,) nodes with public records, increasing
     # count, mean: (k,) number and mean of their responses, not clipped
     count: Floats
     mean: Floats
@@ -59,7 +58,7 @@ class PublicField:
     map: MapModel | None = None  # how the map without privacy is made
 
     @classmethod
-    def of(cls, nodes: Nodes, cell: NDArray[np.int64], response: Floats) -> PublicField:
+    def of(cls, nodes: Nodes, cell: Ints, response: Floats) -> PublicField:
         """Find the range, and the field's share of the variance, that make public records likeliest.
 
         `cell`, `response` (n,): where records lie, and what they say in response units, not clipped. Raises

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
 from dpgp_core.spectral.counts import NodeCounts, estimated_number

@@ -7,19 +7,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Bools, Floats, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw
 from dpgp_core.spectral.counts import NodeCounts
-
-Bools = NDArray[np.bool_]
 
 LEAST_MAP_SHARE = 1e-4
 """Least variance of the map without privacy noise, as a share of the released posterior's."""

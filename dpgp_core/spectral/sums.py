@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise.rounded_normal import WordSource, rounded_normal
 from dpgp_core.posterior.records import RESPONSE_BITS
 from dpgp_core.spectral.cost import SpectralNoise
@@ -21,8 +21,6 @@ SUM_UNIT = 2.0 ** -(GRID_BITS + RESPONSE_BITS)
 """Released sums are whole multiples of it; released counts are of `COUNT_UNIT`."""
 COUNT_UNIT = 2.0**-GRID_BITS
 _MOST_RECORDS = 1 << 31  # times 2^30 stays below 2^62
-
-Ints = NDArray[np.int64]
 
 
 class RoundedNoise(Protocol):

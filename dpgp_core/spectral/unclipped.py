@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.spectral.clipped import ClippedPrior
 
 REACH = 3.0  # the released field is said within so many clip bounds of the centre

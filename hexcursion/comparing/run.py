@@ -10,8 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from dpgp_core.excursion.sets import Bools
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.terms import Protects, Unit

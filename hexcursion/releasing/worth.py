@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
 from hexcursion.record import LEAST_AGREEMENT, LEAST_GAIN, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
 

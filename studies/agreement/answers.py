@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import os
 
+from dpgp_core.linalg import Bools
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -24,8 +26,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from dpgp_core.excursion.scores import exceedance_probability, iou
-from dpgp_core.excursion.sets import Bools
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import os
 
+from dpgp_core.linalg import Bools
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -28,8 +30,7 @@ import numpy as np
 import pandas as pd
 
 from dpgp_core.excursion.scores import exceedance_probability, iou
-from dpgp_core.excursion.sets import Bools
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SPREADS_OF_COUNTS, fixed_design
 from dpgp_core.mechanisms.sums.again import map_of_counts, records_again

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 
+from dpgp_core.linalg import Bools
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -25,8 +27,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import Bools, agreed
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.excursion.sets import agreed
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design
 from dpgp_core.mechanisms.terms import Budget

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from dpgp_core.linalg import Bools
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
@@ -19,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.excursion.scores import exceedance_probability, iou, stated_scores
-from dpgp_core.excursion.sets import Bools
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.releasing.released import Released, draw_release

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import os
 
+from dpgp_core.linalg import Bools
+
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from dataclasses import replace
@@ -18,7 +20,6 @@ from statistics import NormalDist
 import numpy as np
 
 from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import Bools
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.comparing.attacks import changes, own_medians, told_apart, two_editions
 from hexcursion.comparing.practice import RULES, Records, Table, careful

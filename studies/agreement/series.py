@@ -27,7 +27,7 @@ from scipy import sparse
 from data_loaders.lucas_county import SALES
 from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpgp_core.excursion.scores import iou
-from dpgp_core.linalg.numerics import Floats, cholesky
+from dpgp_core.linalg import Floats, cholesky
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit

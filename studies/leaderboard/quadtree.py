@@ -9,7 +9,7 @@ import numpy as np
 
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
 from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.noise.entropy import Entropy

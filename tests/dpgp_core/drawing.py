@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy

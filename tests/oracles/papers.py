@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.priors.kernels import Kernel
 
 

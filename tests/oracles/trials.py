@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core._checks import whole
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import UNIT
 from dpgp_core.spectral.model import Prepared, PublicCounts

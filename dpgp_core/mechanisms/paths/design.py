@@ -17,7 +17,7 @@ from dpgp_core.accounting.rdp import amplitude, covariance_term, leverage, rdp_f
 from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 
 

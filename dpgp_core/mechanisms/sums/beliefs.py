@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import Entropy

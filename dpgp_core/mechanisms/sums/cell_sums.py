@@ -10,9 +10,9 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
-from dpgp_core.noise.grid import Integers, noisy_integers, simulated_integers
+from dpgp_core.noise.grid import noisy_integers, simulated_integers
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.released import GRID
@@ -107,7 +107,7 @@ def release_statistics(
     return NoisyStatistics(noisy[0], noisy[1], float(statistic_noise), n)
 
 
-def noisy_totals(records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy) -> Floats:
+def noisy_totals(records: CollapsedRecords, groups: Ints, noise: float, entropy: Entropy) -> Floats:
     """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on the grid.
 
     The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell. True noise

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.excursion.sets import agreed
 from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
 from dpgp_core.labels.reading import SumsReading
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried

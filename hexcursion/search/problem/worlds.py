@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpgp_core.excursion.sets import Direction, excursion
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise.entropy import SimulationEntropy

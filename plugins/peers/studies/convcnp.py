@@ -28,7 +28,7 @@ from scipy.special import ndtri
 
 from dpgp_core import gaussian_mu
 from dpgp_core.excursion.scores import iou
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy

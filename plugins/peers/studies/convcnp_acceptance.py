@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core import gaussian_mu
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
 from hexcursion_peers.neural.line import CELLS, CLIP, LineEncoder
 from hexcursion_peers.neural.simulated.line_tasks import Law

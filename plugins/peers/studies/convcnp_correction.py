@@ -27,7 +27,7 @@ from scipy.special import ndtri
 from dpgp_core import gaussian_mu
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import agreed
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from dpgp_core.bounds.limit import contrast, least_error
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.prices.limit import Worlds, contested
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from dpgp_core.errors import NumericalFailure
-from dpgp_core.linalg.banded import SMALLEST_BLOCK, BandedCholesky, Ordering
+from dpgp_core.linalg import SMALLEST_BLOCK, BandedCholesky, Ordering
 from tests.dpgp_core.hexmap import disk, islands, line
 
 

@@ -12,7 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import drift_reading
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign

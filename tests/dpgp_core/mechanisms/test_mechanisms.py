@@ -11,7 +11,7 @@ import pytest
 
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.bounds.registry import BOUNDS
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign

@@ -12,7 +12,7 @@ import pytest
 from scipy.special import ndtri
 from scipy.stats import chi2
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import posterior_sampling as mechanisms
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy

@@ -9,6 +9,7 @@ import pytest
 
 from dpgp_core.accounting.composition import merged_mu
 from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.linalg import Ints
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.sums.again import prepared_plan
@@ -20,7 +21,7 @@ from dpgp_core.simulation.world import World
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.looks import Look, linear_laws
 from dpgp_core.spectral.model import PublicCounts
-from dpgp_core.spectral.sums import SUM_UNIT, ExactNoise, Ints, SpectralSums, exact_sums
+from dpgp_core.spectral.sums import SUM_UNIT, ExactNoise, SpectralSums, exact_sums
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)

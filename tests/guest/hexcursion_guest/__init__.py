@@ -15,7 +15,7 @@ from data_loaders import DataError, Loader, LoadReport, Observations
 from data_loaders.registry import Wanted
 from data_loaders.report import Tally
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords

@@ -7,7 +7,7 @@ import pytest
 
 from dpgp_core.errors import HexcursionError
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.sums import SpectralSums
 from hexcursion_peers.neural.encoder import Encoder

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpgp_core._checks import positive, whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 
 Criterion = Literal["mean-square", "volume"]
 """What is made small: the noise's mean square over the map (A-optimal), or its volume (D-optimal)."""

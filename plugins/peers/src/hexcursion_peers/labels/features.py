@@ -7,7 +7,7 @@ from scipy.sparse.linalg import eigsh
 
 from dpgp_core._checks import positive_array
 from dpgp_core.labels.plan import PublicPlaces
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 from hexcursion_peers.labels.cloak import Criterion, make_cloak
 
 DIRECTIONS = 160

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpgp_core.labels.plan import PublicPlaces
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.sums.label_sums import PATHS
 from dpgp_core.releasing.facts import PublicFacts
 from hexcursion_peers.labels.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums

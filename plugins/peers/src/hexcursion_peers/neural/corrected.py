@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.spatial import cKDTree
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from hexcursion_peers.neural.lattice import AXIS, SIDE
 
 NEGLIGIBLE = 1e-3

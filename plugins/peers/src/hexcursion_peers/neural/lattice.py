@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 SIDE = 32
 """Pixels along each axis of the window."""

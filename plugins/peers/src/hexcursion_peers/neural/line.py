@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.features.gridded import Features
 from dpgp_core.features.kappa import InnerProducts, inner_products
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.spectral.cost import SpectralNoise, noise_for
 from hexcursion_peers.neural.inputs import Single
 from hexcursion_peers.neural.network import Layout

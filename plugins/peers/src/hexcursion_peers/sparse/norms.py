@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 _POINTS = 8_001  # per axis
 _UP = 1.0 + 2.0**-40

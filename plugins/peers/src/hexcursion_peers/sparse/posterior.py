@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core._checks import positive
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 from hexcursion_peers.sparse.moments import Moments
 
 Regularisation = Literal["bound", "raised"]

@@ -13,7 +13,7 @@ import scipy  # whose parts are loaded when they are asked for: scipy.optimize t
 
 from dpgp_core._checks import open_unit, positive, whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 
 ROUNDS = 12

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import UNIT
 from dpgp_core.priors.lattice import Lattice

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 
 FINE = 64
 """Cells along each axis of the simulated domains: two by two to a pixel."""

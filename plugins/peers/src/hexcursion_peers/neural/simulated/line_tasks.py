@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from hexcursion_peers.neural.inputs import Single
 from hexcursion_peers.neural.line import CELLS, DOMAIN, FAMILIES, LineEncoder, LineFamily
 

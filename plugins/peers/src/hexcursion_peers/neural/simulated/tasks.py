@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.linalg.numerics import Floats
+from dpgp_core.linalg import Floats
 from hexcursion_peers.neural.encoder import Encoder
 from hexcursion_peers.neural.inputs import Sighting
 from hexcursion_peers.neural.lattice import AXIS, REACH, SIDE

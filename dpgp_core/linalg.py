@@ -1,4 +1,4 @@
-"""Banded Cholesky of a sparse precision matrix: solves, exact draws and exact variances."""
+"""Factors and solves: dense matrices, and precision matrices of graphs in band form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,36 @@ from scipy.linalg import lapack
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from dpgp_core.errors import NumericalFailure
-from dpgp_core.linalg.numerics import Floats
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
+    """Lower Cholesky factor of a symmetric positive definite matrix (m, m), strict upper part zero.
+
+    Otherwise raises NumericalFailure, which says `what` failed and the `remedy`.
+    """
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    if info != 0 or not np.all(np.isfinite(factor.diagonal())):
+        raise NumericalFailure(f"{what} is not positive definite to working precision; {remedy}.")
+    return np.asarray(factor, dtype=np.float64)
+
+
+def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
+    """Solution of `L x = right`, or of `L^T x = right` (`transposed`), for a lower factor (m, m) of
+    `cholesky`.
+
+    Raises NumericalFailure if the factor is singular.
+    """
+    if factor.size == 0:
+        return right.copy()
+    solution, info = lapack.dtrtrs(factor, right, lower=1, trans=1 if transposed else 0)
+    if info != 0:
+        raise NumericalFailure("a triangular factor is singular; use a larger ridge.")
+    return np.asarray(solution, dtype=np.float64)
+
 
 SMALLEST_BLOCK = 48
 """Blocks below this size spend their time in calls rather than in arithmetic."""
@@ -23,8 +52,8 @@ SMALLEST_BLOCK = 48
 class Ordering:
     """A reverse Cuthill-McKee order of a graph's nodes, which keeps neighbours close."""
 
-    order: NDArray[np.int64]  # (P,) node at each position
-    position: NDArray[np.int64]  # (P,) position of each node
+    order: Ints  # (P,) node at each position
+    position: Ints  # (P,) position of each node
     bandwidth: int  # largest distance between the positions of two neighbours
 
     @classmethod
@@ -135,11 +164,11 @@ class BandedCholesky:
 
 
 @lru_cache(maxsize=8)
-def _in_band(below: int, height: int, width: int, rows: int) -> NDArray[np.bool_]:
+def _in_band(below: int, height: int, width: int, rows: int) -> Bools:
     """Which entries of a block that begins so far below the diagonal lie in a band of so many rows.
 
     All blocks of a factor but the last two have one of two shapes.
     """
     depth = below + np.arange(height)[:, None] - np.arange(width)[None, :]
-    inside: NDArray[np.bool_] = (depth >= 0) & (depth < rows)
+    inside: Bools = (depth >= 0) & (depth < rows)
     return inside

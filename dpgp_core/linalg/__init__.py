@@ -1,1 +1,0 @@
-"""Linear algebra: banded Cholesky factors, and numerical failure said in one sentence."""
