@@ -6,23 +6,38 @@ screen, `geo.maps.static_map` for paper.
 
 from __future__ import annotations
 
-from geo.coordinates.crs_names import CrsCandidate, crs_by_name, crs_candidates
-from geo.coordinates.projection import accuracy_note, is_lonlat, parse_crs, project, to_lonlat
-from geo.domains.diagnosis import looks_like_degrees, looks_projected, looks_swapped, outside_reason
+from geo.crs import (
+    CrsCandidate,
+    accuracy_note,
+    crs_by_name,
+    crs_candidates,
+    is_lonlat,
+    parse_crs,
+    project,
+    to_lonlat,
+)
 from geo.domains.domain import MAX_CELLS, Domain, domain_from_bbox, domain_from_cells, domain_from_geojson
-from geo.domains.polygons import cell_polygon, dissolve, geometry_dict
-from geo.errors import CrsError, DomainError, GeoError, GeoJsonError
-from geo.export.geojson import (
+from geo.domains.hexagons import cell_polygon, dissolve, geometry_dict
+from geo.errors import CrsError, DomainError, GeoError, GeoJsonError, Progress
+from geo.geojson import (
     cells_collection,
     collection_bytes,
     decimals_for,
     regions_collection,
 )
-from geo.export.rfc7946 import rfc7946_findings
 from geo.measures import format_value, never_negative, with_unit
-from geo.progress import Progress
-from geo.regions.outlines import chosen_parts, exchanged, part_columns, part_names
-from geo.regions.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
+from geo.mending import (
+    chosen_parts,
+    exchanged,
+    looks_like_degrees,
+    looks_projected,
+    looks_swapped,
+    outside_reason,
+    part_columns,
+    part_names,
+)
+from geo.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
+from geo.rfc7946 import rfc7946_findings
 
 __all__ = [
     "MAX_CELLS",

@@ -25,8 +25,7 @@ from pmtiles.tile import (
 )
 
 from geo.context.own_layers import clean
-from geo.domains.domain import Domain
-from geo.domains.framing import Box, region_box
+from geo.domains.domain import Box, Domain, region_box
 from geo.errors import DomainError
 
 SUFFIX = "pmtiles"

@@ -1,31 +1,43 @@
-"""Layers of one's own: areas, lines and points that are public, drawn over the hexagons with their names."""
+"""Public layers of one's own: GeoJSON areas, lines and points around a domain, drawn with their names."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
+from geo.crs import to_lonlat
+from geo.domains.domain import Box, Domain, region_box, wide_box
 from geo.errors import DomainError
+from geo.region import Source, check_outline, read_document, stated_crs
 
 MOST_LAYERS = 5
 MOST_FEATURES = 2_000  # of all layers together, near the region
 MOST_CORNERS = 20_000  # of all layers together, after simplifying
 LONGEST = 100  # letters of a name
-USUAL = {"area": 1.3, "line": 1.8, "point": 8.0}  # pixels: widths of outlines and lines, and across a dot
+_WIDTHS = {"area": 1.3, "line": 1.8, "point": 8.0}  # pixels: widths of outlines and lines, and across a dot
 THINNEST, WIDEST = 0.5, 12.0
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 DECIMALS = 6  # of a degree: a tenth of a metre
 TYPES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon")
 Kind = Literal["area", "line", "point"]
 _DIMENSIONS: tuple[Kind, ...] = ("point", "line", "area")
+
+MOST_READ = 50_000  # features of one file, wherever they lie
+_NAMES = ("name", "label", "title", "borough", "district", "id")
+"""Columns that are likely to hold names, the likeliest first; capitals do not count."""
+
+_MOST_POSITIONS = 1_000_000
+_ROOM = 0.97  # of the corners that may be kept
+_DEEPEST = 8  # collections within collections
 
 
 @dataclass(frozen=True)
@@ -88,12 +100,12 @@ class OwnLayer:
     @property
     def stroke(self) -> float:
         """Pixels: how wide its outlines and lines are drawn."""
-        return self.width or USUAL["area" if any(one.kind == "area" for one in self.features) else "line"]
+        return self.width or _WIDTHS["area" if any(one.kind == "area" for one in self.features) else "line"]
 
     @property
     def dot(self) -> float:
         """Pixels: how large its points are drawn, from side to side."""
-        return self.width or USUAL["point"]
+        return self.width or _WIDTHS["point"]
 
     @property
     def areas(self) -> tuple[Feature, ...]:
@@ -170,3 +182,205 @@ def _spot(one: Feature) -> tuple[float, float]:
     else:
         place = parts[0]
     return round(float(place.x), DECIMALS), round(float(place.y), DECIMALS)
+
+
+def label_columns(source: Source) -> tuple[str, ...]:
+    """Return the columns of a GeoJSON file with a text or number in some feature, those usual for names
+    first; raise `DomainError` for other files."""
+    found: dict[str, None] = {}
+    for feature in _features(read_document(source, "layer file")):
+        for name, value in _properties(feature).items():
+            if _text(value):
+                found[str(name)] = None
+    return tuple(sorted(found, key=_likely))
+
+
+def own_layer(source: Source, domain: Domain, name: str, column: str | None = None) -> OwnLayer:
+    """Read a GeoJSON layer of polygons, lines or points, and keep what lies around a domain; a file with the
+    older `crs` member is converted. `column` holds the names of features: "" for none, the likeliest one
+    where it is not given. Raise `DomainError` for what is no such file, has no such column, or has nothing
+    near the domain."""
+    document = read_document(source, "layer file")
+    features = _features(document)
+    named = _column(features, name, column)
+    crs = stated_crs(document)
+    box = wide_box(region_box(domain))[0]
+    kept, positions = list[Feature](), 0
+    for feature in features:
+        shape = _parsed(feature.get("geometry"), name)
+        positions += int(shapely.count_coordinates(shape))
+        if positions > _MOST_POSITIONS:
+            raise DomainError(f"the layer {name[:60]!r} has over {_MOST_POSITIONS:,} corners: simplify it.")
+        if crs is not None:
+            shape = shapely.transform(shape, lambda xy: np.column_stack(to_lonlat(xy[:, 0], xy[:, 1], crs)))
+        label = clean(_text(_properties(feature).get(named, ""))) if named else ""
+        for part in _by_kind(shape):
+            Feature("", part)  # refuses what are no degrees, before anything is cut
+            if near := _near(part, box):
+                kept += [Feature(label, near_part) for near_part in near]
+    if not kept:
+        raise DomainError(
+            f"the layer {name[:60]!r} has nothing near the area: choose one of the same place, in longitude "
+            "and latitude."
+        )
+    return OwnLayer(clean(name) or "layer", tuple(kept))
+
+
+def numbered_shapes(source: Source, name: str, column: str) -> Iterator[tuple[BaseGeometry, str]]:
+    """Yield the whole shape of each feature of a layer, in degrees, with its entry in a column; errors as
+    `own_layer`."""
+    document = read_document(source, "layer file")
+    features, crs = _features(document), stated_crs(document)
+    named = _column(features, name, column)
+    for feature in features:
+        shape = _parsed(feature.get("geometry"), name)
+        if crs is not None:
+            shape = shapely.transform(shape, lambda xy: np.column_stack(to_lonlat(xy[:, 0], xy[:, 1], crs)))
+        yield shape, _text(_properties(feature).get(named, ""))
+
+
+def fitted(layers: Iterable[OwnLayer], domain: Domain) -> tuple[OwnLayer, ...]:
+    """Simplify layers until all together have at most `MOST_CORNERS` corners. The domain's size decides what
+    is too small to be seen, which may be gone. Raise `DomainError` for too many layers or features, and where
+    too many corners are left however coarse the shapes are."""
+    given = tuple(layers)
+    check_amount(given, corners=False)
+    side = wide_box(region_box(domain))[1]
+    exact = side / 20_000.0
+    made = given
+    while corners_of(made) > _ROOM * MOST_CORNERS and exact < side:
+        made = tuple(_coarser(layer, exact) for layer in given)
+        exact *= 1.6
+    check_amount(made)
+    return made
+
+
+def _coarser(layer: OwnLayer, exact: float) -> OwnLayer:
+    kept = []
+    for one in layer.features:
+        shape = one.shape if one.kind == "point" else shapely.simplify(one.shape, exact)
+        kept += [Feature(one.label, part) for part in _by_kind(_rounded(shape))]
+    return replace(layer, features=tuple(kept)) if kept else layer
+
+
+def _near(shape: BaseGeometry, box: Box) -> list[BaseGeometry]:
+    """What of a shape lies in a box, which may reach beyond 180 degrees."""
+    found = []
+    for turn in (-360.0, 0.0, 360.0):
+        frame = shapely.box(box[0] - turn, box[1], box[2] - turn, box[3])
+        if not shapely.intersects(frame, shape):
+            continue
+        cut = shape if shapely.contains(frame, shape) else shapely.intersection(shape, frame)
+        dimension = shapely.get_dimensions(shape)
+        found += [p for p in _by_kind(_rounded(cut)) if shapely.get_dimensions(p) == dimension]
+    return found
+
+
+def _rounded(shape: BaseGeometry) -> BaseGeometry:
+    """On a grid of `DECIMALS`, still valid."""
+    return shapely.set_precision(shape, 10.0**-DECIMALS)
+
+
+def _by_kind(shape: BaseGeometry) -> list[BaseGeometry]:
+    """A shape by its dimensions: its areas as one, its lines as one, its points as one, each valid."""
+    if not np.isfinite(shapely.get_coordinates(shape)).all():
+        raise DomainError("a layer has coordinates that are not finite numbers: export it again.")
+    parts = np.array([*_flat(shape)], dtype=object)
+    found: list[BaseGeometry] = []
+    for dimension, united in (
+        (2, shapely.multipolygons),
+        (1, shapely.multilinestrings),
+        (0, shapely.multipoints),
+    ):
+        chosen = parts[shapely.get_dimensions(parts) == dimension]
+        whole = united(chosen) if chosen.size else shapely.Point()
+        if dimension == 2 and chosen.size:
+            check_outline(whole)
+        if dimension == 2 and not shapely.is_valid(whole):
+            whole = shapely.make_valid(whole, method="structure", keep_collapsed=False)
+        if not whole.is_empty:
+            found.append(whole)
+    return found
+
+
+def _flat(shape: BaseGeometry, depth: int = 0) -> Iterator[BaseGeometry]:
+    """Its single points, lines and polygons that are not empty."""
+    if depth > _DEEPEST:
+        raise DomainError("a layer is nested too deeply: export it again.")
+    if not hasattr(shape, "geoms"):
+        if not shape.is_empty:
+            yield shape
+        return
+    for part in shape.geoms:
+        yield from _flat(part, depth + 1)
+
+
+def shape_of(geometry: Any, name: str) -> BaseGeometry:
+    """Read one GeoJSON geometry of a layer with one kind of shape in each feature; raise `DomainError` for
+    anything else."""
+    found = _by_kind(_parsed(geometry, name))
+    if len(found) != 1:
+        raise DomainError(
+            f"the layer {name[:60]!r} has a feature without a shape, or with shapes of two kinds."
+        )
+    return found[0]
+
+
+def _parsed(geometry: Any, name: str) -> BaseGeometry:
+    if geometry is None:
+        return shapely.Point()
+    try:
+        found: BaseGeometry = shapely.force_2d(shapely.from_geojson(json.dumps(geometry)))
+    except (shapely.errors.ShapelyError, TypeError, ValueError, RecursionError):
+        raise DomainError(
+            f"the layer {name[:60]!r} has a geometry that is not GeoJSON: export the layer again."
+        ) from None
+    return found
+
+
+def _features(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    kind = document.get("type")
+    found = document.get("features") if kind == "FeatureCollection" else [document]
+    if kind != "Feature" and kind in TYPES:
+        found = [{"type": "Feature", "properties": {}, "geometry": document}]
+    elif kind not in ("Feature", "FeatureCollection"):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+        raise DomainError("the layer is not GeoJSON: its features must be a list of objects.")
+    if len(found) > MOST_READ:
+        raise DomainError(f"the layer has more than {MOST_READ:,} features: export those near the area.")
+    return found
+
+
+def _column(features: list[Mapping[str, Any]], layer: str, column: str | None) -> str:
+    known = {str(name) for one in features for name, value in _properties(one).items() if _text(value)}
+    if column:
+        if column not in known:
+            raise DomainError(
+                f"the layer {layer[:60]!r} has no names in a column {column[:60]!r}: choose among "
+                f"{', '.join(sorted(known, key=_likely)[:8]) or 'none: it has no columns'}."
+            )
+        return column
+    if column is not None:
+        return ""
+    likely = [name for name in known if name.lower() in _NAMES or name.lower().endswith(("name", "nm"))]
+    return min(likely, key=_likely, default="")
+
+
+def _likely(column: str) -> tuple[int, str]:
+    low = column.lower()
+    if low in _NAMES:
+        return _NAMES.index(low), column
+    return len(_NAMES) + (0 if low.endswith(("name", "nm")) else 1), column
+
+
+def _properties(feature: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = feature.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    """A text or a whole number as a name; "" for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value).strip()

@@ -1,4 +1,7 @@
-"""What lies around a region: coast, borders and named places, from files that ship with the app."""
+"""What lies around a region: coast, borders and named places; the open sea is cut out of an area.
+
+From files that ship with the app or are built at set-up.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import csv
 import gzip
 import importlib.util
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
@@ -17,11 +21,14 @@ import numpy as np
 import pandas as pd
 import shapely
 from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
 
 from geo.colours import channels
 from geo.context.own_layers import OwnLayer
-from geo.domains.domain import Domain
-from geo.domains.framing import Box, region_box, wide_box
+from geo.domains.domain import Box, Domain, region_box, wide_box
+from geo.domains.hexagons import EARTH_RADIUS, average_spacing
+from geo.region import Region
 
 SOURCE = "Place names: GeoNames, CC BY 4.0. Coast and borders: Natural Earth, 1:10 million."
 STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to about a kilometre
@@ -31,6 +38,13 @@ NEAR, FAR = 260, 90  # at most so many places within a region's own size around 
 _HOLDERS = {"hexcursion_maps": "assets", "hexcursion": "app/hexcursion_maps/assets"}  # a checkout, a wheel
 
 Lines = tuple[NDArray[np.float64], ...]
+
+NEAR_KM = 2.0
+"""Water so near to land is kept: the shores are right to about a kilometre, and sensors stand on piers."""
+
+WIDEST = 1.3  # of a cell's own reach to that of an average one
+_CORNERS = 2_000  # of a side of the area: finer bends of a shore do not matter
+_LEAST = 1e-3  # share of an area that must be sea for anything to be cut
 
 
 @dataclass(frozen=True)
@@ -306,3 +320,37 @@ def _simple(line: NDArray[np.float64], exact: float) -> NDArray[np.float64]:
     return np.asarray(
         shapely.get_coordinates(shapely.simplify(shapely.LineString(line), exact, preserve_topology=False))
     )
+
+
+def without_sea(region: Region, resolution: int | None = None) -> Region:
+    """Cut the open sea out of a region: keep what lies on land or within `NEAR_KM` of it, and with a
+    `resolution` each such cell's centre that touches land, with a note. Return the region as it is where it
+    has no land or no open sea, and where the shores were not built (`make maps`)."""
+    if folder() is None:
+        return region
+    reach = 0.0 if resolution is None else WIDEST * average_spacing(resolution) / math.sqrt(3.0) / 1000.0
+    kilometres = max(NEAR_KM, reach)
+    parts = [_dry(part, kilometres) for part in region.shape.geoms]
+    dry = MultiPolygon([one for part in parts for one in shapely.get_parts(part) if isinstance(one, Polygon)])
+    if dry.is_empty or dry.area > (1.0 - _LEAST) * region.shape.area:
+        return region
+    said = f"The open sea, more than {kilometres:.0f} km from land, is left out unless asked for (land_only)."
+    return Region(dry, (*region.notes, said))
+
+
+def _dry(part: Polygon, kilometres: float) -> BaseGeometry:
+    """What of a polygon lies on or near land."""
+    west, south, east, north = part.bounds
+    stretch = math.cos(math.radians((south + north) / 2.0))
+    fine = max(east - west, north - south) / _CORNERS
+    near = math.degrees(1000.0 * kilometres / EARTH_RADIUS) + fine
+    pad = 2.0 * near  # where shores are cut, beyond what is kept
+    rings = land_near((west - pad / stretch, south - pad, east + pad / stretch, north + pad))
+    land = shapely.simplify([_wide(Polygon(ring), stretch) for ring in rings], fine)
+    reach = _wide(shapely.union_all(shapely.buffer(land, near, quad_segs=2)), 1.0 / stretch)
+    return shapely.intersection(part, reach)
+
+
+def _wide(shape: BaseGeometry, times: float) -> BaseGeometry:
+    """A shape with its longitudes times a number."""
+    return shapely.transform(shape, lambda corners: corners * np.array([times, 1.0]))

@@ -13,11 +13,9 @@ from shapely.geometry import MultiPolygon
 from shapely.geometry.base import BaseGeometry
 
 from geo.domains.domain import Domain
-from geo.domains.hexagons import METRES_PER_DEGREE
-from geo.domains.polygons import cell_polygons
-from geo.errors import DomainError
-from geo.progress import Progress, silent
-from geo.regions.region import MAX_VERTICES, Source, read_document, region_from_geojson
+from geo.domains.hexagons import METRES_PER_DEGREE, cell_polygons
+from geo.errors import DomainError, Progress, silent
+from geo.region import MAX_VERTICES, Source, read_document, region_from_geojson
 
 MOST_AREAS = 2_000
 NAMES = ("name", "NAME", "Name", "borough", "title", "id")

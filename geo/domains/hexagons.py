@@ -1,27 +1,39 @@
-"""What is asked of H3: filling, centres, neighbours, outlines and lookup of cells.
+"""Cells of H3: lookup, neighbours, outlines and their unions, and the cells whose centre lies in an outline.
 
-Polygons are exchanged as lists of rings, rings as (K, 2) arrays of longitude and latitude in degrees.
+H3's polygons are lists of rings, rings (K, 2) arrays of longitude and latitude in degrees; shapely's are cut
+at the antimeridian. Filling takes time that hardly depends on an outline's vertices.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 import h3
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 from scipy import sparse
+from shapely.geometry import MultiPolygon, Polygon, box
+from shapely.geometry.base import BaseGeometry
+from shapely.geometry.polygon import orient
 
-from geo.errors import DomainError
+from geo.errors import DomainError, Progress, silent
 
 FINEST_RESOLUTION = 15
 _NO_WIDTH = 1e-7  # degrees, about a centimetre: below it H3 works for minutes and runs out of memory
 KEPT_OUTLINES = 1 << 15  # about 10 MB
 EARTH_RADIUS = 6_371_007.0  # metres, the authalic sphere on which H3 measures areas
 METRES_PER_DEGREE = 111_320.0  # of latitude, and of longitude at the equator
+
+FEW = 1_000_000
+"""Vertices times cells of the bounding box up to which H3 fills an outline itself, in about 20 ms."""
+
+_IN_A_TILE = 20_000  # cells of the boxes that a large outline is cut into
+_PAD = 1e-9  # degrees by which boxes overlap, so that a centre on a common edge lies in one of them
+_AT_ONCE = 4_096  # centres tested between two reports
 
 
 def check_resolution(resolution: int) -> int:
@@ -109,7 +121,7 @@ def boundary(cell: str) -> NDArray[np.float64]:
 def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
     """Find the outlines of the union of cells of one resolution: polygons of closed (K, 2) rings, outer
     counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring crosses the antimeridian;
-    `geo.domains.polygons` cuts those."""
+    `geo.domains.hexagons` cuts those."""
     if not cells:
         return []
     shape: dict[str, Any] = h3.cells_to_geo(list(cells))
@@ -171,3 +183,182 @@ def adjacency(cells: tuple[str, ...]) -> sparse.csr_matrix:
     graph = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(size, size), dtype=np.float64)
     graph.sort_indices()
     return graph
+
+
+def cell_polygon(cell: str) -> MultiPolygon:
+    """Return the exact outline of a cell in WGS 84 degrees; two polygons where it crosses the
+    antimeridian."""
+    return _multi([[boundary(cell)]])
+
+
+def cell_polygons(cells: Sequence[str]) -> list[MultiPolygon]:
+    """Return `cell_polygon` of each of many cells, some ten times faster than one after the other."""
+    if not cells:
+        return []
+    outlines = [boundary(cell) for cell in cells]
+    owner = np.repeat(np.arange(len(outlines)), [len(ring) for ring in outlines])
+    parts = shapely.polygons(shapely.linearrings(np.concatenate(outlines), indices=owner))
+    found: list[MultiPolygon] = shapely.multipolygons(parts, indices=np.arange(len(parts))).tolist()
+    for at, ring in enumerate(outlines):
+        if float(np.ptp(ring[:, 0])) > 180.0:  # cut at the antimeridian
+            found[at] = _multi([[ring]])
+    return found
+
+
+def dissolve(cells: Sequence[str]) -> MultiPolygon:
+    """Unite cells of one resolution, possibly none: WGS 84 degrees, right-hand rule, cut at the
+    antimeridian."""
+    return _multi(outlines(cells))
+
+
+def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
+    """Return the (K, 2) lines in degrees between the (N,) mask's cells and the listed cells outside it.
+    Unlike the outline of `dissolve` they leave out the edge of the whole domain. An edge that crosses the
+    antimeridian is left out as well: two pixels of a drawing."""
+    edges = [np.round(edge, 7) for edge in edges_between(cells, mask)]
+    edges = [edge for edge in edges if float(np.ptp(edge[:, 0])) < 180.0]
+    if not edges:
+        return []
+    merged = shapely.line_merge(shapely.MultiLineString(edges))
+    return [np.asarray(line.coords) for line in shapely.get_parts(merged)]
+
+
+def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
+    """Simplify an outline in WGS 84 degrees, for drawing only: dropped vertices lie at most `tolerance`
+    degrees off, which is doubled until at most `max_vertices` remain, since outlines travel to the browser
+    with every message. More remain where islands and holes need them, of which each keeps at least a
+    triangle. Of very many islands only the largest remain."""
+    islands = sorted(shape.geoms, key=lambda part: part.area, reverse=True)
+    largest = MultiPolygon(islands[: max(1, max_vertices // 8)])
+    while True:
+        drawn = multipolygon(shapely.simplify(largest, tolerance, preserve_topology=True))
+        if shapely.get_num_coordinates(drawn) <= max_vertices or tolerance > 360.0:
+            return drawn
+        tolerance *= 2.0
+
+
+def multipolygon(shape: BaseGeometry) -> MultiPolygon:
+    """Take the polygons out of any geometry, right-hand rule; lines and points are dropped."""
+    parts: list[Any] = []
+    for part in shapely.get_parts(shape):
+        if isinstance(part, Polygon):
+            parts.append(part)
+        elif not isinstance(part, shapely.Point | shapely.LineString):
+            parts.extend(multipolygon(part).geoms)
+    return MultiPolygon([orient(part) for part in parts if not part.is_empty])
+
+
+def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
+    """Return polygons as a plain GeoJSON MultiPolygon of lists, right-hand rule, full precision."""
+    return {
+        "type": "MultiPolygon",
+        "coordinates": [
+            [np.asarray(ring.coords)[:, :2].tolist() for ring in (part.exterior, *part.interiors)]
+            for part in multipolygon(shape).geoms
+        ],
+    }
+
+
+def rings(shape: MultiPolygon) -> list[NDArray[np.float64]]:
+    """List every (K, 2) ring of some polygons, outer and inner, closed, in degrees."""
+    return [
+        np.asarray(ring.coords)[:, :2] for part in shape.geoms for ring in (part.exterior, *part.interiors)
+    ]
+
+
+def _multi(polygons: list[list[NDArray[np.float64]]]) -> MultiPolygon:
+    """Polygons as one MultiPolygon, cut where longitudes jump at the antimeridian (RFC 7946, 3.1.9)."""
+    parts: list[Polygon] = []
+    for polygon in polygons:
+        if max(float(np.abs(np.diff(ring[:, 0])).max()) for ring in polygon) <= 180.0:
+            parts.append(Polygon(polygon[0], polygon[1:]))
+            continue
+        unrolled = [
+            np.column_stack([np.where(r[:, 0] < 0, r[:, 0] + 360.0, r[:, 0]), r[:, 1]]) for r in polygon
+        ]
+        whole = Polygon(unrolled[0], unrolled[1:])
+        east = whole.intersection(box(0.0, -90.0, 180.0, 90.0))
+        west = shapely.transform(
+            whole.intersection(box(180.0, -90.0, 360.0, 90.0)), lambda xy: xy - np.array([360.0, 0.0])
+        )
+        parts += [*multipolygon(east).geoms, *multipolygon(west).geoms]
+    return multipolygon(MultiPolygon(parts))
+
+
+def cells_inside(shape: MultiPolygon, resolution: int, progress: Progress = silent) -> set[str]:
+    """Find the cells (H3 `resolution` 0 to 15) whose centre lies in a valid region of WGS 84 degrees within
+    longitudes -180 to 180; edges are straight in degrees. `progress` is called several times a second; what
+    it raises ends the work. H3 tests each cell of a polygon's bounding box against each vertex. Where that is
+    much, the bounding box is filled tile by tile, and the centres are tested with GEOS's prepared polygons,
+    which look only at the edges that a centre's parallel meets. Both rules agree but for centres within
+    rounding of an edge."""
+    cells: set[str] = set()
+    pieces = _narrow_pieces(shape)
+    effort = [shapely.get_num_coordinates(piece) + box_cells(piece, resolution) for piece in pieces]
+    done, total = 0.0, math.fsum(effort) or 1.0
+    for piece, own in zip(pieces, effort, strict=True):
+        start = done / total
+        if shapely.get_num_coordinates(piece) * box_cells(piece, resolution) <= FEW:
+            rings = [np.asarray(ring.coords) for ring in (piece.exterior, *piece.interiors)]
+            cells |= fill(rings, resolution)
+        else:
+            for share, found in _tested(piece, resolution):
+                cells |= found
+                progress(start + share * own / total, "Filling the outline with hexagons")
+        done += own
+        progress(done / total, "Filling the outline with hexagons")
+    return cells
+
+
+def expected_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
+    """Estimate how many cells a shape in WGS 84 degrees holds: its area by the average area of a cell."""
+
+    def equal_area(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+        lon, lat = np.radians(lonlat.T)
+        return EARTH_RADIUS * np.column_stack([lon, np.sin(lat)])
+
+    return float(shapely.transform(shape, equal_area).area / average_area(resolution))
+
+
+def box_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
+    """Estimate how many cells the bounding boxes of a shape's polygons hold, about right for boxes of
+    many."""
+    bounds = np.atleast_2d(shapely.bounds(shapely.get_parts(shape)))
+    west, south, east, north = np.radians(bounds).T
+    area = EARTH_RADIUS**2 * np.sum((east - west) * (np.sin(north) - np.sin(south)))
+    return float(area / average_area(resolution))
+
+
+def _tested(piece: Polygon, resolution: int) -> Iterator[tuple[float, set[str]]]:
+    """The share done so far and more cells of one polygon."""
+    shapely.prepare(piece)
+    west, south, east, north = piece.bounds
+    tiles = max(1, math.ceil(math.sqrt(box_cells(piece, resolution) / _IN_A_TILE)))
+    lons, lats = np.linspace(west, east, tiles + 1), np.linspace(south, north, tiles + 1)
+    for number in range(tiles * tiles):
+        row, column = divmod(number, tiles)
+        tile = box(
+            max(lons[column] - _PAD, -180.0),
+            lats[row] - _PAD,
+            min(lons[column + 1] + _PAD, 180.0),
+            lats[row + 1] + _PAD,
+        )
+        share = number / (tiles * tiles)
+        if not shapely.intersects(piece, tile):
+            yield share, set()
+            continue
+        candidates = sorted(fill([np.asarray(tile.exterior.coords)], resolution))
+        for first in range(0, len(candidates), _AT_ONCE):
+            some = candidates[first : first + _AT_ONCE]
+            inside = shapely.contains_xy(piece, centres(some))
+            yield share, {cell for cell, lies in zip(some, inside.tolist(), strict=True) if lies}
+
+
+def _narrow_pieces(shape: MultiPolygon) -> list[Polygon]:
+    """Polygons less than 180 degrees wide, since H3 reads wider ones as crossing the antimeridian."""
+    west, _, east, _ = shape.bounds
+    if east - west < 180.0:
+        return list(shape.geoms)
+    quarters = [box(-180.0 + 90.0 * k, -90.0, -90.0 + 90.0 * k, 90.0) for k in range(4)]
+    cut = [part for quarter in quarters for part in shapely.get_parts(shape.intersection(quarter))]
+    return [part for part in cut if isinstance(part, Polygon) and part.area > 0]

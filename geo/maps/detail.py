@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geo.domains import hexagons
 from geo.domains.domain import Domain
-from geo.domains.polygons import multipolygon
+from geo.domains.hexagons import multipolygon
 from geo.maps.painting import Painting
 
 FEWEST = 5_000  # cells of a map that is drawn in another way where one zooms out

@@ -17,9 +17,8 @@ from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
 from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
-from geo.domains.domain import Domain
-from geo.domains.framing import fit
-from geo.domains.polygons import rings
+from geo.domains.domain import Domain, fit
+from geo.domains.hexagons import rings
 from geo.maps.linked import STREETS_HOST, Line, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting
 

@@ -15,10 +15,8 @@ from geo.basemap import Basemap
 from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
-from geo.domains.domain import Domain
-from geo.domains.framing import Box
-from geo.domains.hexagons import as_integers
-from geo.domains.polygons import interface, rings
+from geo.domains.domain import Box, Domain
+from geo.domains.hexagons import as_integers, interface, rings
 from geo.maps.detail import zoomed_out
 from geo.maps.painting import LegendEntry, Painting, as_baseline
 
@@ -35,7 +33,6 @@ _STREETS = {
 _AROUND: tuple[Role, ...] = ("water", "shore", "border")
 _BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "building", "road", "rail")
 _DECIMALS = 5  # of drawn coordinates: about a metre
-
 
 PLACE_ROLES: tuple[Role, ...] = CLASSES["field"][2:]  # of places by their values; the faintest are no dots
 PLACE_CLASSES = len(PLACE_ROLES)

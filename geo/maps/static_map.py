@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 
 from geo.colours import Theme, colour, ink_on
 from geo.context.surroundings import Surroundings
-from geo.coordinates.projection import project
+from geo.crs import project
 from geo.domains.domain import Domain
-from geo.domains.hexagons import boundary
-from geo.domains.polygons import rings
+from geo.domains.hexagons import boundary, rings
 from geo.maps.painting import Entry, Painting, legend
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from geo import geometry_dict
-from geo.context.administrative import SOURCE, areas_like, areas_named
+from geo.context.named_areas import SOURCE, areas_like, areas_named
 from geo.domains.areas import Areas
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.products.area_shares import AreaAnswer

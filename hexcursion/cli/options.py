@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from data_loaders import profiles
-from geo.context.places import box_around, place_named
+from geo.context.named_areas import box_around, place_named
 from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import propose_resolution

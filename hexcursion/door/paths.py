@@ -18,7 +18,7 @@ from dpgp_core.noise.entropy import SystemEntropy
 from dpgp_core.priors.kernels import DensePrior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.lazy import LazyPath
-from geo.coordinates.projection import project
+from geo.crs import project
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.door.released import Released
 from hexcursion.errors import WorkflowError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from geo.domains.polygons import cell_polygons
+from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
 from hexcursion.bundle.products.classes import class_column
@@ -128,8 +128,7 @@ class Released:
         except ModuleNotFoundError as error:
             raise WorkflowError("A deck needs pydeck: install hexcursion[app].") from error
         from geo.maps.linked import Pane
-        from geo.maps.painting import paint_votes
-        from geo.maps.shares import paint_shares
+        from geo.maps.painting import paint_shares, paint_votes
 
         products, subject = self.bundle.published, self.statement["subject"]
         what = f"{side_words(products.direction)} {quantity(self.bundle.threshold, str(subject['unit']))}"

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from shapely.geometry import MultiPolygon
 
 from dpgp_core.numbers import significant
-from geo.domains.filling import expected_cells
-from geo.domains.hexagons import average_area
+from geo.domains.hexagons import average_area, expected_cells
 from hexcursion.project.area import region_of
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.words import plural

@@ -20,12 +20,10 @@ from geo import (
     region_from_geojson,
     to_lonlat,
 )
-from geo.context.own_layers import OwnLayer
-from geo.context.own_reading import fitted, own_layer
-from geo.context.shores import without_sea
-from geo.domains.domain import domain_from_region
-from geo.domains.framing import Box
-from geo.progress import Progress, silent
+from geo.context.own_layers import OwnLayer, fitted, own_layer
+from geo.context.surroundings import without_sea
+from geo.domains.domain import Box, domain_from_region
+from geo.errors import Progress, silent
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.model import ReleaseSettings
 

@@ -14,9 +14,15 @@ from data_loaders import Observations
 from dpgp_core.errors import InvalidValue
 from dpgp_core.spectral.basis import standardised
 from geo import Domain
-from geo.context.covariates import distances, layer_numbers, table_columns, table_totals, totals
-from geo.context.own_reading import own_layer
-from geo.domains.zones import public_values
+from geo.context.covariates import (
+    distances,
+    layer_numbers,
+    public_values,
+    table_columns,
+    table_totals,
+    totals,
+)
+from geo.context.own_layers import own_layer
 from geo.errors import DomainError
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import document_of, layer_name, refuse_private_layers

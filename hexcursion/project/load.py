@@ -17,7 +17,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
-from geo.context.own_reading import own_layer
+from geo.context.own_layers import own_layer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import (
     build_domain,

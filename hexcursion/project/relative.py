@@ -13,7 +13,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
 from geo import Domain, GeoError
-from geo.domains.zones import public_values
+from geo.context.covariates import public_values
 from hexcursion.errors import WorkflowError
 from hexcursion.project.records import PlacedObservations, cell_medians
 from hexcursion.project.response import ResponseScale

@@ -10,7 +10,7 @@ from data_loaders import DataError
 from dpgp_core.spectral.basis import MOST_COLUMNS
 from geo import GeoError
 from geo.context.covariates import table_columns
-from geo.context.own_reading import label_columns
+from geo.context.own_layers import label_columns
 from geo.maps.painting import Painting, as_baseline, paint_field
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import document_of

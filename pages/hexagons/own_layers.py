@@ -11,8 +11,7 @@ import streamlit as st
 from data_loaders import DataError
 from geo import GeoError
 from geo.colours import colour
-from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer
-from geo.context.own_reading import label_columns
+from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer, label_columns
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import document_of
 from hexcursion.words import plural

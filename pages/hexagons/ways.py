@@ -12,8 +12,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from geo import DomainError, region_from_geojson
-from geo.context.administrative import MOST_NAMES, SOURCE, area_names, areas_named
-from geo.context.places import LEAST_KM, MOST_KM, box_around
+from geo.context.named_areas import LEAST_KM, MOST_KM, MOST_NAMES, SOURCE, area_names, areas_named, box_around
 from geo.context.surroundings import Place, find_places, folder
 from hexcursion.project.example import EXAMPLE_REGION, of_example
 from pages.hexagons.mending import parts_of

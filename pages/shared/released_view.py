@@ -18,10 +18,10 @@ from geo.maps.painting import (
     legend,
     paint_field,
     paint_set,
+    paint_shares,
     paint_three_way,
     paint_votes,
 )
-from geo.maps.shares import paint_shares
 from hexcursion.bundle import Products
 from hexcursion.bundle.products.at_threshold import Bools
 from hexcursion.bundle.products.classes import paint_classes

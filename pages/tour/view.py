@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geo.context.surroundings import around
-from geo.domains.polygons import interface
+from geo.domains.hexagons import interface
 from geo.maps.linked import Line, Pane
 from geo.maps.painting import NO_RECORD, Entry, Painting
 from geo.measures import with_unit

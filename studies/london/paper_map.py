@@ -11,7 +11,7 @@ import numpy as np
 
 from dpgp_core.excursion.scores import iou
 from geo import Domain, dissolve, domain_from_cells
-from geo.domains.polygons import interface, rings
+from geo.domains.hexagons import interface, rings
 from studies.excursions.fields import Bools, Floats
 from studies.reporting.tables import StudyResult, StudyTable
 

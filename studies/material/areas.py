@@ -18,7 +18,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from geo.context.administrative import FILE, SOURCE
+from geo.context.named_areas import FILE, SOURCE
 
 STEPS = 1_000  # of a degree
 EXACT = 0.01  # degrees

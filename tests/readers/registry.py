@@ -15,10 +15,10 @@ from data_loaders.files.sources import open_tables
 from dpgp_core.errors import HexcursionError
 from geo import GeoError, domain_from_bbox
 from geo.basemap import read_basemap
-from geo.context.own_reading import label_columns, own_layer
+from geo.context.own_layers import label_columns, own_layer
 from geo.domains.areas import named_areas
-from geo.regions.outlines import chosen_parts, part_columns, part_names
-from geo.regions.region import region_from_geojson
+from geo.mending import chosen_parts, part_columns, part_names
+from geo.region import region_from_geojson
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files.paths import read_paths

@@ -16,7 +16,7 @@ from shapely.geometry import MultiPolygon, shape
 from geo import dissolve
 from geo.colours import colour
 from geo.context.own_layers import Named, OwnLayer
-from geo.domains.polygons import multipolygon, rings, simplified
+from geo.domains.hexagons import multipolygon, rings, simplified
 from geo.maps.painting import Mark, legend
 from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.classes import paint_classes

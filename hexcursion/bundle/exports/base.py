@@ -11,7 +11,7 @@ from shapely.geometry import MultiPolygon
 
 from geo import Domain
 from geo.context.own_layers import OwnLayer
-from geo.domains.polygons import cell_polygons
+from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.regions import Drawn, drawn_regions
 

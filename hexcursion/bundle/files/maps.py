@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from geo import Domain, decimals_for
-from geo.export.geojson import cells_collection, collection_bytes, regions_collection
+from geo.geojson import cells_collection, collection_bytes, regions_collection
 from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Floats, Products
 from hexcursion.bundle.products.classes import class_column
 from hexcursion.bundle.products.regions import Drawn

@@ -9,12 +9,11 @@ import shapely
 from shapely.geometry.base import BaseGeometry
 
 from geo import GeoError, geometry_dict
-from geo.context.own_layers import DECIMALS, MOST_FEATURES, Feature, OwnLayer, check_amount
-from geo.context.own_reading import shape_of
+from geo.context.own_layers import DECIMALS, MOST_FEATURES, Feature, OwnLayer, check_amount, shape_of
 from geo.domains.areas import Areas, areas_of
 from geo.domains.domain import Domain
-from geo.domains.polygons import multipolygon
-from geo.export.geojson import collection_bytes
+from geo.domains.hexagons import multipolygon
+from geo.geojson import collection_bytes
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import DECLARED
 from hexcursion.bundle.files import layout

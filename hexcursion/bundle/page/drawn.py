@@ -19,9 +19,8 @@ from dpgp_core.excursion.smoothing import smooth
 from geo import Domain
 from geo.colours import colour, ink_on, steps
 from geo.context.surroundings import Place, Surroundings
-from geo.coordinates.projection import project
-from geo.domains.hexagons import boundary, parents
-from geo.domains.polygons import rings
+from geo.crs import project
+from geo.domains.hexagons import boundary, parents, rings
 from geo.maps.detail import FEWEST
 from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words

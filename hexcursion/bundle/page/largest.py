@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from geo import Domain
 from geo.context.surroundings import Place
-from geo.coordinates.projection import project
+from geo.crs import project
 from hexcursion.bundle.page.facts import area, coordinates, hexagon_area
 
 MOST = 8

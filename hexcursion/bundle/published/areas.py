@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from geo import GeoError
 from geo.domains.areas import Areas, named_areas
-from geo.progress import Progress, part_of, silent
-from geo.regions.region import Source
+from geo.errors import Progress, part_of, silent
+from geo.region import Source
 from hexcursion import words
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.products.area_shares import CONFIDENCE, AreaAnswer, shares_of

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.sums.again import records_again
 from geo import Domain, geometry_dict
-from geo.domains.polygons import cell_polygons
+from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.products.area_shares import CONFIDENCE

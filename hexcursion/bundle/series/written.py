@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from geo import decimals_for
-from geo.export.geojson import cells_collection, collection_bytes
+from geo.geojson import cells_collection, collection_bytes
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS
 from hexcursion.bundle.series.gather import Series, classes_of

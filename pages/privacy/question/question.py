@@ -12,7 +12,7 @@ import streamlit as st
 from data_loaders import DataError
 from geo import Domain, GeoError
 from geo.colours import colour
-from geo.domains.zones import public_values
+from geo.context.covariates import public_values
 from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import load_population
 from hexcursion.settings.words import Direction

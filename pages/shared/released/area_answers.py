@@ -6,7 +6,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from geo.domains.areas import Areas
-from geo.regions.region import MAX_BYTES
+from geo.region import MAX_BYTES
 from hexcursion import words
 from hexcursion.bundle.page.boroughs import BoroughTable, borough_table
 from hexcursion.bundle.products.area_shares import AreaAnswer

@@ -16,7 +16,7 @@ SCRIPT = """
 import streamlit as st
 from geo import domain_from_bbox
 from geo.maps.linked import Pane
-from geo.context.own_reading import own_layer
+from geo.context.own_layers import own_layer
 from geo.maps.painting import paint_cells
 from pages.shared import linked_maps
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from geo import DomainError, region_from_geojson
-from geo.context.administrative import FILE, area_names, areas_like, areas_named
+from geo.context.named_areas import FILE, area_names, areas_like, areas_named
 
 
 def test_names_of_all_the_world_take_less_than_a_megabyte() -> None:

@@ -11,8 +11,16 @@ import pytest
 import shapely
 
 from geo import DomainError, domain_from_bbox
-from geo.context.own_layers import Feature, OwnLayer, clean, corners_of
-from geo.context.own_reading import fitted, label_columns, own_layer, shape_of
+from geo.context.own_layers import (
+    Feature,
+    OwnLayer,
+    clean,
+    corners_of,
+    fitted,
+    label_columns,
+    own_layer,
+    shape_of,
+)
 from geo.context.surroundings import Place, Surroundings, around
 
 DOMAIN = domain_from_bbox(-0.2, 51.45, 0.0, 51.55, 7)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from geo import DomainError
-from geo.context import places, surroundings
-from geo.context.places import box_around, place_named
+from geo.context import named_areas, surroundings
+from geo.context.named_areas import box_around, place_named
 from geo.context.surroundings import Place
 
 ROWS = [
@@ -26,7 +26,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A gazetteer of four places."""
     with gzip.open(tmp_path / "places.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(ROWS))
-    for module in (places, surroundings):
+    for module in (named_areas, surroundings):
         monkeypatch.setattr(module, "folder", lambda: tmp_path)
     yield tmp_path
     surroundings._gazetteer.cache_clear()
@@ -53,7 +53,7 @@ def test_an_unknown_place_is_refused_with_a_remedy(built: Path) -> None:
 
 
 def test_without_the_files_it_is_said_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places, "folder", lambda: None)
+    monkeypatch.setattr(named_areas, "folder", lambda: None)
     with pytest.raises(DomainError, match="make maps"):
         place_named("London")
 

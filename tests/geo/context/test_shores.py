@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from geo import domain_from_bbox, region_from_bbox
-from geo.context import shores
-from geo.context.shores import without_sea
+from geo.context import surroundings
+from geo.context.surroundings import without_sea
 from geo.domains.domain import domain_from_region
 
 # Land west of the meridian of Greenwich and north of 50 degrees; an islet in the sea.
@@ -17,8 +17,8 @@ ISLET = np.array([[2.0, 52.0], [2.004, 52.0], [2.004, 52.004], [2.0, 52.004]])
 
 @pytest.fixture(autouse=True)
 def land(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shores, "folder", lambda: "built")
-    monkeypatch.setattr(shores, "land_near", lambda box: (LAND, ISLET))
+    monkeypatch.setattr(surroundings, "folder", lambda: "built")
+    monkeypatch.setattr(surroundings, "land_near", lambda box: (LAND, ISLET))
 
 
 def test_sea_is_left_out_from_two_kilometres_on() -> None:
@@ -49,14 +49,14 @@ def test_a_box_without_sea_or_without_land_stays_as_it_is(monkeypatch: pytest.Mo
     for box in ((-2.0, 51.0, -1.0, 52.0), (10.0, 51.0, 11.0, 52.0)):
         region = region_from_bbox(*box)
         assert without_sea(region) is region
-    monkeypatch.setattr(shores, "folder", lambda: None)
+    monkeypatch.setattr(surroundings, "folder", lambda: None)
     region = region_from_bbox(-1.0, 51.0, 1.0, 53.0)
     assert without_sea(region) is region
 
 
 def test_a_box_across_the_date_line_is_cut_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     islands = {-180.0: ISLET - np.array([181.5, 0.0]), 179.0: ISLET + np.array([177.5, 0.0])}
-    monkeypatch.setattr(shores, "land_near", lambda box: (islands[179.0 if box[0] > 0 else -180.0],))
+    monkeypatch.setattr(surroundings, "land_near", lambda box: (islands[179.0 if box[0] > 0 else -180.0],))
     found = without_sea(region_from_bbox(179.0, 51.0, -179.0, 53.0, crosses_date_line=True))
     assert len(found.shape.geoms) == 2
     assert found.shape.bounds[0] < -179.4

@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 from geo import cell_polygon, dissolve, domain_from_bbox, geometry_dict
-from geo.domains.polygons import cell_polygons, interface, multipolygon, rings, simplified
+from geo.domains.hexagons import cell_polygons, interface, multipolygon, rings, simplified
 
 DISK = sorted(h3.grid_disk("88194ad001fffff", 4))
 RING = sorted(set(h3.grid_ring("88194ad001fffff", 3)))

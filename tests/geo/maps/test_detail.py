@@ -9,7 +9,7 @@ import shapely
 
 from geo import domain_from_bbox, domain_from_cells
 from geo.maps import detail, linked, painting
-from geo.maps.shares import paint_shares
+from geo.maps.painting import paint_shares
 
 PARENT, BESIDE = "87195da49ffffff", sorted(h3.grid_ring("87195da49ffffff", 1))[0]
 CHILDREN = sorted(h3.cell_to_children(PARENT))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geo.maps.painting import share_classes
-from geo.maps.shares import paint_shares
+from geo.maps.painting import paint_shares, share_classes
 
 
 def test_classes_and_tooltips_of_shares() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo import Domain, domain_from_bbox
-from geo.domains.polygons import cell_polygons
+from geo.domains.hexagons import cell_polygons
 from geo.errors import DomainError
 from hexcursion import words
 from hexcursion.bundle import BundleError

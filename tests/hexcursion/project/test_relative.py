@@ -10,7 +10,7 @@ import pytest
 
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, DomainError, domain_from_bbox
-from geo.domains.zones import public_values
+from geo.context.covariates import public_values
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.layout import SUMS, sums_text
 from hexcursion.bundle.files.public_field import field_of

@@ -28,7 +28,7 @@ def test_public_outlines_are_checked_once(
     project = load_project(town.settings(resolution=6, lengthscale=3000.0, ridge=20.0, priors=("car",)))
     ledger = open_ledger(str(tmp_path / "ledger.sqlite"))
     plan = plan_release(project, given_choice(project), ledger)
-    monkeypatch.setattr("geo.export.geojson.rfc7946_findings", count)
+    monkeypatch.setattr("geo.geojson.rfc7946_findings", count)
     published = publish(plan, ledger, tmp_path / "bundle")
     assert published.folder.is_dir()
     assert looked == ["boundary", "cells", "likely", "likely"]

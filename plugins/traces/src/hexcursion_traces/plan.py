@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
-from geo.coordinates.projection import local_crs, project, to_lonlat
+from geo.crs import local_crs, project, to_lonlat
 from geo.errors import CrsError
 from hexcursion.errors import WorkflowError
 from hexcursion_traces.loading import Trace

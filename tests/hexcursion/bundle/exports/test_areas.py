@@ -12,8 +12,7 @@ import pytest
 from dpgp_core.excursion.joint import joint_excursions
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import Domain, DomainError, domain_from_bbox
-from geo.context.own_layers import Feature, OwnLayer
-from geo.context.own_reading import shape_of
+from geo.context.own_layers import Feature, OwnLayer, shape_of
 from geo.domains import areas as areas_module
 from geo.domains.areas import named_areas
 from hexcursion.bundle import BundleError, write_bundle

@@ -17,8 +17,7 @@ import pyogrio
 import pytest
 
 from geo import Domain, rfc7946_findings
-from geo.context.own_layers import OwnLayer
-from geo.context.own_reading import own_layer
+from geo.context.own_layers import OwnLayer, own_layer
 from geo.context.surroundings import Surroundings
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.exports.geopackage import own_tables

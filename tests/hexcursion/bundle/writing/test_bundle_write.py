@@ -18,7 +18,7 @@ import shapely
 
 from dpgp_core.releasing.released import GRID
 from geo import Domain, geometry_dict
-from geo.export.rfc7946 import rfc7946_findings
+from geo.rfc7946 import rfc7946_findings
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from hexcursion.bundle.files.layout import REQUIRED
 from hexcursion.bundle.files.paths import rounded_field

@@ -13,7 +13,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import geo.regions.region as region_module
+import geo.region as region_module
 from geo import DomainError, Region, geometry_dict, region_from_bbox, region_from_geojson
 
 SQUARE = [[0.0, 50.0], [1.0, 50.0], [1.0, 51.0], [0.0, 51.0], [0.0, 50.0]]

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon
 
 from geo.domains.domain import Domain
-from geo.domains.hexagons import METRES_PER_DEGREE, boundary
-from geo.domains.polygons import cell_polygon, geometry_dict
+from geo.domains.hexagons import METRES_PER_DEGREE, boundary, cell_polygon, geometry_dict
 from geo.errors import GeoJsonError
-from geo.export.rfc7946 import MAX_DECIMALS, rfc7946_findings
+from geo.rfc7946 import MAX_DECIMALS, rfc7946_findings
 
 __all__ = [
     "cells_collection",

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 
-import geo.domains.filling as filling
 from geo import DomainError, domain_from_bbox, domain_from_geojson
 from geo.domains import hexagons
-from geo.domains.filling import box_cells, cells_inside
-from geo.domains.polygons import multipolygon
+from geo.domains.hexagons import box_cells, cells_inside, multipolygon
 
 
 def star(spikes: int, depth: float = 0.35, seed: int = 1) -> NDArray[np.float64]:
@@ -63,16 +61,16 @@ def test_tiles_change_nothing(seed: int, spikes: int, depth: float) -> None:
     island = shapely.affinity.translate(Polygon(star(8, 0.2, seed + 2)), 0.9, 0.1)
     shape = multipolygon(shapely.union_all([Polygon(ring).difference(hole), island]))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(filling, "FEW", 0)
-        patch.setattr(filling, "_IN_A_TILE", 60)
+        patch.setattr(hexagons, "FEW", 0)
+        patch.setattr(hexagons, "_IN_A_TILE", 60)
         tiled = cells_inside(shape, 7)
     assert tiled == plainly(shape, 7)
 
 
 def test_tiles_work_on_either_side_of_the_date_line(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = domain_from_bbox(178.0, -18.0, -178.0, -16.0, 5, crosses_date_line=True)
-    monkeypatch.setattr(filling, "FEW", 0)
-    monkeypatch.setattr(filling, "_IN_A_TILE", 50)
+    monkeypatch.setattr(hexagons, "FEW", 0)
+    monkeypatch.setattr(hexagons, "_IN_A_TILE", 50)
     assert domain_from_bbox(178.0, -18.0, -178.0, -16.0, 5, crosses_date_line=True).cells == plain.cells
 
 

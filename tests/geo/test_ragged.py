@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import shapely
 
-import geo.regions.ragged as ragged
+import geo.region as ragged
 from geo import DomainError, region_from_geojson
-from geo.regions.ragged import check_crossings, check_raggedness
+from geo.region import check_crossings, check_raggedness
 
 
 def ring(points: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import geo.export.rfc7946 as checker
+import geo.rfc7946 as checker
 from geo import rfc7946_findings
 
 OUTER = [[0.0, 50.0], [1.0, 50.0], [1.0, 51.0], [0.0, 51.0], [0.0, 50.0]]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geo import CrsError, crs_by_name, crs_candidates, parse_crs
-from geo.coordinates.crs_names import _EVERYDAY
+from geo.crs import _EVERYDAY
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from pyproj import Geod
 
 from geo import CrsError, accuracy_note, is_lonlat, parse_crs, project, to_lonlat
-from geo.coordinates.projection import local_crs
+from geo.crs import local_crs
 
 # Places with coordinates published in both systems; 10 m allow for datum drift and rounded sources.
 KNOWN = [

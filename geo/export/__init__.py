@@ -1,1 +1,0 @@
-"""Cells and regions as GeoJSON, and an independent check of it."""
