@@ -22,8 +22,7 @@ from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
-from hexcursion.ledger.overlap.sentences import alike_text, shared_text
-from hexcursion.ledger.overlap.standing import Alike
+from hexcursion.ledger.sentences import Alike, alike_text, shared_text
 from hexcursion.new_place import new_place
 from hexcursion.project.baseline import compare, fit_baseline, free_map
 from hexcursion.project.example import county_settings

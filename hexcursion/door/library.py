@@ -20,7 +20,7 @@ from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, has_p
 from hexcursion.door.pipeline import Listener, Planned, compare_settings, plan_settings, publish_planned
 from hexcursion.door.released import Released
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.overlap.sentences import alike_text
+from hexcursion.ledger.sentences import alike_text
 from hexcursion.new_place import new_place
 from hexcursion.progress import Report
 from hexcursion.project.model import HeldTable

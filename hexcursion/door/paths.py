@@ -22,7 +22,7 @@ from geo.crs import project
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.door.released import Released
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.storage.places import home, witness_folder
+from hexcursion.ledger.places import home, witness_folder
 from hexcursion.project.load import build_lattice
 
 Floats = NDArray[np.float64]

@@ -3,9 +3,9 @@
 See README.md in this folder for what it promises, and what it cannot see.
 """
 
-from hexcursion.ledger.accounts.account import ROUNDING, Account, Budget, Overlap, Preview
-from hexcursion.ledger.accounts.charge import Charge
+from hexcursion.ledger.account import ROUNDING, Account, Budget, Charge, Overlap, Preview
 from hexcursion.ledger.chain import Finding
+from hexcursion.ledger.entry import Entry
 from hexcursion.ledger.errors import (
     BudgetExceeded,
     LedgerBusy,
@@ -16,11 +16,9 @@ from hexcursion.ledger.errors import (
     RequestTaken,
 )
 from hexcursion.ledger.ledger import Ledger, Reservation
-from hexcursion.ledger.opening import open_ledger
-from hexcursion.ledger.overlap.records import RecordKeys
-from hexcursion.ledger.overlap.standing import OtherUnit, Standing
-from hexcursion.ledger.planning import begin, ledger_to_plan
-from hexcursion.ledger.storage.entry import Entry
+from hexcursion.ledger.opening import begin, ledger_to_plan, open_ledger
+from hexcursion.ledger.records import RecordKeys
+from hexcursion.ledger.sentences import OtherUnit, Standing
 
 __all__ = [
     "ROUNDING",

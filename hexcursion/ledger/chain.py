@@ -1,20 +1,196 @@
-"""Verification: recompute the chain and name every row that is not what was written."""
+"""The chain of hashes and what vouches for it: the seals in released bundles, the witness on this machine.
+
+A seal is `number:hash:tag`. Number and hash are those of the charge; the tag is a signature by the ledger's
+key, so that the key tells its own seals from those of other ledgers, even where the entry is gone. All three
+are public.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from itertools import pairwise
+from pathlib import Path
 
-from hexcursion.ledger.accounts.book import Book
-from hexcursion.ledger.errors import LedgerError
-from hexcursion.ledger.signing.key import LedgerKey
-from hexcursion.ledger.signing.seals import Seen
-from hexcursion.ledger.signing.witness import Witness
-from hexcursion.ledger.storage.entry import NO_HASH, Entry, seconds_behind
-from hexcursion.ledger.storage.store import Head, Snapshot
+from hexcursion.ledger.book import Book
+from hexcursion.ledger.entry import NO_HASH, Entry, seconds_behind
+from hexcursion.ledger.errors import LedgerDamaged, LedgerError
+from hexcursion.ledger.places import LedgerKey, private_directory, witness_folder
+from hexcursion.ledger.store import Head, Snapshot
+from hexcursion.new_place import sync_folder
 from hexcursion.words import plural
+
+TAG_DIGITS = 16
+MOST_BYTES = 4_000_000  # of a statement: more is no statement
+STATEMENT = "statement.json"
+_NUMBER = re.compile("[0-9]{1,12}")
+_SEAL = re.compile(rb'"(\d{1,12}):([0-9a-f]{64}):([0-9a-f]{16})"')
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A charge as a release beside the ledger quotes it: number, hash, and the release's folder or file."""
+
+    number: int
+    hash: str
+    where: Path
+
+
+def seal_of(entry: Entry, key: LedgerKey) -> str:
+    """The seal of a charge."""
+    return f"{entry.number}:{entry.hash}:{_tag(key, entry.number, entry.hash)}"
+
+
+def parse_seal(seal: str) -> tuple[int, str]:
+    """Number and hash of a seal, with its tag or without. Raise `LedgerError` for anything else."""
+    number, _, rest = seal.partition(":")
+    digest, _, _ = rest.partition(":")
+    if not (_NUMBER.fullmatch(number) and digest):
+        raise LedgerError(f"A seal is written NUMBER:HASH, not {seal!r}: copy it from a bundle's statement.")
+    return int(number), digest
+
+
+def seals_beside(folders: Iterable[Path], key: LedgerKey) -> tuple[Seen, ...]:
+    """This key's seals in all bundles that lie in these folders; those of other keys are left out."""
+    found: dict[tuple[int, str, Path], Seen] = {}
+    for place in _bundles(folders):
+        for number, digest, tag in _seals_in(place):
+            if key.matches("seal", f"{number}:{digest}".encode(), tag, TAG_DIGITS):
+                found[number, digest, place] = Seen(number, digest, place)
+    return tuple(found.values())
+
+
+def _tag(key: LedgerKey, number: int, digest: str) -> str:
+    return key.mac("seal", f"{number}:{digest}".encode())[:TAG_DIGITS]
+
+
+def _bundles(folders: Iterable[Path]) -> Iterator[Path]:
+    """Folders of bundles, and zips whose folder is not beside them."""
+    for folder in dict.fromkeys(path.absolute() for path in folders):
+        try:
+            names = sorted(entry.name for entry in os.scandir(folder))
+        except OSError:  # no such folder: nothing was released there
+            continue
+        for name in names:
+            path = folder / name
+            if (path / STATEMENT).is_file() or (path.suffix == ".zip" and path.stem not in names):
+                yield path
+
+
+def _seals_in(place: Path) -> tuple[tuple[int, str, str], ...]:
+    target = place / STATEMENT if place.suffix != ".zip" or place.is_dir() else place
+    try:
+        state = target.stat()
+    except OSError:
+        return ()
+    return _read_seals(target, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4096)  # bundles do not change; the time and size are part of what is remembered
+def _read_seals(target: Path, _time: int, _size: int) -> tuple[tuple[int, str, str], ...]:
+    try:
+        if target.suffix == ".zip":
+            with zipfile.ZipFile(target) as archive:
+                name = next((name for name in archive.namelist() if name.endswith(STATEMENT)), "")
+                data = b""
+                if name:
+                    with archive.open(name) as member:
+                        data = member.read(MOST_BYTES)
+        else:
+            with target.open("rb") as file:
+                data = file.read(MOST_BYTES)
+    except (OSError, zipfile.BadZipFile, EOFError, RuntimeError, NotImplementedError, ValueError):
+        return ()  # not a readable bundle: it quotes nothing
+    return tuple((int(number), digest.decode(), tag.decode()) for number, digest, tag in _SEAL.findall(data))
+
+
+@dataclass(frozen=True)
+class Witness:
+    """`entries` rows were seen on this machine, the last one with hash `hash`."""
+
+    entries: int
+    hash: str
+
+    def signed_bytes(self) -> bytes:
+        """What the signature covers."""
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+
+def witness_path(key: LedgerKey) -> Path:
+    """The witness of a key: one key, one ledger, one witness, however often the key's file was copied."""
+    return witness_folder() / f"{key.identity[:16]}.head"
+
+
+def read_witness(key: LedgerKey) -> Witness | None:
+    """The witness, or None where there is none yet. Raise `LedgerDamaged` if its signature does not hold,
+    `LedgerError` if its file cannot be read."""
+    return _read(witness_path(key), key)
+
+
+def advance_witness(key: LedgerKey, witness: Witness) -> None:
+    """Remember a longer chain; a shorter one than remembered is left alone. Called after the database has
+    committed, never before: a crash in between leaves a witness that is one entry behind, which is harmless,
+    where one that is ahead would look like a deleted entry. Raise `LedgerError` if it cannot be kept;
+    LedgerDamaged if the one that is there was changed."""
+    path = witness_path(key)
+    with _locked(path):
+        known = _read(path, key)
+        if known is not None and known.entries >= witness.entries:
+            return
+        signature = key.mac("witness", witness.signed_bytes())
+        draft = path.with_name(f".{path.name}.draft")  # one writer at a time, so one name is enough
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w") as file:
+            json.dump({**asdict(witness), "signature": signature}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_folder(path.parent)
+
+
+def _read(path: Path, key: LedgerKey) -> Witness | None:
+    try:
+        data = json.loads(path.read_bytes())
+        signature = data.pop("signature")
+        witness = Witness(**data)
+        valid = key.matches("witness", witness.signed_bytes(), signature)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(
+            f"The witness {path} cannot be read ({error.strerror or error}): restore it, or name another "
+            "folder by HEXCURSION_WITNESS."
+        ) from None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        valid = False
+    if not valid:
+        raise LedgerDamaged(
+            f"The witness {path} was changed by another hand: find out by whom, and restore it."
+        )
+    return witness
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    try:
+        private_directory(path.parent)
+        file = os.fdopen(os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600), "rb")
+    except OSError as error:
+        raise LedgerError(
+            f"The witness cannot be kept in {path.parent} ({error.strerror or error}): name another folder "
+            "by HEXCURSION_WITNESS."
+        ) from None
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, whatever happens
+        yield
 
 
 @dataclass(frozen=True)

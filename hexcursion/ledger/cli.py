@@ -10,13 +10,10 @@ from dataclasses import asdict
 from typing import Any
 
 from dpgp_core.numbers import lower, upper
-from hexcursion.ledger.accounts.account import Account
+from hexcursion.ledger.account import Account
+from hexcursion.ledger.assess import login_name
 from hexcursion.ledger.chain import clock_notes
-from hexcursion.ledger.drafts import login_name
-from hexcursion.ledger.errors import LedgerDamaged, LedgerError
-from hexcursion.ledger.ledger import Ledger
-from hexcursion.ledger.opening import open_ledger
-from hexcursion.ledger.storage.entry import (
+from hexcursion.ledger.entry import (
     BUDGET,
     COMMIT,
     GENESIS,
@@ -27,6 +24,9 @@ from hexcursion.ledger.storage.entry import (
     VOID,
     Entry,
 )
+from hexcursion.ledger.errors import LedgerDamaged, LedgerError
+from hexcursion.ledger.ledger import Ledger
+from hexcursion.ledger.opening import open_ledger
 from hexcursion.words import remaining
 
 MOST_LETTERS = 1_000

@@ -14,39 +14,60 @@ from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.orders import ORDERS as GRID
 from dpgp_core.mechanisms.terms import Unit
-from hexcursion.ledger.accounts.account import Account, Budget, Overlap, Preview
-from hexcursion.ledger.accounts.assess import (
+from hexcursion.ledger.account import (
+    Account,
+    Budget,
+    Charge,
+    Overlap,
+    Preview,
+    check_account,
+    encode,
+    written_cost,
+)
+from hexcursion.ledger.assess import (
     Meeting,
     admit,
     charged_account,
     check,
+    inherited,
+    joined,
     meet,
     overlaps,
     preview,
+    registration,
 )
-from hexcursion.ledger.accounts.book import Book, Outcome
-from hexcursion.ledger.accounts.charge import Charge, check_account, encode, written_cost
-from hexcursion.ledger.chain import Finding, check_chain, check_tables, sign_head
-from hexcursion.ledger.drafts import inherited, joined, registration
-from hexcursion.ledger.errors import LedgerDamaged, LedgerError
-from hexcursion.ledger.overlap.records import RecordKeys, record_keys
-from hexcursion.ledger.signing.key import LedgerKey
-from hexcursion.ledger.signing.seals import Seen, parse_seal, seal_of
-from hexcursion.ledger.signing.witness import Witness, advance_witness, read_witness
-from hexcursion.ledger.storage.entry import (
+from hexcursion.ledger.book import MOST_MARKS, Book, Outcome, TraceMarks
+from hexcursion.ledger.chain import (
+    Finding,
+    Seen,
+    Witness,
+    advance_witness,
+    check_chain,
+    check_tables,
+    parse_seal,
+    read_witness,
+    seal_of,
+    sign_head,
+)
+from hexcursion.ledger.entry import (
     BUDGET,
     COMMIT,
     DRAW,
     LINK,
     ORDERS,
     RESERVE,
+    TRACE,
     UNUSED,
     VOID,
     Draft,
     Entry,
     EntryKind,
+    canonical_json,
 )
-from hexcursion.ledger.storage.store import Snapshot, Store, Writing
+from hexcursion.ledger.errors import LedgerDamaged, LedgerError
+from hexcursion.ledger.places import LedgerKey
+from hexcursion.ledger.records import RecordKeys, record_keys
+from hexcursion.ledger.store import Snapshot, Store, Writing
 
 
 @dataclass(frozen=True)
@@ -114,7 +135,7 @@ class Ledger:
         return self._key.mac("request", "".join(f"{len(part)}:{part}" for part in parts).encode())
 
     def seal(self, entry: Entry) -> str:
-        """The seal of a charge, for its bundle; see `seals`."""
+        """The seal of a charge, for its bundle; see `chain`."""
         return seal_of(entry, self._key)
 
     # Reading
@@ -334,3 +355,35 @@ class Ledger:
                 writing.keep_request(request, last.number)
         advance_witness(self._key, Witness(last.number + 1, last.hash))
         return last
+
+
+_DIGITS = 12
+
+
+def trace_marks(ledger: Ledger, time: ArrayLike, longitude: ArrayLike, latitude: ArrayLike) -> TraceMarks:
+    """The marks of a trace as it was recorded, before it is thinned. `time`, `longitude`, `latitude`: (n,),
+    seconds since 1970, degrees. Raise `LedgerError` for an empty trace."""
+    table = np.column_stack([np.asarray(part, dtype=np.float64) for part in (time, longitude, latitude)])
+    if not table.size:
+        raise LedgerError("There are no records of a trace to mark: load one first.")
+    rows = (row.astype(">f8").tobytes() for row in table + 0.0)
+    return TraceMarks(tuple(sorted({ledger._key.mac("trace", row)[:_DIGITS] for row in rows})[:MOST_MARKS]))
+
+
+def check_trace(ledger: Ledger, marks: TraceMarks) -> None:
+    """Raise LedgerError where some of these records were released before; writes nothing."""
+    ledger._book().traces.check(marks, "")
+
+
+def charge_trace(ledger: Ledger, marks: TraceMarks, facts: Mapping[str, Any], request: str) -> Entry:
+    """Charge a trace's release before anything is drawn, once for each `request` (from `Ledger.request`); it
+    is never given back. `facts`: public JSON. Raise `LedgerError` where some of its records were released
+    before, `RequestTaken` for a request that was charged; nothing is written then."""
+    body: dict[str, Any] = {"facts": dict(facts), "marks": list(marks.marks), "request": request}
+    canonical_json(body)
+
+    def draft(book: Any, _: object) -> Sequence[Draft]:
+        book.traces.check(marks, request)
+        return [Draft(TRACE, body)]
+
+    return ledger._append(draft)

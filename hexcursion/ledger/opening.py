@@ -1,23 +1,40 @@
-"""Opening a ledger: the right database, the right key, and a first entry where there is none."""
+"""Opening a ledger, or beginning one; to plan with, an empty one that leaves no file behind."""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dpgp_core.accounting.orders import ORDERS as GRID
-from hexcursion.ledger.accounts.book import check_version
-from hexcursion.ledger.accounts.charge import encode
-from hexcursion.ledger.chain import check_chain, sign_head
+from hexcursion.ledger.account import encode
+from hexcursion.ledger.book import check_version
+from hexcursion.ledger.chain import (
+    Witness,
+    advance_witness,
+    check_chain,
+    read_witness,
+    seals_beside,
+    sign_head,
+    witness_path,
+)
+from hexcursion.ledger.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError, NoLedger
 from hexcursion.ledger.ledger import Ledger
-from hexcursion.ledger.signing.key import LedgerKey, create_key, mark_used, read_key
-from hexcursion.ledger.signing.seals import seals_beside
-from hexcursion.ledger.signing.witness import Witness, advance_witness, read_witness, witness_path
-from hexcursion.ledger.storage.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
-from hexcursion.ledger.storage.places import bundles_folder, default_key_path, home, ledger_url
-from hexcursion.ledger.storage.store import Head, Store
+from hexcursion.ledger.places import (
+    KEY_BYTES,
+    LedgerKey,
+    bundles_folder,
+    create_key,
+    default_key_path,
+    home,
+    ledger_url,
+    mark_used,
+    read_key,
+)
+from hexcursion.ledger.store import Head, Snapshot, Store, Writing
 
 
 def open_ledger(
@@ -107,3 +124,73 @@ def _begin_witness(store: Store, key: LedgerKey) -> None:
     if not check_chain(snapshot, key, None):
         last = snapshot.entries[-1]
         advance_witness(key, Witness(last.number + 1, last.hash))
+
+
+class Unbegun(Store):
+    """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be.
+    Where another process begins it meanwhile with the same key, what stands there is read: this machine's
+    witness remembers that process's first entry, not the one that is in memory here."""
+
+    def begin_with(self, key: LedgerKey, *, kept: bool) -> None:
+        """Take a first entry in, in memory; `kept` is whether the key stands in its file."""
+        entry = first_entry(key)
+        self._snapshot = Snapshot((entry,), sign_head(key, entry))
+        self._kept = kept
+
+    def stands(self) -> None:
+        """The key stands in its file from now on."""
+        self._kept = True
+
+    def read(self) -> Snapshot:
+        """The first entry alone, until the ledger is begun with this key."""
+        return super().read() if self._begun() else self._snapshot
+
+    def records(self) -> dict[str, bytes]:
+        """None, until the ledger is begun with this key."""
+        return super().records() if self._begun() else {}
+
+    def _begun(self) -> bool:
+        """Whether this very ledger stands in its file by now."""
+        return self._kept and not self.is_new()
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Raise LedgerError always: nothing is charged before `begin`."""
+        raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
+        yield
+
+
+def ledger_to_plan(place: str | Path | None = None) -> Ledger:
+    """Open a ledger as `open_ledger` does, else an empty one that leaves no file behind. A plan asks it what
+    a release would say and cost; before a charge comes `begin`. A database on a server is opened, and begun,
+    as always. Raise `LedgerError` as `open_ledger`; also where a ledger could not be begun."""
+    store = Unbegun(ledger_url(place))
+    if not store.sqlite:
+        return open_ledger(place)
+    try:
+        return open_ledger(place, create=False)
+    except NoLedger:
+        pass
+    path = Path(store.shown)
+    nearest = next(parent for parent in path.parents if os.path.exists(parent))
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
+    kept = default_key_path(store.url)
+    stands = kept.exists()
+    key = read_key(kept) if stands else LedgerKey(kept, secrets.token_bytes(KEY_BYTES))
+    store.begin_with(key, kept=stands)
+    return Ledger(store, key)
+
+
+def begin(ledger: Ledger) -> Ledger:
+    """The ledger itself; one from `ledger_to_plan` that stands in no file is begun, with the key it has.
+    Where another process has begun it in the meantime, that ledger's identity is another, and whatever was
+    planned is to be planned again. Raise `LedgerError` as `open_ledger`."""
+    store = ledger._store
+    if not isinstance(store, Unbegun):
+        return ledger
+    create_key(ledger._key.path, ledger._key.secret)
+    begun = open_ledger(Path(store.shown))
+    if begun.identity == ledger.identity:
+        store.stands()  # whoever still holds the one that was planned with reads this one from now on
+    return begun

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hexcursion.ledger.accounts.book import Book
+from hexcursion.ledger.book import Book
 from hexcursion.ledger.ledger import Ledger
-from hexcursion.ledger.overlap.links import Links
-from hexcursion.ledger.overlap.records import EXACT_RECORDS
+from hexcursion.ledger.overlap import Links
+from hexcursion.ledger.records import EXACT_RECORDS
 
 Shares = Literal["same", "shared", "none", "none in a sample", "kept apart", "unknown"]
 """Of two releases: one dataset; records recognised in both, or joined by a person; none recognised, among all

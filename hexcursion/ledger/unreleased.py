@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.accounts.charge import Charge
+from hexcursion.ledger.account import Charge
 from hexcursion.ledger.errors import LedgerError
 from hexcursion.ledger.ledger import Ledger, Reservation
 

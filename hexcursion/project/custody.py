@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from data_loaders.files.spool import STRIDE, Spool, strides
 from hexcursion.ledger.errors import LedgerError
-from hexcursion.ledger.signing.key import LedgerKey, create_key, private_directory, read_key
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import LedgerKey, create_key, home, private_directory, read_key
 
 FOLDER = "read-before"
 KEY_NAME = "store.key"

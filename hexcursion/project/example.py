@@ -8,7 +8,7 @@ from pathlib import Path
 
 from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
 from data_loaders.lucas_county import SALES, TOLEDO
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 from hexcursion.settings.stated import StatedFacts

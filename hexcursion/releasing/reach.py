@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.project.example import example_folders
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings

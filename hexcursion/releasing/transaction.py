@@ -23,8 +23,8 @@ from hexcursion.bundle.writing.rehearsal import rehearse_writing
 from hexcursion.bundle.writing.write import bundle_contents, targets
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Budget, Charge, Ledger, Preview, Reservation
-from hexcursion.ledger.overlap.sentences import account_lines
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
+from hexcursion.ledger.sentences import account_lines
 from hexcursion.project.accounts import area_facts, record_keys
 from hexcursion.project.covariates import Covariates
 from hexcursion.project.model import Project

@@ -9,7 +9,7 @@ from typing import Any
 from dpgp_core.numbers import significant, upper
 from hexcursion.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
 from hexcursion.ledger.chain import clock_notes
-from hexcursion.ledger.storage.entry import (
+from hexcursion.ledger.entry import (
     BUDGET,
     COMMIT,
     DRAW,

@@ -18,7 +18,7 @@ from hexcursion.bundle.published.site import (
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signing.signature import operators_signers
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.storage.places import bundles_folder, sites_folder
+from hexcursion.ledger.places import bundles_folder, sites_folder
 from pages.shared.plain_text import plain
 from pages.shared.shipped import is_shipped, shelved
 

@@ -12,7 +12,7 @@ from hexcursion.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIAB
 from hexcursion.bundle.published.shelf import bundle_files
 from hexcursion.bundle.signing.signature import signature_of
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.storage.places import bundles_folder
+from hexcursion.ledger.places import bundles_folder
 from pages.publish import link_panel
 from pages.shared import panels, released_view
 from pages.shared.plain_text import plain

@@ -6,7 +6,7 @@ import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_release
-from hexcursion.ledger.overlap.sentences import alike_text, shared_text
+from hexcursion.ledger.sentences import alike_text, shared_text
 from hexcursion.releasing.transaction import Plan
 from hexcursion.settings import field
 from pages.release import check_panel, confirm, stop_panel

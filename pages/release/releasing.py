@@ -11,8 +11,8 @@ from dpgp_core.excursion.sets import excursion
 from dpgp_core.numbers import significant, upper
 from hexcursion.door.pipeline import Planned, plan_choice, publish_planned
 from hexcursion.ledger import ledger_to_plan, open_ledger
-from hexcursion.ledger.drafts import RECOGNISED, login_name
-from hexcursion.ledger.overlap.standing import Alike
+from hexcursion.ledger.assess import RECOGNISED, login_name
+from hexcursion.ledger.sentences import Alike
 from hexcursion.progress import Report
 from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from hexcursion.project.model import Project

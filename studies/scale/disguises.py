@@ -22,7 +22,7 @@ import pandas as pd
 from dpgp_core.accounting.composition import Cost
 from geo import to_lonlat
 from hexcursion.ledger import Charge, Ledger, open_ledger
-from hexcursion.ledger.storage.places import HOME_VARIABLE, WITNESS_VARIABLE
+from hexcursion.ledger.places import HOME_VARIABLE, WITNESS_VARIABLE
 from hexcursion.project.accounts import keys_of
 from hexcursion.project.load import load_source
 from hexcursion.settings.source import SourceSettings

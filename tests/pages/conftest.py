@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.door import pipeline
 from hexcursion.door.remedies import Remedy, Tried
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.project.example import example_settings, is_example
 from hexcursion.project.model import Project
 from hexcursion.record import Expected

@@ -114,7 +114,7 @@ def test_packages_and_their_tests(tmp_path: Path) -> None:
     hexcursion = {f"hexcursion/{room}" for room in ("releasing", "search", "bundle", "ledger")}
     assert hexcursion < set(TESTS)
     assert {"dpgp_core/mechanisms", "dpgp_core/accounting"} < set(TESTS)
-    assert "hexcursion/ledger/accounts/account.py" in modules_of(ROOT, "hexcursion/ledger")
+    assert "hexcursion/ledger/account.py" in modules_of(ROOT, "hexcursion/ledger")
     assert covering_tests(ROOT, "hexcursion/ledger") == (FROZEN, "tests/hexcursion/ledger")
     (tmp_path / "hexcursion").mkdir()
     (tmp_path / "hexcursion" / "releasing.py").touch()

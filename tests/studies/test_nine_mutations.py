@@ -90,7 +90,7 @@ FAULTS = {
         SEARCH + "looks/test_net_pilot.py::test_the_prior_noise_keeps_its_share_beside_a_pilot[0.75-0.36]",
     ),
     "a budget is kept to 5 % only": Fault(
-        "hexcursion/ledger/accounts/account.py",
+        "hexcursion/ledger/account.py",
         "epsilon <= self.epsilon * (1 + ROUNDING)",
         "epsilon <= self.epsilon * 1.05",
         "tests/hexcursion/ledger/accounts/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",

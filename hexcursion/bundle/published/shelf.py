@@ -21,7 +21,7 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.writing.recovery import recover
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, open_ledger
-from hexcursion.ledger.storage.places import bundles_folder
+from hexcursion.ledger.places import bundles_folder
 
 LONGEST = 4_000_000  # bytes of a statement that are read for its title
 _ID = re.compile(r"[0-9a-f]{16}")

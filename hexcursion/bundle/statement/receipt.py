@@ -17,7 +17,7 @@ from dpgp_core.mechanisms.terms import Protects
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words
-from hexcursion.ledger.accounts.account import ROUNDING
+from hexcursion.ledger.account import ROUNDING
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Guarded, ReceiptLine, Tuning
 

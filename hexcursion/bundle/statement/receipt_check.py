@@ -21,7 +21,7 @@ from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.statement.guarantee import promised_before
 from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.statement.recomputed import SLACK, stated_cost
-from hexcursion.ledger.overlap.sentences import neighbours_text
+from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning
 from hexcursion.settings.words import TuningKind

@@ -11,7 +11,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Ask, Protects
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.clipped import Law
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n
 

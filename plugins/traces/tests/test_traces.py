@@ -13,7 +13,7 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, RequestTaken, open_ledger
-from hexcursion.ledger.traces import trace_marks
+from hexcursion.ledger.ledger import trace_marks
 from hexcursion_traces import release
 from hexcursion_traces.command import window
 from hexcursion_traces.loading import Trace, load_traces

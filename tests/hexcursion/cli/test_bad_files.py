@@ -10,7 +10,7 @@ import pytest
 
 from hexcursion.cli import main
 from hexcursion.ledger import Ledger, LedgerError, open_ledger
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.new_place import made_whole
 from tests.hexcursion.cli.test_cli import arguments
 from tests.town import BOX, Town

@@ -10,7 +10,7 @@ from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.office_key import new_key, public_line
 from hexcursion.cli import main
 from hexcursion.ledger import open_ledger
-from hexcursion.ledger.storage.places import home, witness_folder
+from hexcursion.ledger.places import home, witness_folder
 from hexcursion.settings import settings_to_toml
 from tests.town import BOX, THRESHOLD, Town
 

@@ -12,7 +12,7 @@ from hexcursion.cli import main
 from hexcursion.cli.main import build_parser
 from hexcursion.cli.options import settings_from_options
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, settings_to_toml
 from hexcursion.settings.catalogue import flag_of
 from tests.town import Town

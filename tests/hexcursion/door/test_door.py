@@ -22,7 +22,7 @@ from hexcursion.door.frames import POINT_X, as_source
 from hexcursion.door.library import _settings
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, open_ledger
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.settings import ReleaseSettings
 from tests.town import BOX, THRESHOLD, Town
 

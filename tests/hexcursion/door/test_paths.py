@@ -14,7 +14,7 @@ import hexcursion
 from hexcursion.door.paths import FOLDER
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from tests.hexcursion.door.test_door import BY_HAND, charges
 from tests.town import Town
 

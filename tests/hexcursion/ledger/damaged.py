@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hexcursion.ledger.storage.store import Snapshot, Store
+from hexcursion.ledger.store import Snapshot, Store
 from tests.hexcursion.ledger.places import Place, charge_for, release
 
 

@@ -14,9 +14,8 @@ from sqlalchemy.pool import NullPool
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
 from hexcursion.ledger import Charge, Ledger, open_ledger
-from hexcursion.ledger.signing.key import read_key
-from hexcursion.ledger.signing.witness import witness_path
-from hexcursion.ledger.storage.places import ledger_url
+from hexcursion.ledger.chain import witness_path
+from hexcursion.ledger.places import ledger_url, read_key
 
 BACKENDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 DIGEST = "ab" * 32

@@ -11,9 +11,8 @@ from typing import NoReturn
 import pytest
 
 from dpgp_core.numbers import lower, upper
-from hexcursion.ledger import BudgetExceeded, Ledger
+from hexcursion.ledger import BudgetExceeded, Ledger, entry
 from hexcursion.ledger.cli import add_ledger_commands, show
-from hexcursion.ledger.storage import entry
 from tests.hexcursion.ledger.places import Place, charge_for, release
 
 Run = Callable[..., int]

@@ -8,9 +8,8 @@ import pytest
 
 from dpgp_core.accounting.composition import Cost
 from hexcursion.ledger import Charge, LedgerError, begin, ledger_to_plan, open_ledger
-from hexcursion.ledger.signing.key import create_key
-from hexcursion.ledger.signing.witness import witness_path
-from hexcursion.ledger.storage.places import witness_folder
+from hexcursion.ledger.chain import witness_path
+from hexcursion.ledger.places import create_key, witness_folder
 
 DATASET, DELTA = "ab" * 32, 1e-5
 

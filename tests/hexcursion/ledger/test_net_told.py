@@ -10,12 +10,11 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from hexcursion.ledger import BudgetExceeded, LedgerBusy, LedgerError, RequestTaken
-from hexcursion.ledger.accounts.account import Account, Budget
+from hexcursion.ledger.account import Account, Budget
 from hexcursion.ledger.cli import _account_text
-from hexcursion.ledger.overlap.sentences import shared_text
-from hexcursion.ledger.overlap.standing import Standing
-from hexcursion.ledger.signing.key import LedgerKey, create_key
-from hexcursion.ledger.storage.schema import SQLITE_DDL, TRIGGERS
+from hexcursion.ledger.places import LedgerKey, create_key
+from hexcursion.ledger.sentences import Standing, shared_text
+from hexcursion.ledger.store import SQLITE_DDL, TRIGGERS
 from tests.hexcursion.ledger.places import Place, charge_for
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))

@@ -24,7 +24,7 @@ import hexcursion.releasing.transaction as transaction
 import hexcursion.search.looks.pilot as pilot
 from hexcursion.cli.main import main
 from hexcursion.ledger import open_ledger
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from tests.dpgp_core.mechanisms.beside import table
 from tests.town import BOX
 from tests.town import field as true_value

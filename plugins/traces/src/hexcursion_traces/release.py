@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger
-from hexcursion.ledger.accounts.traces import TraceMarks
-from hexcursion.ledger.storage.places import HOME_VARIABLE
-from hexcursion.ledger.traces import charge_trace, check_trace, trace_marks
+from hexcursion.ledger.book import TraceMarks
+from hexcursion.ledger.ledger import charge_trace, check_trace, trace_marks
+from hexcursion.ledger.places import HOME_VARIABLE
 from hexcursion.new_place import new_place
 from hexcursion_traces.exports import FILES, ReleasedTrace, geojson_text, gpx_text, places_text
 from hexcursion_traces.mathematics.posterior import estimate

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hexcursion.ledger.storage.places import home
+from hexcursion.ledger.places import home
 from hexcursion.words import plural
 from hexcursion_traces.exports import FILES
 

@@ -13,9 +13,8 @@ from hexcursion.bundle import BundleError
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.ledger.overlap.links import Decision
-from hexcursion.ledger.overlap.sentences import account_lines
-from hexcursion.ledger.overlap.standing import OtherUnit, Standing, Stronger
+from hexcursion.ledger.overlap import Decision
+from hexcursion.ledger.sentences import OtherUnit, Standing, Stronger, account_lines
 from hexcursion.record import Expected, ReceiptLine, Relation, Yardsticks
 from hexcursion.releasing.worth import objections
 from tests.hexcursion.bundle.bundle_samples import make_release

@@ -14,7 +14,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
-from hexcursion.ledger.accounts.charge import read_cost, written_cost
+from hexcursion.ledger.account import read_cost, written_cost
 from tests.hexcursion.ledger.places import release
 
 DELTA = 1e-5

@@ -18,11 +18,11 @@ from hexcursion.ledger import (
     NoBudget,
     NoLedger,
     open_ledger,
+    store,
 )
-from hexcursion.ledger.accounts.charge import encode, written_cost
-from hexcursion.ledger.storage import store
-from hexcursion.ledger.storage.entry import Draft
-from hexcursion.ledger.storage.places import ledger_url
+from hexcursion.ledger.account import encode, written_cost
+from hexcursion.ledger.entry import Draft
+from hexcursion.ledger.places import ledger_url
 from tests.hexcursion.ledger.places import DIGEST, Place, charge_for, release
 
 EPSILON, DELTA = 1.0, 1e-5

@@ -10,7 +10,7 @@ from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.mechanisms.terms import Unit
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger
 from hexcursion.ledger.errors import PromiseBroken
-from hexcursion.ledger.overlap.sentences import account_lines
+from hexcursion.ledger.sentences import account_lines
 from tests.hexcursion.ledger.overlap.market import market
 from tests.hexcursion.ledger.places import release
 

@@ -14,10 +14,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.schema import CreateTable
 
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError, RequestTaken, Reservation
-from hexcursion.ledger.accounts.account import epsilon
-from hexcursion.ledger.storage.entry import SCHEMA_VERSION
-from hexcursion.ledger.storage.schema import ENTRIES, HEAD, METADATA
-from hexcursion.ledger.storage.store import Store
+from hexcursion.ledger.account import epsilon
+from hexcursion.ledger.entry import SCHEMA_VERSION
+from hexcursion.ledger.store import ENTRIES, HEAD, METADATA, Store
 from tests.hexcursion.ledger.places import DIGEST, Place, charge_for, release
 from tests.patience import HANG
 

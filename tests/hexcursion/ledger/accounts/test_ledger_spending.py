@@ -18,7 +18,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from hexcursion.ledger import ROUNDING, Budget, BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger import ledger as ledger_module
-from hexcursion.ledger.accounts.charge import decode, encode, on_current_grid
+from hexcursion.ledger.account import decode, encode, on_current_grid
 from tests.hexcursion.ledger.places import Place, charge_for, release
 
 DELTA = 1e-5

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from hexcursion.ledger import Charge, Ledger
-from hexcursion.ledger.overlap.sentences import account_lines
+from hexcursion.ledger.sentences import account_lines
 from tests.hexcursion.ledger.places import release
 
 DELTA = 1e-5

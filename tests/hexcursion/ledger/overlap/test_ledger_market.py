@@ -15,7 +15,7 @@ from data_loaders import load_sales
 from hexcursion.bundle import read_bundle
 from hexcursion.ledger import BudgetExceeded, Ledger, open_ledger
 from hexcursion.ledger.cli import add_ledger_commands, show
-from hexcursion.ledger.overlap.sentences import shared_text
+from hexcursion.ledger.sentences import shared_text
 from hexcursion.project.example import example_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

@@ -15,10 +15,10 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.releasing.facts import Relation
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
-from hexcursion.ledger.accounts.book import Book
-from hexcursion.ledger.accounts.charge import encode, written_cost
-from hexcursion.ledger.overlap.sentences import account_lines, shared_text
-from hexcursion.ledger.storage.entry import BUDGET, GENESIS, RECORDS, RESERVE, Draft
+from hexcursion.ledger.account import encode, written_cost
+from hexcursion.ledger.book import Book
+from hexcursion.ledger.entry import BUDGET, GENESIS, RECORDS, RESERVE, Draft
+from hexcursion.ledger.sentences import account_lines, shared_text
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
 from tests.hexcursion.ledger.places import DIGEST, charge_for, release
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
-from hexcursion.ledger.overlap import records as records_module
-from hexcursion.ledger.overlap.matching import count_shared, matched
-from hexcursion.ledger.overlap.records import Sketch, record_keys
-from hexcursion.ledger.overlap.sentences import shared_text
-from hexcursion.ledger.signing.key import LedgerKey
+from hexcursion.ledger import records as records_module
+from hexcursion.ledger.overlap import count_shared, matched
+from hexcursion.ledger.places import LedgerKey
+from hexcursion.ledger.records import Sketch, record_keys
+from hexcursion.ledger.sentences import shared_text
 from tests.hexcursion.ledger.overlap.market import DELTA, Market, market, pay
 from tests.hexcursion.ledger.places import Place
 

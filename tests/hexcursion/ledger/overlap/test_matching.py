@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
-from hexcursion.ledger.overlap import matching as matching_module
-from hexcursion.ledger.overlap.matching import Likeness, count_shared, likeness, matched
-from hexcursion.ledger.overlap.records import RecordKeys, Sketch, record_keys
-from hexcursion.ledger.overlap.sentences import alike_text
-from hexcursion.ledger.overlap.standing import Alike
-from hexcursion.ledger.signing.key import LedgerKey
+from hexcursion.ledger import overlap as matching_module
+from hexcursion.ledger.overlap import Likeness, count_shared, likeness, matched
+from hexcursion.ledger.places import LedgerKey
+from hexcursion.ledger.records import RecordKeys, Sketch, record_keys
+from hexcursion.ledger.sentences import Alike, alike_text
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
@@ -135,7 +134,7 @@ def test_a_row_of_the_same_file_is_the_same_record_whatever_was_chosen() -> None
 
 def test_a_sampled_sketch_counts_the_kind_of_which_most_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """A union of samples, one for each kind, would count a record as often as it is in one of them."""
-    monkeypatch.setattr("hexcursion.ledger.overlap.records.EXACT_RECORDS", 1300)
+    monkeypatch.setattr("hexcursion.ledger.records.EXACT_RECORDS", 1300)
     sales = market(20_000, seed=9)
 
     def keys_of(n: int) -> RecordKeys:
@@ -170,7 +169,7 @@ def test_a_file_is_alike_by_its_content() -> None:
 
 
 def test_many_places_are_compared_as_far_as_both_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("hexcursion.ledger.overlap.records", matching_module.__name__):
+    for module in ("hexcursion.ledger.records", matching_module.__name__):
         monkeypatch.setattr(f"{module}.EXACT_RECORDS", 100)
     sales = market(1000)
     sketch = record_keys(KEY, sales.x, sales.y, sales.price).sketch()

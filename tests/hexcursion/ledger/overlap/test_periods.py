@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hexcursion.ledger import Ledger
-from hexcursion.ledger.overlap import records
+from hexcursion.ledger import Ledger, records
 from hexcursion.ledger.periods import PeriodsShared, nothing_known, periods_shared
 from tests.hexcursion.ledger.overlap.market import market, pay
 from tests.hexcursion.ledger.places import DIGEST

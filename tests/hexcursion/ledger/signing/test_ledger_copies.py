@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hexcursion.ledger import LedgerDamaged, LedgerError, open_ledger
-from hexcursion.ledger.signing.key import read_key
-from hexcursion.ledger.signing.witness import Witness, advance_witness, read_witness
+from hexcursion.ledger.chain import Witness, advance_witness, read_witness
+from hexcursion.ledger.places import read_key
 from tests.hexcursion.ledger.damaged import fill, named
 from tests.hexcursion.ledger.places import Place, charge_for, release
 

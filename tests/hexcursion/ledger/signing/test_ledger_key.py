@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from hexcursion.ledger import LedgerError, open_ledger
-from hexcursion.ledger.signing.key import LedgerKey, create_key
+from hexcursion.ledger.places import LedgerKey, create_key
 from tests.hexcursion.ledger.places import Place, charge_for, release
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))

@@ -12,10 +12,8 @@ from pathlib import Path
 import pytest
 
 from hexcursion.ledger import Ledger, LedgerDamaged, LedgerError, NoLedger, open_ledger
-from hexcursion.ledger.signing.key import LedgerKey, create_key, read_key
-from hexcursion.ledger.signing.seals import parse_seal, seals_beside
-from hexcursion.ledger.signing.witness import read_witness, witness_path
-from hexcursion.ledger.storage.places import witness_folder
+from hexcursion.ledger.chain import parse_seal, read_witness, seals_beside, witness_path
+from hexcursion.ledger.places import LedgerKey, create_key, read_key, witness_folder
 from tests.hexcursion.ledger.places import DIGEST, charge_for
 
 MU = 0.1

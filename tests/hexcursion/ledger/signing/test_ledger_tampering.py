@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from hexcursion.ledger import Entry, LedgerDamaged, LedgerError, chain
-from hexcursion.ledger.chain import check_chain, sign_head
-from hexcursion.ledger.signing.key import read_key
-from hexcursion.ledger.signing.witness import read_witness
-from hexcursion.ledger.storage.store import Head, Snapshot
+from hexcursion.ledger.chain import check_chain, read_witness, sign_head
+from hexcursion.ledger.places import read_key
+from hexcursion.ledger.store import Head, Snapshot
 from tests.hexcursion.ledger.damaged import fill, named, snapshot_of
 from tests.hexcursion.ledger.places import Place
 

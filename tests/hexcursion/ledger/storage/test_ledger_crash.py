@@ -16,10 +16,8 @@ from typing import NoReturn
 import pytest
 from sqlalchemy import Connection
 
-from hexcursion.ledger import Ledger, Reservation, opening
+from hexcursion.ledger import Ledger, Reservation, chain, opening, store
 from hexcursion.ledger import ledger as ledger_module
-from hexcursion.ledger.signing import witness
-from hexcursion.ledger.storage import store
 from tests.hexcursion.ledger.places import Place, charge_for
 
 MU = 0.01
@@ -173,7 +171,7 @@ FAULTS = {
     "committed": (die_when_called(Connection, "commit", after=True), True),
     "the witness is not yet written": (die_when_called(ledger_module, "advance_witness"), True),
     "the witness is drafted": (die_when_called(Path, "replace"), True),
-    "the witness is in place": (die_when_called(witness, "sync_folder"), True),
+    "the witness is in place": (die_when_called(chain, "sync_folder"), True),
 }
 STEPS = ["reserve", "draw", "commit"]
 

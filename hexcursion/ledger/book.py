@@ -1,4 +1,4 @@
-"""The entries replayed: what may follow what, and which charges stand."""
+"""The entries of a ledger read in order, also those of location traces: what may follow, what counts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.groups import together
 from dpgp_core.mechanisms.terms import Unit
-from hexcursion.ledger.accounts.account import Account, Budget
-from hexcursion.ledger.accounts.charge import (
+from hexcursion.ledger.account import (
     UNITS,
+    Account,
+    Budget,
     Floats,
     check_account,
     decode,
     on_current_grid,
     read_cost,
 )
-from hexcursion.ledger.accounts.traces import TraceBook
-from hexcursion.ledger.errors import LedgerError, RequestTaken
-from hexcursion.ledger.overlap.links import Decision, Links
-from hexcursion.ledger.storage.entry import (
+from hexcursion.ledger.entry import (
     BUDGET,
     COMMIT,
     DRAW,
@@ -40,6 +38,57 @@ from hexcursion.ledger.storage.entry import (
     Entry,
     EntryKind,
 )
+from hexcursion.ledger.errors import LedgerError, RequestTaken
+from hexcursion.ledger.overlap import Decision, Links
+
+MOST_MARKS = 2000  # kept of one trace: the smallest, so that two traces with common records keep common marks
+
+
+@dataclass(frozen=True)
+class TraceMarks:
+    """Keyed hashes of a trace's records: they tell a second release of the same places, and nothing else."""
+
+    marks: tuple[str, ...]  # 12 hex digits each, ascending, at most `MOST_MARKS`
+
+
+class TraceBook:
+    """The traces that were charged, read in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self._seen: dict[str, int] = {}
+        self._requests: dict[str, int] = {}
+
+    def accept(self, entry: Entry) -> None:
+        """Take one entry in. Raise `LedgerError` if some of its records were released before."""
+        facts = entry.facts
+        before = self.released(TraceMarks(tuple(facts["marks"])))
+        if before is not None:
+            raise LedgerError(_again(before))
+        self.entries.append(entry)
+        self._seen.update(dict.fromkeys(facts["marks"], entry.number))
+        self._requests[facts["request"]] = entry.number
+
+    def released(self, marks: TraceMarks) -> int | None:
+        """The entry of an earlier trace that holds some of these records, or None."""
+        return next((self._seen[mark] for mark in marks.marks if mark in self._seen), None)
+
+    def check(self, marks: TraceMarks, request: str) -> None:
+        """Raise RequestTaken or LedgerError where the same click or the same records came before."""
+        if request in self._requests:
+            raise RequestTaken(self._requests[request], "a released trace")
+        before = self.released(marks)
+        if before is not None:
+            raise LedgerError(_again(before))
+
+
+def _again(before: int) -> str:
+    return (
+        f"Records of this trace were released before, as entry {before}: a second draw would tell more "
+        f"than either "
+        "says, so none is made. Use what was released then."
+    )
+
 
 Outcome = Literal["open", "released", "given back"]
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -1,4 +1,4 @@
-"""What a receipt and a statement say about earlier releases of the same records: text lines, nothing else."""
+"""What earlier releases of the same records mean for a new one, as values and in sentences."""
 
 from __future__ import annotations
 
@@ -6,13 +6,75 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words
-from hexcursion.ledger.overlap.matching import ALIKE
-from hexcursion.ledger.overlap.standing import Alike, OtherUnit, Standing
+from hexcursion.ledger.overlap import ALIKE, Decision
 from hexcursion.words import UnitWord
+
+
+@dataclass(frozen=True)
+class OtherUnit:
+    """Releases of the same records under the other unit of protection."""
+
+    unit: Unit
+    releases: int
+    epsilon: float  # their composed epsilon at the release's delta, for one of their own units
+    # the same for two of them exchanged at once, at the same delta (docs/accounting.md, section 7)
+    pair_epsilon: float
+    # what both compare: the strongest that all of these releases hide, an exchange at most
+    neighbours: Neighbours = "replace-one"
+
+
+@dataclass(frozen=True)
+class Stronger:
+    """Releases of the same records that promise to hide more than all releases together do."""
+
+    neighbours: Neighbours  # what they promise to hide
+    releases: int  # how many they are, the planned one among them where it promises this
+    epsilon: float  # what they cost together, for these neighbours
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A release among earlier ones."""
+
+    unit: Unit  # with `delta`: the unit of protection and the delta at which epsilons are stated
+    delta: float
+    n: int  # records of the dataset, in the area and outside of it
+    # how many of them earlier releases of this unit could have contained; `most` bounds it from above,
+    # `exact` says whether it was counted or estimated
+    shared: int
+    most: int
+    exact: bool
+    # with `after`: composed epsilon of all releases of this unit that could have contained one of them,
+    # without this one and with it, for `neighbours`: those that all of these releases hide
+    before: float
+    after: float
+    other_units: tuple[OtherUnit, ...] = ()  # releases of the same records under another unit
+    # numbers of records stated by earlier releases over other areas or with other filters
+    other_numbers: tuple[int, ...] = ()
+    # accounts of earlier datasets whose record hashes were not kept, so that it cannot be seen whether they
+    # hold some of the same records
+    unknown: int = 0
+    apart: tuple[Decision, ...] = ()  # decisions by which datasets that share records are not counted
+    neighbours: Neighbours = "replace-one"
+    # the releases among them that promise to hide more, the strongest promise first
+    stronger: tuple[Stronger, ...] = ()
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A charged dataset that may hold the same records in other words; for the curator's eyes."""
+
+    dataset: str  # its fingerprint
+    entry: int  # with `title`: its latest charge, and what that charge calls its release
+    title: str
+    places: float  # share of the different places of the dataset with fewer of them that the other has too
+    file: bool  # whether both come from one file
+
 
 NUMBERS = 10  # of records stated over other areas that one line lists
 Topic = Literal["Neighbours", "Earlier releases", "Other unit", "Other numbers", "Not compared", "Kept apart"]

@@ -1,19 +1,22 @@
-"""What a planned charge meets in the ledger: who shares its records, whether it fits, what is to be said."""
+"""A charge against its own account and those that share its records; and the entries that it writes."""
 
 from __future__ import annotations
 
+import getpass
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dpgp_core.accounting.composition import HIDING, Cost
 from dpgp_core.accounting.groups import group_epsilon, priced_for, together, weakest
-from hexcursion.ledger.accounts.account import Account, Budget, Overlap, Preview, epsilon
-from hexcursion.ledger.accounts.book import Book
-from hexcursion.ledger.accounts.charge import UNITS, Charge
+from hexcursion.ledger.account import UNITS, Account, Budget, Charge, Overlap, Preview, epsilon
+from hexcursion.ledger.book import Book
+from hexcursion.ledger.entry import BUDGET, LINK, RECORDS, Draft
 from hexcursion.ledger.errors import BudgetExceeded, LedgerDamaged, LedgerError, PromiseBroken
-from hexcursion.ledger.overlap.matching import Likeness, Shared, count_shared, likeness
-from hexcursion.ledger.overlap.records import RecordKeys, Sketch
-from hexcursion.ledger.overlap.standing import Alike, OtherUnit, Standing, Stronger
+from hexcursion.ledger.overlap import Likeness, Links, Shared, count_shared, likeness
+from hexcursion.ledger.records import RecordKeys, Sketch
+from hexcursion.ledger.sentences import Alike, OtherUnit, Standing, Stronger
+from hexcursion.ledger.store import Writing
 
 
 @dataclass(frozen=True)
@@ -228,3 +231,45 @@ def _other_numbers(book: Book, charge: Charge, related: tuple[str, ...]) -> tupl
             if (name, facts.get("area")) != here and isinstance(facts.get("n"), int):
                 numbers.add(facts["n"])
     return tuple(sorted(numbers))
+
+
+RECOGNISED = "a person recognised the same records in other words"
+"""The reason of a decision that comes with a release."""
+
+
+def joined(charge: Charge, links: Links) -> list[Draft]:
+    """A person's word with a charge that other datasets hold its records, where that is not on record yet."""
+    known = (charge.dataset, *links.neighbours(charge.dataset))
+    facts = {"joined": True, "reason": RECOGNISED, "person": login_name() or "the curator"}
+    return [
+        Draft(LINK, {"other": other, **facts}, charge.dataset)
+        for other in charge.same_as
+        if other not in known
+    ]
+
+
+def login_name() -> str:
+    """Who runs this process; "" where the system knows no name."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+def registration(dataset: str, records: RecordKeys, meeting: Meeting, writing: Writing) -> Draft:
+    """Keep the record hashes of a dataset; the row that tells of them."""
+    hashes = records.sketch().to_bytes()
+    writing.keep_records(dataset, hashes)
+    facts = {
+        "n": records.n,
+        "digest": hashlib.sha256(hashes).hexdigest(),
+        "shares": {name: meeting.each[name].count for name in meeting.found},
+    }
+    return Draft(RECORDS, facts, dataset)
+
+
+def inherited(charge: Charge, budget: Budget) -> Draft:
+    """The first budget of a dataset that shares records with others: the smallest of theirs."""
+    reason = "the smallest budget of the datasets that hold some of the same records"
+    facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": ""}
+    return Draft(BUDGET, facts, charge.dataset, charge.unit)

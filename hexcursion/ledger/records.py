@@ -16,7 +16,7 @@ known by two more:
     numbered value   its identity, and its value on a public grid
 
 Beside them stand the hashes of the different places alone, and of the file: they tell too little to count
-records. `matching` says how two datasets are compared. Equal rows of one dataset are numbered, so that they
+records. `overlap` says how two datasets are compared. Equal rows of one dataset are numbered, so that they
 count as often as they stand there; row, file, places alone and the numbered ones came later than the others,
 and what an older ledger holds lacks them.
 """
@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from data_loaders.repeats import bits_of, mixed
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError
-from hexcursion.ledger.signing.key import LedgerKey
+from hexcursion.ledger.places import LedgerKey
 
 Hashes = NDArray[np.uint64]
 Kind = Literal[

@@ -1,1 +1,0 @@
-"""Accounts: what a release costs, whom it is charged to, and the entries replayed into what is left."""

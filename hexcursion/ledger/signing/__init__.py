@@ -1,1 +1,0 @@
-"""What keeps the ledger honest from outside its database: the key, the seals of releases, the witness."""

@@ -1,1 +1,0 @@
-"""Where the ledger lies: its rows, its tables, its database, and where each is looked for."""
