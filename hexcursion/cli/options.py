@@ -15,7 +15,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import propose_resolution
 from hexcursion.releasing.reach import reach_of_file
 from hexcursion.settings import field
-from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
+from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of, is_copy
 from hexcursion.settings.describe import default_words, help_words, value_words
 from hexcursion.settings.field import Field
 from hexcursion.settings.model import ReleaseSettings
@@ -24,7 +24,7 @@ from hexcursion.settings.words import GROUPS
 
 TYPED = frozenset({
     "config", "data.path", "data.value", "data.x", "data.y", "data.where", "value_unit", "owner",
-    "records_per_owner", "reference.path", "reference.where", "reference_public", "region", "bbox", "place",
+    "records_per_owner", "reference.path", "reference_public", "region", "bbox", "place",
     "reach", "resolution", "unit", "epsilon", "epsilons", "delta", "budget", "periods", "threshold",
     "direction", "mechanisms", "accept_low_agreement", "ledger", "out", "dry_run", "show_baseline",
 })  # fmt: skip
@@ -46,7 +46,11 @@ class _HelpAll(argparse.Action):
 
 def shorten_help(parser: argparse.ArgumentParser) -> None:
     """Let `--help` list in short what people type, and `--help-all` the rest."""
-    full = {each.dest: each.help for each in parser._actions if each.help and each.dest != "help"}
+    full = {
+        each.dest: each.help
+        for each in parser._actions
+        if each.help not in (None, argparse.SUPPRESS) and each.dest != "help"
+    }
     for action in parser._actions:
         if action.dest in full:
             first = re.split(r"[.;:] ", full[action.dest])[0].rstrip(".")
@@ -54,7 +58,7 @@ def shorten_help(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(ALL, action=_HelpAll, nargs=0, const=full, help="Every option in full.")
     parser.epilog = (
         f"{len(full.keys() - TYPED)} more with {ALL}: --reference-... for reference data that differ, "
-        "--stated-... for the statement, designs by hand, pilots, layers. A settings file takes them all."
+        "designs by hand, pilots, layers. A settings file takes them all, and your statements."
     )
 
 
@@ -72,6 +76,8 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
     )
     groups = {name: parser.add_argument_group(title) for name, title in GROUPS.items()}
     for item in catalogue().values():
+        if not (flags := flags_of(item)):
+            continue
         more: dict[str, Any] = {"metavar": item.setting.metavar or value_words(item)}
         if item.kind == "switch":
             more = {"action": argparse.BooleanOptionalAction}
@@ -81,9 +87,8 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
                 more["action"] = "extend"
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
-        groups[group_of(item)].add_argument(
-            *flags_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
-        )
+        text = argparse.SUPPRESS if is_copy(item) else text.replace("%", "%%")
+        groups[group_of(item)].add_argument(*flags, dest=item.name, default=None, help=text, **more)
     groups["data"].add_argument(
         "--profile",
         metavar="NAME|none",

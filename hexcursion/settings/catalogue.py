@@ -47,19 +47,26 @@ def field(name: str) -> Field:
     return found[name]
 
 
+def is_copy(item: Field) -> bool:
+    """Whether it is a setting of the private file once more, with a prefix, for the reference data."""
+    return item.name.startswith("reference.") and item.key != "path"
+
+
 def group_of(item: Field) -> Group:
     """The heading of a setting: what belongs to the reference data stands under theirs."""
     return "reference" if item.name.startswith("reference.") else item.group
 
 
 def flag_of(item: Field) -> str:
-    """The option of a setting on the command line, as "--reference-years"."""
-    return flags_of(item)[0]
+    """The option of a setting on the command line, as "--reference-years"; "" where a file alone says it."""
+    return next(iter(flags_of(item)), "")
 
 
 def flags_of(item: Field) -> tuple[str, ...]:
-    """All options that stand for a setting on the command line, the one that is listed first."""
+    """All options that stand for a setting on the command line, the listed first; stated facts have none."""
     table, _, key = item.name.rpartition(".")
+    if table == "stated":
+        return ()
     if key == "path":
         return (f"--{table}",)
     prefix = "" if table in ("", "data") else f"{table}-"

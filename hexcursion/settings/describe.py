@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hexcursion.settings.catalogue import catalogue, field, flag_of, group_of
+from hexcursion.settings.catalogue import catalogue, field, flag_of, group_of, is_copy
 from hexcursion.settings.field import QUOTED, Field
 from hexcursion.settings.source import OF_ITS_OWN
 from hexcursion.settings.words import GROUPS
@@ -22,6 +22,12 @@ in the help of the command line.
 """
 
 
+COPIES = (
+    "Each option of the private file also with this prefix, as --reference-value, for reference "
+    f"data that differ: by default as there, but {', '.join(OF_ITS_OWN[1:])} are not taken over."
+)
+
+
 def value_words(item: Field) -> str:
     """What stands for a value on the command line: its words, or its kind."""
     if item.choices and item.setting.names is None:
@@ -33,7 +39,7 @@ def help_words(item: Field) -> str:
     """Help text with the names and the unit of measure of a value."""
     names = f" Names: {', '.join(item.choices)}." if item.setting.names is not None else ""
     measure = f" In {item.measure}." if item.measure else ""
-    return meaning(item) + names + measure
+    return meaning(item) + names + measure + (f" {COPIES}" if item.name == "reference.path" else "")
 
 
 def meaning(item: Field) -> str:
@@ -45,8 +51,6 @@ def default_words(item: Field) -> str:
     """What holds where a setting is not given; "" where it must be."""
     if item.name == "reference.path":
         return field("reference").setting.otherwise
-    if item.name.startswith("reference.") and item.key not in OF_ITS_OWN:
-        return "as for the private data"
     if item.required:
         return ""
     if item.setting.otherwise and item.default in (None, "", ()):
@@ -60,15 +64,17 @@ def reference_page() -> str:
     for group, title in GROUPS.items():
         parts.append(f"## {title[:1].upper()}{title[1:]}\n")
         parts.append("| setting | option | value | default | meaning |\n|---|---|---|---|---|")
-        parts[-1] += "".join(f"\n{_row(item)}" for item in catalogue().values() if group_of(item) == group)
-        parts[-1] += "\n"
+        items = (item for item in catalogue().values() if group_of(item) == group and not is_copy(item))
+        parts[-1] += "".join(f"\n{_row(item)}" for item in items)
+        parts[-1] += f"\n\n{COPIES}\n" if group == "reference" else "\n"
     return "\n".join(parts)
 
 
 def _row(item: Field) -> str:
     value = item.must_be.removesuffix(QUOTED)
     default = default_words(item) or "must be given"
-    cells = (f"`{item.name}`", f"`{flag_of(item)}`", value, default, meaning(item))
+    option = f"`{flag}`" if (flag := flag_of(item)) else "in a file"
+    cells = (f"`{item.name}`", option, value, default, meaning(item))
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

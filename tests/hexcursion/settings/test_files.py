@@ -175,12 +175,12 @@ def test_the_reference_page_names_option_limits_default_and_meaning() -> None:
         "| `paths` | `--paths` | a whole number from 1 to 1000 | 1 | Number of released paths. |"
     ) in lines
     assert (
-        "| `reference.years` | `--reference-years` | a list of whole numbers from 1995 to 2100 | every year "
-        "| Years of transfer that are kept of a Price Paid file. |"
+        "| `stated.contact` | in a file | a text of 1 to 1,000 characters | not stated by the curator "
+        "| Whom a reader may ask about the release. |"
     ) in lines
     assert (
-        "| `reference.crs` | `--reference-crs` | a non-empty text | as for the private data "
-        "| Coordinate reference system of a sensor table's columns. |"
+        "Each option of the private file also with this prefix, as --reference-value, for reference data "
+        "that differ: by default as there, but years, where, layer, place_sd, trip are not taken over."
     ) in lines
 
 
