@@ -57,7 +57,7 @@ def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
         "--bbox W S E N Bounding box of the area: west, south, east and north. In degrees.",
         "Names: exponential, car, matern32, squared-",
         "--quick, --no-quick Search on a coarser grid, which is faster. Default: false.",
-        "Each option of the private file also with this prefix, as --reference-value, for reference data that",
+        "Each option of the private file also with this prefix, as --reference-value, for reference data",
     ):
         assert part in text
 
