@@ -20,8 +20,8 @@ from hexcursion.project.covariates import Covariates, Exposure
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
-from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
-from hexcursion.settings.words import ReferenceKind, TuningKind
+from hexcursion.settings.names import ReferenceKind, TuningKind
+from hexcursion.settings.privacy_settings import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.words import UnitWord
 
 

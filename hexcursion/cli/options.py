@@ -15,12 +15,24 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import propose_resolution
 from hexcursion.releasing.reach import reach_of_file
 from hexcursion.settings import field
-from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of, is_copy
-from hexcursion.settings.describe import default_words, help_words, value_words
+from hexcursion.settings.catalogue import (
+    catalogue,
+    default_words,
+    flags_of,
+    group_of,
+    help_words,
+    is_copy,
+    value_words,
+)
 from hexcursion.settings.field import Field
-from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.toml import read_toml, refuse_addresses, settings_from_mapping
-from hexcursion.settings.words import GROUPS
+from hexcursion.settings.model import (
+    TABLES,
+    ReleaseSettings,
+    read_toml,
+    refuse_addresses,
+    settings_from_mapping,
+)
+from hexcursion.settings.names import GROUPS
 
 TYPED = frozenset({
     "config", "data.path", "data.value", "data.x", "data.y", "data.where", "value_unit", "owner",

@@ -26,8 +26,7 @@ from hexcursion.search.optimisation.optimise import search
 from hexcursion.search.optimisation.unconstrained import unconstrained_design
 from hexcursion.search.problem.task import Scored, SearchResult, SearchTask, Utility
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.serving import that_can_serve
-from hexcursion.settings.words import ReferenceKind, mechanism_names
+from hexcursion.settings.names import ReferenceKind, mechanism_names, that_can_serve
 from hexcursion.words import ratio_words
 
 RELEASES = 6

@@ -19,7 +19,7 @@ from data_loaders.errors import closest
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import HeldTable
 from hexcursion.settings import SourceSettings
-from hexcursion.settings.checked import fields_of
+from hexcursion.settings.field import fields_of
 
 PRIVATE, REFERENCE = "a table in memory", "a reference table in memory"
 POINT_X, POINT_Y = "longitude or easting of the point", "latitude or northing of the point"

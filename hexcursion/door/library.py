@@ -25,7 +25,7 @@ from hexcursion.new_place import new_place
 from hexcursion.progress import Report
 from hexcursion.project.model import HeldTable
 from hexcursion.settings import ReleaseSettings, field, settings_from_mapping
-from hexcursion.settings.checked import fields_of
+from hexcursion.settings.field import fields_of
 
 OWN = {"x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None}
 """What is said of the private table alone, with what holds of another one unless it is said."""

@@ -26,7 +26,7 @@ from hexcursion.search.executors import make_executor
 from hexcursion.search.exploration.epsilon_solver import smallest_epsilon
 from hexcursion.search.looks import paid_look
 from hexcursion.settings import ReleaseSettings
-from hexcursion.settings.words import ExecutorName
+from hexcursion.settings.names import ExecutorName
 
 
 class Listener:

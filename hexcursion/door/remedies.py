@@ -29,7 +29,7 @@ from hexcursion.search.optimisation.unsearched import takes_fixed
 from hexcursion.settings import field
 from hexcursion.settings.catalogue import flag_of
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.serving import that_can_serve
+from hexcursion.settings.names import that_can_serve
 from hexcursion.words import range_words, ratio_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)

@@ -9,8 +9,8 @@ from hexcursion.project.simulated import QUICK_WORLDS, WORLDS
 from hexcursion.search.decision.tuning import CLIP_FACTORS, FOCUSED_FACTORS
 from hexcursion.search.optimisation.unsearched import takes_fixed
 from hexcursion.search.problem.facts import private_n
-from hexcursion.settings.defaults import default_priors
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import default_priors
 
 
 def asked_of(project: Project, alone: bool = False) -> Asked:

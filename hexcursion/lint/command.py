@@ -12,9 +12,8 @@ from hexcursion.lint.bundle import lint_bundle
 from hexcursion.lint.checks import LEAK, SEVERITIES, Finding, lint
 from hexcursion.lint.plan import CHOICES, Origin, PlannedRelease, TuningOrigin, plan_from_mapping
 from hexcursion.search.optimisation.unsearched import takes_fixed
-from hexcursion.settings.defaults import usual_delta
-from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.toml import read_toml
+from hexcursion.settings.model import ReleaseSettings, read_toml
+from hexcursion.settings.names import usual_delta
 
 # Maciazek, arXiv:2606.17995 (2026), appendix D.2 and the author's published scripts: median log price per
 # non-empty hexagon, centred at the threshold, hexagon centres normalised to the unit square, hyperparameters

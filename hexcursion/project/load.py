@@ -36,8 +36,8 @@ from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.project.trip import trip_protection
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import ReferenceKind, Transform
 from hexcursion.settings.source import SourceSettings
-from hexcursion.settings.words import ReferenceKind, Transform
 from hexcursion.words import plural
 
 CLIP_QUANTILE = 0.9

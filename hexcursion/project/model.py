@@ -18,9 +18,8 @@ from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
-from hexcursion.settings.defaults import default_priors, usual_delta
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
+from hexcursion.settings.names import TRIED_ON, ReferenceKind, TriedOn, default_priors, usual_delta
 from hexcursion.words import a_word, plural, quantity
 
 

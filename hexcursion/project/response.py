@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from dpgp_core.errors import InvalidValue
-from hexcursion.settings.words import Transform
+from hexcursion.settings.names import Transform
 
 
 def tidy(number: float, places: int = 4) -> float:

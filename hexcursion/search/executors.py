@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 
 from hexcursion.errors import WorkflowError
 from hexcursion.search.cluster import DaskExecutor, scheduler_address
-from hexcursion.settings.words import ExecutorName
+from hexcursion.settings.names import ExecutorName
 
 NICER = 10  # search processes give way to the web process
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

@@ -1,16 +1,16 @@
 """Settings: every public choice of one release, from one model."""
 
 from hexcursion.settings.catalogue import catalogue, field
-from hexcursion.settings.defaults import default_delta, usual_delta
-from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
-from hexcursion.settings.stated import StatedFacts
-from hexcursion.settings.toml import (
+from hexcursion.settings.model import (
+    ReleaseSettings,
     read_toml,
     settings_from_mapping,
     settings_from_toml,
     settings_to_toml,
 )
+from hexcursion.settings.names import default_delta, usual_delta
+from hexcursion.settings.privacy_settings import StatedFacts
+from hexcursion.settings.source import SourceSettings
 
 __all__ = [
     "ReleaseSettings",

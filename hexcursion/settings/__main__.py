@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from dpgp_core.plugins import program_alone
-from hexcursion.settings.describe import reference_page
+from hexcursion.settings.catalogue import reference_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 

@@ -1,22 +1,14 @@
-"""All settings by name: for help texts, limits, command-line options and the reference page."""
+"""All settings by name and in words: for help texts, command-line options and the reference page."""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-from hexcursion.settings.checked import Checked, fields_of
-from hexcursion.settings.field import Field
-from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
-from hexcursion.settings.stated import StatedFacts
-from hexcursion.settings.words import Group
-
-TABLES: dict[str, type[Checked]] = {
-    "data": SourceSettings,
-    "reference": SourceSettings,
-    "stated": StatedFacts,
-}
-"""Settings that are tables of their own in a settings file, and what stands in them."""
+from hexcursion.settings.field import QUOTED, Field, fields_of
+from hexcursion.settings.model import TABLES, ReleaseSettings
+from hexcursion.settings.names import GROUPS, Group
+from hexcursion.settings.source import OF_ITS_OWN
 
 
 @cache
@@ -72,3 +64,80 @@ def flags_of(item: Field) -> tuple[str, ...]:
     prefix = "" if table in ("", "data") else f"{table}-"
     words = (item.setting.flag or key.replace("_", "-"), item.setting.also)
     return tuple(f"--{prefix}{word}" for word in words if word)
+
+
+COMMAND = "python -m hexcursion.settings"
+HEAD = f"""# Settings
+
+Every public choice of a release has one name: in a settings file (TOML, read with `--config`), on the
+command line of `python -m hexcursion release`, and in the program. A name with a point stands in a table of
+the settings file: `data.path` is `path` under `[data]`. Reference data take over from the private data what
+they do not say themselves, except the file and its filters. Switches have a `--no-` form, as `--no-quick`.
+
+This page is made from the program's own definitions by `{COMMAND}`; names that installed packages add are
+in the help of the command line.
+"""
+
+
+COPIES = (
+    "Each option of the private file also with this prefix, as --reference-value, for reference "
+    f"data that differ: by default as there, but {', '.join(OF_ITS_OWN[1:])} are not taken over."
+)
+
+
+def value_words(item: Field) -> str:
+    """What stands for a value on the command line: its words, or its kind."""
+    if item.choices and item.setting.names is None:
+        return "{" + ",".join(item.choices) + "}"
+    return {"number": "NUMBER", "whole number": "NUMBER"}.get(item.kind, "TEXT")
+
+
+def help_words(item: Field) -> str:
+    """Help text with the names and the unit of measure of a value."""
+    names = f" Names: {', '.join(item.choices)}." if item.setting.names is not None else ""
+    measure = f" In {item.measure}." if item.measure else ""
+    return meaning(item) + names + measure + (f" {COPIES}" if item.name == "reference.path" else "")
+
+
+def meaning(item: Field) -> str:
+    """The help text, also of what stands for a whole table on the command line."""
+    return field("reference").help if item.name == "reference.path" else item.help
+
+
+def default_words(item: Field) -> str:
+    """What holds where a setting is not given; "" where it must be."""
+    if item.name == "reference.path":
+        return field("reference").setting.otherwise
+    if item.required:
+        return ""
+    if item.setting.otherwise and item.default in (None, "", ()):
+        return item.setting.otherwise
+    return _written(item.default)
+
+
+def reference_page() -> str:
+    """The reference page of all settings, in Markdown."""
+    parts = [HEAD]
+    for group, title in GROUPS.items():
+        parts.append(f"## {title[:1].upper()}{title[1:]}\n")
+        parts.append("| setting | option | value | default | meaning |\n|---|---|---|---|---|")
+        items = (item for item in catalogue().values() if group_of(item) == group and not is_copy(item))
+        parts[-1] += "".join(f"\n{_row(item)}" for item in items)
+        parts[-1] += f"\n\n{COPIES}\n" if group == "reference" else "\n"
+    return "\n".join(parts)
+
+
+def _row(item: Field) -> str:
+    value = item.must_be.removesuffix(QUOTED)
+    default = default_words(item) or "must be given"
+    option = f"`{flag}`" if (flag := flag_of(item)) else "in a file"
+    cells = (f"`{item.name}`", option, value, default, meaning(item))
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(map(_written, value))
+    return f"{value:g}".replace("e-0", "e-") if isinstance(value, float) else str(value)

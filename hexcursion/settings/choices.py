@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from data_loaders import SEGMENTS, owner_word_of
-from hexcursion.settings.defaults import DEFAULT_MECHANISMS, DENSE_CELLS
+from hexcursion.settings.data_settings import MaterialSettings
 from hexcursion.settings.field import Setting
-from hexcursion.settings.material import MaterialSettings
-from hexcursion.settings.promise import PromiseSettings
-from hexcursion.settings.serving import can_weigh_drift
-from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
-from hexcursion.settings.words import (
+from hexcursion.settings.names import (
+    DEFAULT_MECHANISMS,
+    DENSE_CELLS,
     Direction,
     ExecutorName,
     Focus,
@@ -24,9 +22,11 @@ from hexcursion.settings.words import (
     Transform,
     UnitWord,
     bound_names,
+    can_weigh_drift,
     mechanism_names,
     prior_names,
 )
+from hexcursion.settings.privacy_settings import NOTHING_STATED, PromiseSettings, Scope, StatedFacts
 
 
 @dataclass(frozen=True, kw_only=True)

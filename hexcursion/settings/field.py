@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from datetime import date, time
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 from unicodedata import category
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic import Field as Limits
 
 from hexcursion.errors import WorkflowError
-from hexcursion.settings.words import Group
+from hexcursion.settings.names import Group
 
 Kind = Literal["number", "whole number", "text", "switch", "word", "pairs", "table"]
 Measure = Literal["", "metres", "degrees", "pixels", "the data's own unit", "transformed units"]
@@ -289,3 +290,47 @@ def _shown(value: Any) -> str:
     except ValueError:  # Python does not write integers of thousands of digits
         text = "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:56]} ..."
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A frozen dataclass that is valid or does not exist.
+
+    Every field of a subclass is annotated `Annotated[TYPE, Setting(...)]`. A value that may not stand there
+    is refused with one sentence (`WorkflowError`); what no single field can tell stands in `agree`.
+    """
+
+    def __post_init__(self) -> None:
+        for item in fields_of(type(self)).values():
+            object.__setattr__(self, item.key, item.check(getattr(self, item.key)))
+        self.agree()
+
+    def agree(self) -> None:
+        """Raise `WorkflowError` where fields that are valid alone do not fit together."""
+
+
+_KNOWN: dict[tuple[type[Checked], str], dict[str, Field]] = {}
+
+
+def fields_of(kind: type[Checked], table: str = "") -> dict[str, Field]:
+    """Return the fields of a class of settings by their key, in order; a `table` begins their names."""
+    if (kind, table) not in _KNOWN:
+        hints = get_type_hints(kind, include_extras=True)
+        prefix = f"{table}." if table else ""
+        _KNOWN[kind, table] = {
+            item.name: field_of(
+                prefix + item.name, hints[item.name], Required if item.default is MISSING else item.default
+            )
+            for item in fields(kind)
+        }
+    return _KNOWN[kind, table]
+
+
+def refuse_unknown(values: dict[str, Any], kind: type[Checked], where: str) -> None:
+    """Raise `WorkflowError` for a key that the class does not have, naming the nearest one it has."""
+    known = fields_of(kind)
+    for key in values:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            remedy = f"did you mean {near[0]!r}?" if near else f"known keys are {', '.join(known)}."
+            raise WorkflowError(f"Unknown {where} key {key!r}: {remedy}")

@@ -9,9 +9,8 @@ from data_loaders import DataError, Loader, loader_of
 from data_loaders.columns.missing import missing_of
 from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from hexcursion.errors import WorkflowError
-from hexcursion.settings.checked import Checked
-from hexcursion.settings.field import Setting
-from hexcursion.settings.words import LOADERS, loader_names, segment_names
+from hexcursion.settings.field import Checked, Setting
+from hexcursion.settings.names import LOADERS, loader_names, segment_names
 
 OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
 """What reference data do not take over from the private data where they say nothing: file and filters."""

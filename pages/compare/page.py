@@ -13,7 +13,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.exploration.simulated import simulated_release
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.words import TRIED_ON
+from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, one_in
 from pages.compare import chart, practice_panel
 from pages.compare.view import MEASURES, compare_job, table

@@ -13,7 +13,7 @@ from hexcursion.door.pipeline import compare_settings
 from hexcursion.progress import Report
 from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.words import ExecutorName
+from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, spread_words
 from pages.shared.jobs import Job
 from pages.shared.subprocess_job import in_subprocess, workers

@@ -11,7 +11,7 @@ from hexcursion import words
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.unreleased import Unreleased
-from hexcursion.settings.words import ReferenceKind
+from hexcursion.settings.names import ReferenceKind
 from pages.privacy.designs.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
 from pages.shared import panels

@@ -55,8 +55,8 @@ from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice, tuning_of
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import Focus, Transform
 from hexcursion.settings.source import SourceSettings
-from hexcursion.settings.words import Focus, Transform
 from studies.excursions.fields import Bools
 from studies.london.study import released_sets
 from studies.material.real_files import real_files_parser

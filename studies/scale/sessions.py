@@ -24,7 +24,7 @@ from pathlib import Path
 from playwright.sync_api import Error, Page, sync_playwright
 
 from hexcursion.ledger import open_ledger
-from hexcursion.settings.toml import settings_to_toml
+from hexcursion.settings.model import settings_to_toml
 from tests.browser.harness import (
     CHROMIUM,
     FLAGS,

@@ -35,7 +35,7 @@ from hexcursion.cli import main
 from hexcursion.errors import WorkflowError
 from hexcursion.lint import LEAK, lint_bundle
 from hexcursion.settings import field, settings_from_toml, settings_to_toml
-from hexcursion.settings.describe import reference_page
+from hexcursion.settings.catalogue import reference_page
 from pages.shared.steps import all_sections
 from tests.dpgp_core.hexmap import disk
 from tests.patience import HANG

@@ -25,7 +25,7 @@ from hexcursion.bundle.files.paths import read_paths
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.settings import settings_from_toml
-from hexcursion.settings.toml import read_toml
+from hexcursion.settings.model import read_toml
 from tests.readers.hostile import at_a_path
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,7 +18,7 @@ from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.untrusted import clean, strict_json
 from hexcursion.errors import WorkflowError
-from hexcursion.settings.toml import read_toml
+from hexcursion.settings.model import read_toml
 
 FORMAT = "hexcursion-signature-1"
 PREFIX = b"hexcursion-signature-1\n"

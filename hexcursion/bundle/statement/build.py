@@ -18,7 +18,7 @@ from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.covariates import Exposure
 from hexcursion.project.response import Answers
 from hexcursion.record import Release
-from hexcursion.settings.stated import Scope
+from hexcursion.settings.privacy_settings import Scope
 from hexcursion.version import NAME, VERSION
 
 VERSION_ID = "hexcursion-statement-2"

@@ -9,7 +9,7 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import upper
 from hexcursion.bundle.statement.expected import expected_words
 from hexcursion.bundle.untrusted import clean
-from hexcursion.settings.stated import LONGEST, UNSAID, StatedFacts
+from hexcursion.settings.privacy_settings import LONGEST, UNSAID, StatedFacts
 
 FRAMEWORK = "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025)"
 # What only the curator knows, by the field of the settings; in the order of the statement.

@@ -24,7 +24,7 @@ from hexcursion.bundle.statement.recomputed import SLACK, stated_cost
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning
-from hexcursion.settings.words import TuningKind
+from hexcursion.settings.names import TuningKind
 
 Line = Mapping[str, Any]
 

@@ -19,7 +19,7 @@ from hexcursion.record import FEW_RECORDS, WIDE_RANGE, Expected, Tuning, Yardsti
 from hexcursion.search.problem.facts import ask_of, cut, private_n, public_facts
 from hexcursion.search.problem.public_map import PublicMap, answered, public_map
 from hexcursion.search.problem.task import Scored, SearchResult
-from hexcursion.settings.words import TuningKind
+from hexcursion.settings.names import TuningKind
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from dpgp_core.numbers import significant
 from hexcursion.project.simulated import WORLD_RANGES
 from hexcursion.record import Expected
 from hexcursion.search.problem.task import Scored, SearchResult
-from hexcursion.settings.words import TriedOn
+from hexcursion.settings.names import TriedOn
 from hexcursion.words import agreement_words, off_words, range_words, ratio_words, right_words
 
 HALF = 0.5

@@ -48,7 +48,7 @@ from hexcursion.search.problem.public_map import (
 )
 from hexcursion.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
 from hexcursion.search.problem.worlds import project_scene, shuffled
-from hexcursion.settings.words import TriedOn, TuningKind
+from hexcursion.settings.names import TriedOn, TuningKind
 from hexcursion.words import ratio_words
 
 Floats = NDArray[np.float64]

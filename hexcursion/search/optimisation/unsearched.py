@@ -34,7 +34,7 @@ from hexcursion.search.problem.task import (
 )
 from hexcursion.search.problem.worlds import project_scene
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.serving import has_fixed
+from hexcursion.settings.names import has_fixed
 
 
 def fixed_of(

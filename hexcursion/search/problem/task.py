@@ -19,7 +19,7 @@ from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import Agreement, World, average
 from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale
-from hexcursion.settings.words import Objective
+from hexcursion.settings.names import Objective
 
 Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]

@@ -19,7 +19,7 @@ from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.words import ExecutorName
+from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, ratio_words
 from pages.shared.jobs import Job
 from pages.shared.subprocess_job import in_subprocess, workers

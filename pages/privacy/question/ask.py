@@ -12,8 +12,7 @@ from dpgp_core.priors.registry import PRIORS
 from hexcursion import words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
-from hexcursion.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
-from hexcursion.settings.serving import not_read, origin_of
+from hexcursion.settings.names import DEFAULT_MECHANISMS, USUAL_DELTA, not_read, origin_of
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
 from pages.privacy.question import public_scale, question

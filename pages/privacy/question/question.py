@@ -15,7 +15,7 @@ from geo.colours import colour
 from geo.context.covariates import public_values
 from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import load_population
-from hexcursion.settings.words import Direction
+from hexcursion.settings.names import Direction
 from hexcursion.words import side_words
 from pages.privacy.question.reference_values import bars, sentences
 from pages.privacy.question.relative import Against, against_of, relative_unit, relative_words

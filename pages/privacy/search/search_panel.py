@@ -16,7 +16,7 @@ from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.optimisation.unsearched import takes_fixed
 from hexcursion.search.problem.task import FrontierPoint, Scored
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.words import TRIED_ON
+from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, range_words
 from pages.privacy.designs import settling
 from pages.privacy.designs.designs import cutoff_rows, report_rows, search_job

@@ -13,8 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.ledger import open_ledger
-from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.toml import settings_to_toml
+from hexcursion.settings.model import ReleaseSettings, settings_to_toml
 from tests.browser.harness import (
     MAP,
     PATIENCE,

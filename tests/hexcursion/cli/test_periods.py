@@ -14,7 +14,7 @@ from hexcursion.cli.periods import _told, period_lines
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import county_settings
 from hexcursion.settings import ReleaseSettings
-from hexcursion.settings.toml import settings_from_mapping, settings_from_toml, settings_to_toml
+from hexcursion.settings.model import settings_from_mapping, settings_from_toml, settings_to_toml
 
 
 def planned(**changes: Any) -> ReleaseSettings:

@@ -9,7 +9,7 @@ import pytest
 from hexcursion.bundle.statement.receipt import _centre, _clip, _tuning
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Tuning
-from hexcursion.settings.words import TuningKind
+from hexcursion.settings.names import TuningKind
 
 
 def test_a_centre_and_a_clip_bound_are_said_with_these_digits() -> None:

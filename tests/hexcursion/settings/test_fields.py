@@ -12,8 +12,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, default_delta, field
-from hexcursion.settings.serving import that_can_serve
-from hexcursion.settings.stated import Scope
+from hexcursion.settings.names import that_can_serve
+from hexcursion.settings.privacy_settings import Scope
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
 SALES = SourceSettings("pp.csv", "codes.csv")

@@ -18,7 +18,7 @@ from hexcursion.settings import (
     settings_from_toml,
     settings_to_toml,
 )
-from hexcursion.settings.describe import reference_page
+from hexcursion.settings.catalogue import reference_page
 
 SALES_FILE = """\
 # Hexcursion settings. Public choices only: no data, no seed, no result.

@@ -33,7 +33,7 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.project.response import ResponseScale
-from hexcursion.settings.stated import Scope
+from hexcursion.settings.privacy_settings import Scope
 from pages.shared.released_view import paint, products_of
 from pages.shared.shipped import BUNDLE
 from tests.hexcursion.bundle.bundle_samples import make_release, retold

@@ -33,7 +33,7 @@ from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.periods import PeriodsShared
 from hexcursion.project.response import ResponseScale
-from hexcursion.settings.stated import Scope
+from hexcursion.settings.privacy_settings import Scope
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
 

@@ -13,7 +13,7 @@ from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.writing.write import bundle_contents
-from hexcursion.settings.stated import StatedFacts
+from hexcursion.settings.privacy_settings import StatedFacts
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 UNSAID = "not stated by the curator"

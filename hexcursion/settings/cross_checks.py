@@ -11,8 +11,15 @@ from data_loaders.registry import NOTHING_MEASURED
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.choices import Choices
-from hexcursion.settings.serving import not_read, origin_of, that_can_serve, that_release
-from hexcursion.settings.words import Relation, Unit, mechanism_names
+from hexcursion.settings.names import (
+    Relation,
+    Unit,
+    mechanism_names,
+    not_read,
+    origin_of,
+    that_can_serve,
+    that_release,
+)
 
 _WORD = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
 LEAST_SHARE = 1.0
@@ -25,7 +32,20 @@ MOST_LOG = 300.0
 """Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
 
 
-def agree_on_question(settings: Choices) -> None:
+def agree(settings: Choices) -> None:
+    """Raise `WorkflowError` where choices do not fit together; leave out mechanisms that cannot serve."""
+    for check in (
+        _agree_on_question, _agree_on_layers, _agree_on_covariates, _agree_on_looks, _agree_on_answers,
+        _agree_on_counts, _agree_on_tuning, _agree_on_reference, _agree_on_owner, _agree_on_executor,
+    ):  # fmt: skip
+        check(settings)
+    object.__setattr__(settings, "mechanisms", _serving_mechanisms(settings))
+    _agree_on_reads(settings)
+    _agree_on_relation(settings)
+    _agree_on_periods(settings)
+
+
+def _agree_on_question(settings: Choices) -> None:
     """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
     if settings.record_word and not _WORD.fullmatch(settings.record_word):
         raise WorkflowError("`record_word` is one record in letters, such as well or moss sample.")
@@ -50,7 +70,7 @@ def agree_on_question(settings: Choices) -> None:
         )
 
 
-def agree_on_layers(settings: Choices) -> None:
+def _agree_on_layers(settings: Choices) -> None:
     """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
     layers = len(settings.layers)
     for given, what in (
@@ -73,7 +93,7 @@ def agree_on_layers(settings: Choices) -> None:
         )
 
 
-def agree_on_covariates(settings: Choices) -> None:
+def _agree_on_covariates(settings: Choices) -> None:
     """Raise `WorkflowError` where it is open which column is meant, or a covariate is the data or unread."""
     files, columns = len(settings.covariates), len(settings.covariate_columns)
     if (columns > 1 and columns != files) or (columns and not files):
@@ -93,7 +113,7 @@ def agree_on_covariates(settings: Choices) -> None:
         )
 
 
-def agree_on_looks(settings: Choices) -> None:
+def _agree_on_looks(settings: Choices) -> None:
     """Raise `WorkflowError` where two looks are asked for and no fixed design of amounts is released."""
     if settings.looks == 1:
         return
@@ -107,7 +127,7 @@ def agree_on_looks(settings: Choices) -> None:
             raise WorkflowError(f"Two looks belong to the one fixed design, without `{name}`: leave it out.")
 
 
-def agree_on_answers(settings: Choices) -> None:
+def _agree_on_answers(settings: Choices) -> None:
     """Raise `WorkflowError` where answers of yes and no are asked for what is done with amounts alone."""
     if settings.values != "yes-no":
         if settings.yes_above is not None:
@@ -136,7 +156,7 @@ def _refuse_tuning(settings: Choices, what: str) -> None:
             raise WorkflowError(f"{what} released by one fixed design, without `{name}`: leave that out.")
 
 
-def agree_on_counts(settings: Choices) -> None:
+def _agree_on_counts(settings: Choices) -> None:
     """Raise `WorkflowError` where records are counted and something is asked of values, or the reverse."""
     if settings.values != "count":
         if settings.population_file is not None or settings.population_column:
@@ -170,17 +190,17 @@ def agree_on_counts(settings: Choices) -> None:
         raise WorkflowError("Records that are counted are protected one by one: choose the unit 'point'.")
 
 
-def agree_on_tuning(settings: Choices) -> None:
+def _agree_on_tuning(settings: Choices) -> None:
     """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
     if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
         raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
     if settings.range_choice is not None:
-        agree_on_range_choice(settings)
+        _agree_on_range_choice(settings)
     if (settings.lengthscale is None) != (settings.ridge is None):
         raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
 
 
-def agree_on_range_choice(settings: Choices) -> None:
+def _agree_on_range_choice(settings: Choices) -> None:
     """Raise `WorkflowError` unless a private choice of the range has public places and no rival."""
     if not settings.places_public or settings.relation != "replace-one":
         raise WorkflowError(
@@ -194,7 +214,7 @@ def agree_on_range_choice(settings: Choices) -> None:
         )
 
 
-def agree_on_reference(settings: Choices) -> None:
+def _agree_on_reference(settings: Choices) -> None:
     """Raise `WorkflowError` where something public is asked of reference data that are not published."""
     if settings.reference is not None and settings.reference_public:
         return
@@ -209,7 +229,7 @@ def agree_on_reference(settings: Choices) -> None:
             )
 
 
-def agree_on_owner(settings: Choices) -> None:
+def _agree_on_owner(settings: Choices) -> None:
     """Raise `WorkflowError` unless an owner is a column of a sensor table with a limit on its points."""
     if (settings.owner is None) != (settings.records_per_owner is None):
         raise WorkflowError(
@@ -232,7 +252,7 @@ def agree_on_owner(settings: Choices) -> None:
         )
 
 
-def agree_on_relation(settings: Choices) -> None:
+def _agree_on_relation(settings: Choices) -> None:
     """Raise `WorkflowError` unless a number of records is either public, or private and guessed."""
     if settings.relation == "replace-one":
         if settings.records_about is not None:
@@ -254,7 +274,7 @@ def agree_on_relation(settings: Choices) -> None:
         )
 
 
-def agree_on_periods(settings: Choices) -> None:
+def _agree_on_periods(settings: Choices) -> None:
     """Raise `WorkflowError` unless a budget for several periods is there, and the period is one of them."""
     if settings.periods is None:
         if settings.period_number != 1 or settings.period_shares != "equal":
@@ -272,7 +292,7 @@ def agree_on_periods(settings: Choices) -> None:
         )
 
 
-def agree_on_executor(settings: Choices) -> None:
+def _agree_on_executor(settings: Choices) -> None:
     """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
     if settings.dask is not None and settings.executor != "dask":
         raise WorkflowError(
@@ -281,7 +301,7 @@ def agree_on_executor(settings: Choices) -> None:
         )
 
 
-def agree_on_reads(settings: Choices) -> None:
+def _agree_on_reads(settings: Choices) -> None:
     """Raise `WorkflowError` for a choice of which nothing would come: a person would believe in it."""
     origin = origin_of(
         settings.mechanisms,
@@ -307,7 +327,7 @@ def agree_on_reads(settings: Choices) -> None:
     raise WorkflowError(f"Nothing is done with {said} {why}: leave that out{remedy}.")
 
 
-def serving_mechanisms(settings: Choices) -> tuple[str, ...]:
+def _serving_mechanisms(settings: Choices) -> tuple[str, ...]:
     """Return the mechanisms asked for that are proved for the unit of protection and the neighbours.
 
     Raise `WorkflowError` where none is left; it says which unit, relation or mechanism would do.

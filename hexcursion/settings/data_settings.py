@@ -7,10 +7,9 @@ from typing import Annotated
 
 from dpgp_core.spectral.basis import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
-from hexcursion.settings.checked import Checked
-from hexcursion.settings.field import Setting
+from hexcursion.settings.field import Checked, Setting
+from hexcursion.settings.names import Values
 from hexcursion.settings.source import SourceSettings
-from hexcursion.settings.words import Values
 
 
 @dataclass(frozen=True, kw_only=True)
