@@ -23,6 +23,9 @@ GROWTHS = (0.1, 0.4, 1.5, 6.0)
 """Squared relative changes of a cell's count from one period to the next, beyond chance: the released counts
 choose one of them. New buildings move from year to year as no sales of old ones do."""
 
+ALONE = (0.0, 0.1, 0.4, 1.5, 4.0, 10.0, 20.0)
+"""Squared relative scatter of a cell's count, beyond chance, where cells have nothing in common."""
+
 CHANCE = 2.0
 """Variance of a count over its mean: records come in clusters, twice as scattered as a Poisson law."""
 
@@ -62,22 +65,31 @@ class CountPrior:
 
     def likeliest(self, features: Floats, released: Floats, noise: float) -> CountPrior:
         """The same with the growth under which released counts (p,) of features (M, p) are likeliest."""
-        if len(self.growths) == 1:
-            return self
-        best, likeliest = -np.inf, self
+        return self if len(self.growths) == 1 else self._likeliest(features, released, noise)[1]
+
+    def likelier_alone(self, features: Floats, released: Floats, noise: float) -> CountPrior:
+        """The same, or one where neighbours have nothing in common if released counts are likelier so."""
+        alone = replace(self, relative=None, rounds=0, growths=ALONE)
+        shared, own = (each._likeliest(features, released, noise) for each in (self, alone))
+        return own[1] if own[0] > shared[0] else self
+
+    def _likeliest(self, features: Floats, released: Floats, noise: float) -> tuple[float, CountPrior]:
+        """The largest log density of released counts (p,), up to a constant, and `likeliest`."""
+        grown = (np.square(self.mean)[:, None] * features).T @ features
+        first = (self.white[:, None] * features).T @ features
+        if self.relative is not None:
+            shared = (self.mean[:, None] * self.relative).T @ features
+            first += shared.T @ shared
+        first[np.diag_indices_from(first)] += noise**2
+        apart, tried = released - features.T @ self.mean, []
         for growth in self.growths:
-            white = self.white + (growth - self.growths[0]) * np.square(self.mean)
-            covariance = (white[:, None] * features).T @ features
-            if self.relative is not None:
-                shared = (self.mean[:, None] * self.relative).T @ features
-                covariance += shared.T @ shared
-            covariance[np.diag_indices_from(covariance)] += noise**2
-            root = cholesky(covariance, "the covariance of the released counts", "use more noise")
-            left = solve_lower(root, released - features.T @ self.mean)
-            density = -0.5 * float(left @ left) - float(np.sum(np.log(root.diagonal())))
-            if density > best:
-                best, likeliest = density, replace(self, white=white, growths=(growth,))
-        return likeliest
+            more = growth - self.growths[0]
+            root = cholesky(first + more * grown, "the covariance of the released counts", "use more noise")
+            left = solve_lower(root, apart)
+            tried.append(-0.5 * float(left @ left) - float(np.sum(np.log(root.diagonal()))))
+        growth = self.growths[int(np.argmax(tried))]
+        white = self.white + (growth - self.growths[0]) * np.square(self.mean)
+        return max(tried), replace(self, white=white, growths=(growth,))
 
     def with_total_known(self) -> CountPrior:
         """The same where the number of all records is public: unevenness then moves records, and adds none.

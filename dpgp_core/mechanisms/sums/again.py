@@ -118,6 +118,7 @@ def records_again(
     prior = made.count_prior(known, counts)
     if prior.relative is not None:  # cells may also differ from their neighbours: the counts tell how much
         prior = replace(prior, growths=(0.0, *GROWTHS))
+        prior = prior.likelier_alone(made.features.values, counts, noise)
     found = read_counts(prior, made.features.values, counts, noise, made.nodes, with_sd=True)
     each = made.nodes.cells_per_node[made.nodes.place]
     mean, sd = found.at_cells(made.nodes), np.asarray(found.sd)[made.nodes.place] / each

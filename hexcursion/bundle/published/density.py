@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import gammaincc, gammaincinv
 
 from dpgp_core.errors import CoreError
+from dpgp_core.excursion.sets import agreed
 from dpgp_core.mechanisms.sums.again import records_again
+from dpgp_core.spectral.cutoff import cutoff_for_map
 from geo import Domain, geometry_dict
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle.errors import BundleError
@@ -30,10 +32,16 @@ from hexcursion.words import plural
 
 Floats = NDArray[np.float64]
 
+LEAST = 1e-6  # expected records of a hexagon, and relative deviation of a number that is known
+
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The records of N hexagons per square kilometre, given a release."""
+    """The records of N hexagons per square kilometre, given a release: each number by a gamma law.
+
+    Counts are skewed: where one is hardly known, a normal law would give few records and none much the same
+    chance as many.
+    """
 
     domain: Domain  # the hexagons
     above: float  # the density that is asked about, records per square kilometre
@@ -45,24 +53,32 @@ class Density:
     def probability(self) -> Floats:
         """(N,) chance that more records lie in the hexagon than make the density: whole ones."""
         most = np.floor(self.above * self.domain.areas) + 0.5
-        return np.asarray(ndtr((self.mean - most) / np.maximum(self.sd, 1e-9)))
+        shape, scale = self._law
+        return np.asarray(gammaincc(shape, most / scale))
 
     @property
     def denser(self) -> NDArray[np.bool_]:
-        """(N,) hexagons that are likelier denser than not."""
-        return self.probability > 0.5
+        """(N,) the set that is expected to agree best with that of the hexagons that are denser."""
+        return agreed(self.probability, cutoff_for_map(self.probability, self.probability))
+
+    @property
+    def _law(self) -> tuple[Floats, Floats]:
+        """(N,) shape and scale of the gamma laws."""
+        mean = np.maximum(self.mean, LEAST)
+        sd = np.maximum(self.sd, LEAST * np.maximum(mean, 1.0))
+        return np.square(mean / sd), np.square(sd) / mean
 
     def columns(self) -> dict[str, list[Any]]:
         """A table of them: densities to three digits, an interval that holds with a chance of 90 %."""
-        wide = float(ndtri(0.5 + CONFIDENCE / 2.0)) * self.sd
-        areas = self.domain.areas
+        (shape, scale), areas = self._law, self.domain.areas
+        low, high = (gammaincinv(shape, 0.5 + side * CONFIDENCE / 2.0) * scale for side in (-1.0, 1.0))
         return {
             "h3": list(self.domain.cells),
             "denser": self.denser.tolist(),
             "probability": np.round(self.probability, 4).tolist(),
             "per_km2": _short(self.mean / areas),
-            "low": _short(np.maximum(self.mean - wide, 0.0) / areas),
-            "high": _short((self.mean + wide) / areas),
+            "low": _short(low / areas),
+            "high": _short(high / areas),
         }
 
     @property
