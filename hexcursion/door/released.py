@@ -95,8 +95,8 @@ class Released:
         Returns
         -------
         GeoDataFrame
-            One row a hexagon, in degrees: `h3`, `denser` (in the set expected to agree best), its `probability`,
-            the expected density `per_km2`, and `low` and `high`, between which it lies with a chance of 90 %.
+            One row a hexagon, in degrees: `h3`, `denser` (in the set expected to agree best), its
+            `probability`, the expected density `per_km2`, and its 90 % interval from `low` to `high`.
 
         Raises
         ------
