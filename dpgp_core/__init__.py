@@ -27,7 +27,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Budget, Protection
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.one_call import release
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords

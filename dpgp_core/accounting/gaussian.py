@@ -9,7 +9,7 @@ from scipy.special import erfcx
 
 from dpgp_core._checks import non_negative, open_unit, positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.noise.rounded_normal import RELEASE_DISTANCE
+from dpgp_core.noise import RELEASE_DISTANCE
 
 _EPS = 2.0**-52
 _HALF_ROOT = math.sqrt(0.5)

@@ -27,7 +27,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.base import Prior
 from dpgp_core.releasing.facts import PublicFacts

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.excursion.sets import Direction, excursion
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 
 BATCH = 200
 

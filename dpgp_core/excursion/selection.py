@@ -18,7 +18,7 @@ from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy, SystemEntropy
+from dpgp_core.noise import Entropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpgp_core._checks import positive, whole
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Ints
-from dpgp_core.noise.entropy import Shape
+from dpgp_core.noise import Shape
 
 WORD = 64
 _MOST = 1 << 52

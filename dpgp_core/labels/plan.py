@@ -13,8 +13,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.labels.reading import SumsReading, read_sums
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise.entropy import Entropy
-from dpgp_core.noise.rounded_normal import rounded_normal
+from dpgp_core.noise import Entropy, rounded_normal
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.registry import Prior
 

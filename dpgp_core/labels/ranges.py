@@ -17,7 +17,7 @@ from dpgp_core.labels.validation import (
     largest_sensitivity,
 )
 from dpgp_core.linalg import cholesky, solve_lower
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 

@@ -15,7 +15,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.selection import selection_curve
 from dpgp_core.labels.discrete_laplace import FairBits, WordSource, exponential_coin
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise.entropy import Entropy, SystemEntropy
+from dpgp_core.noise import Entropy, SystemEntropy
 from dpgp_core.posterior.records import RESPONSE_BITS
 
 

@@ -15,11 +15,11 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects, Reads
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Prepared, draw_release
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 
 
 class Mechanism(ABC):

@@ -24,7 +24,7 @@ from dpgp_core.mechanisms.sums.label_sums import (
     refuse_private_places,
 )
 from dpgp_core.mechanisms.terms import Budget, Parameter
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

@@ -26,7 +26,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistics_cost,
 )
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
@@ -35,7 +35,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Prepared, Released
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 
 COUNT_SMOOTHING = 5
 """Rounds of neighbour averaging behind the local mean count."""

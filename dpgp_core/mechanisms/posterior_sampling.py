@@ -27,13 +27,13 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guar
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.reading import DRAWS, Reading
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Prepared, Released, draw_release
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 
 SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries
 CHUNK = 4_000_000  # numbers drawn at a time for an attack

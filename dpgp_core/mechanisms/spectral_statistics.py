@@ -26,14 +26,13 @@ from dpgp_core.mechanisms.sums.again import grid_records, known_counts, per_cell
 from dpgp_core.mechanisms.sums.beliefs import simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.sums.prepared import PreparedLooks, PreparedSums
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.posterior.shelf import FEW
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 from dpgp_core.spectral.basis import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.looks import FUNCTIONS

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.dense import DensePosterior
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.sparse import SparsePosterior

@@ -11,7 +11,7 @@ import numpy as np
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.sparse import SparsePosterior
 from dpgp_core.priors.base import GraphPrior, Prior

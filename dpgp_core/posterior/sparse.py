@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dpgp_core.linalg import BandedCholesky, Floats, Ints
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.dense import check_draw
 from dpgp_core.priors.base import GraphPrior
 

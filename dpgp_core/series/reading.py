@@ -12,7 +12,7 @@ from scipy.special import ndtr
 from dpgp_core._checks import non_negative, positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats, cholesky
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.series.chain import Chain, Seen, chain_evidence, smoothed
 from dpgp_core.series.counts import Period, joint_counts
 from dpgp_core.spectral.basis import FieldBasis

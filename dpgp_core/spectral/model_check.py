@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from dpgp_core.linalg import Bools, Floats, solve_lower
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.reading import FieldReader
 

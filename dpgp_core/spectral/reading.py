@@ -13,7 +13,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats, cholesky, solve_lower
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw
 from dpgp_core.spectral.counts import NodeCounts

@@ -12,7 +12,7 @@ from scipy.special import ndtr, pdtr, pdtrik
 
 from dpgp_core._checks import whole
 from dpgp_core.linalg import Floats, cholesky, solve_lower
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts

@@ -12,7 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise.rounded_normal import WordSource, rounded_normal
+from dpgp_core.noise import WordSource, rounded_normal
 from dpgp_core.posterior.records import RESPONSE_BITS
 from dpgp_core.spectral.cost import SpectralNoise
 

@@ -14,9 +14,9 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.terms import Protects, Unit
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
 from hexcursion.project.model import Project

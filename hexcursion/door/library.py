@@ -13,7 +13,7 @@ from pandas import DataFrame
 from threadpoolctl import threadpool_limits
 
 from data_loaders import DataError
-from dpgp_core.noise.entropy import random_name
+from dpgp_core.noise import random_name
 from geo import GeoError
 from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
 from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, has_points, split_settings

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.labels.ranges import FieldModel
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.spectral.basis import SHARE, standardised

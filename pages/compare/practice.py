@@ -12,7 +12,7 @@ import numpy as np
 from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.excursion.scores import iou
-from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.noise import SystemEntropy
 from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting
 from hexcursion.bundle.published.view import Viewer

@@ -32,7 +32,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.spectral.basis import standardised

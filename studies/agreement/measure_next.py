@@ -17,7 +17,7 @@ import numpy as np
 
 from dpgp_core import CollapsedRecords, make_prior
 from dpgp_core.bounds.scale import smallest_scale_for
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import Prior
 from studies.excursions.plane_worlds import Plumes

@@ -23,7 +23,7 @@ import numpy as np
 from dpgp_core.excursion.scores import exceedance_probability, iou, stated_scores
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import Released, draw_release
 from hexcursion.bundle.products.at_threshold import FEW_RECORDS
 from hexcursion.errors import WorkflowError

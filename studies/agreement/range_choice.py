@@ -28,7 +28,7 @@ from dpgp_core.excursion.scores import ious
 from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.labels.validation import choice_cost
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import bin_records

@@ -29,7 +29,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpgp_core.excursion.scores import iou
 from dpgp_core.linalg import Floats, cholesky
 from dpgp_core.mechanisms.spectral_design import fixed_design
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

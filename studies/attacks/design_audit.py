@@ -29,7 +29,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from geo import domain_from_bbox

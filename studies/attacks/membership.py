@@ -24,7 +24,7 @@ from dpgp_core.audit import (
 from dpgp_core.audit.attack import best_threshold, count_errors
 from dpgp_core.bounds.sensitivities import sensitivity_line_exponential
 from dpgp_core.bounds.variance import variance_bound
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from studies.attacks.published_draws import Role, published_draws
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from studies.excursions.fields import Floats
 
 N, TARGET = 10, 0.5

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from studies.excursions.fields import Floats, best_cutoff, ious_at, losses, probability, spread, weighted_ious
 from studies.excursions.line_worlds import Acceptance, LineWorlds, MeanLosses, joint_draws
 from studies.excursions.selection import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from studies.excursions.fields import Bools, Floats, Spectrum, losses
 
 BATCH = 400  # fields drawn at a time until enough are accepted

@@ -13,7 +13,7 @@ from scipy.ndimage import gaussian_filter
 from scipy.spatial.distance import cdist
 
 from dpgp_core.bounds.registry import BOUNDS
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from studies.excursions.fields import (
     Bools,
     Floats,

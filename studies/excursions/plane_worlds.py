@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import expit
 
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from studies.excursions.fields import Bools, Floats, Spectrum
 
 PLUMES = 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from geo import crs_by_name, to_lonlat
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project

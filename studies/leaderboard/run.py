@@ -16,7 +16,7 @@ import numpy as np
 from dpgp_core.excursion.scores import ious
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

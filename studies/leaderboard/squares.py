@@ -17,12 +17,11 @@ from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
 from dpgp_core.mechanisms.terms import Ask, Budget, Protection
-from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.noise import SimulationEntropy, distance_of
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released, draw_release
-from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
+from dpgp_core.simulation import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]
 SENSITIVITY = 2.0

@@ -13,7 +13,7 @@ from dpgp_core.excursion.sets import excursion
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from hexcursion.project.model import Project

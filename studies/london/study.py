@@ -13,7 +13,7 @@ from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Unit
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing.released import Released
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project

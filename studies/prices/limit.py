@@ -27,7 +27,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing.facts import PublicFacts

@@ -30,7 +30,7 @@ import numpy as np
 
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.documents.papers import attribution_text, readme_text
 from hexcursion.bundle.files import layout

@@ -28,7 +28,7 @@ import numpy as np
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release

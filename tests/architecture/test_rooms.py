@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("pages", "hexcursion", "dpgp_core", "geo", "data_loaders")
 
 # Who may draw random numbers: the noise, its own secrets for the ledger, invented examples for the loaders.
-RANDOM = ("dpgp_core/noise/entropy.py", "hexcursion/ledger/", "data_loaders/")
+RANDOM = ("dpgp_core/noise.py", "hexcursion/ledger/", "data_loaders/")
 LONGEST = 400
 MOST_MODULES = 17  # side by side in one folder: a room of thirty is a drawer
 

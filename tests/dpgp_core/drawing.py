@@ -6,7 +6,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
 from dpgp_core.releasing.facts import PublicFacts

@@ -12,7 +12,7 @@ import pytest
 import dpgp_core
 from dpgp_core import Lattice
 from dpgp_core.errors import HexcursionError, InvalidValue
-from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.noise import SystemEntropy
 from hexcursion.version import VERSION
 from tests.dpgp_core.hexmap import disk
 

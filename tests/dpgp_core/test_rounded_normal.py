@@ -11,17 +11,18 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import chi2
 
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
-from dpgp_core.noise.grid import noisy_integers
-from dpgp_core.noise.rounded_normal import (
+from dpgp_core.noise import (
     LARGEST_SIGMA,
     NUMBER_DISTANCE,
     RELEASE_DISTANCE,
+    SimulationEntropy,
+    SystemEntropy,
     Uniforms,
     _candidates,
     below,
     distance_of,
     less,
+    noisy_integers,
     rounded_normal,
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core._checks import whole
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import UNIT
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import read_exceedance

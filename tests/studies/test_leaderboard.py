@@ -11,7 +11,7 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release

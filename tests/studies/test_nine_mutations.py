@@ -36,13 +36,13 @@ FAULTS = {
         "test_a_release_with_a_public_mean_shows_the_data_not_the_mean_twice_or_never",
     ),
     "the search aims at the side above whatever was asked": Fault(
-        "dpgp_core/simulation/world.py",
+        "dpgp_core/simulation.py",
         "excursion(field + self.offset, level, self.direction)",
         'excursion(field + self.offset, level, "above")',
         VOTES + "test_the_search_itself_asks_for_the_low_side",
     ),
     "a published set is the side above whatever was asked": Fault(
-        "dpgp_core/simulation/world.py",
+        "dpgp_core/simulation.py",
         "released_set(paths, self.level, design.cutoff, self.direction)",
         'released_set(paths, self.level, design.cutoff, "above")',
         VOTES + "test_a_cell_is_inside_when_enough_paths_say_so[below-0.5-inside4]",
@@ -72,7 +72,7 @@ FAULTS = {
         VOTES + "test_a_typed_design_is_scored_at_its_own_cutoff[0.05-0.1875]",
     ),
     "a published set is voted on without its design's cutoff": Fault(
-        "dpgp_core/simulation/world.py",
+        "dpgp_core/simulation.py",
         "released_set(paths, self.level, design.cutoff, self.direction)",
         "released_set(paths, self.level, 0.5, self.direction)",
         VOTES + "test_a_cell_is_inside_when_enough_paths_say_so[above-0.3-inside1]",

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from studies.attacks.published_draws import published_draws

@@ -14,7 +14,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.mechanisms.sums.beliefs import read_sums, unseen_by
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.basis import FieldBasis

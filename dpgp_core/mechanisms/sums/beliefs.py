@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts

@@ -11,9 +11,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise.entropy import Entropy, SystemEntropy
-from dpgp_core.noise.grid import noisy_integers, simulated_integers
-from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.noise import Entropy, SystemEntropy, distance_of, noisy_integers, simulated_integers
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing.released import GRID
 

@@ -18,12 +18,12 @@ from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.mechanisms.terms import Ask, Parameter, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 
 VALUES_ONLY = Protection(
     "values", ("point", "cell"), ("replace-one",), ("the number of records", "the places of all records")

@@ -11,7 +11,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.beliefs import read_sums, unseen_by
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.kept import KeptSums

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.joint import joint_excursions
 from dpgp_core.excursion.sets import Direction, excursion
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral.areas import area_shares
 from geo.domains.areas import Areas
 from hexcursion import words

@@ -17,7 +17,7 @@ from data_loaders import DataError
 from data_loaders.files.guarded import LIMITS, open_zip
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.series.reading import SeriesReading, read_series
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout

@@ -12,9 +12,9 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Parameter
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
-from dpgp_core.simulation.world import Agreement
+from dpgp_core.simulation import Agreement
 from hexcursion.bundle import supports
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report

@@ -28,7 +28,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistics_cost,
 )
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
+from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.releasing.facts import PublicFacts

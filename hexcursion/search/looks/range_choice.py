@@ -11,7 +11,7 @@ import numpy as np
 from dpgp_core.labels.plan import PublicPlaces
 from dpgp_core.labels.ranges import FieldModel, RangeChoice
 from dpgp_core.labels.validation import choice_cost
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
+from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from hexcursion.errors import WorkflowError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.simulation.world import Agreement
+from dpgp_core.simulation import Agreement
 from hexcursion.search.problem.facts import cut
 from hexcursion.search.problem.task import Scene, Scored, SearchTask, Utility, glanced, over
 

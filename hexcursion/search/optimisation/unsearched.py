@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
 from hexcursion.project.model import Project

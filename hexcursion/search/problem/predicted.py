@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.mechanisms.drift_reading import DRIFTS, TRUSTS
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral.counts import prior_from_reference
 from dpgp_core.spectral.public_field import PublicField
 from hexcursion.project.baseline import FieldModel

@@ -12,7 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.public_field import MapModel, PublicField

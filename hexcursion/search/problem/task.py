@@ -16,7 +16,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.simulation.world import Agreement, World, average
+from dpgp_core.simulation import Agreement, World, average
 from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.names import Objective

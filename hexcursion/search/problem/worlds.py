@@ -11,9 +11,9 @@ from dpgp_core.excursion.sets import Direction, excursion
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians
 from hexcursion.project.response import ResponseScale

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from data_loaders import owner_word_of
-from dpgp_core.noise.entropy import random_name
+from dpgp_core.noise import random_name
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from hexcursion import words

@@ -31,7 +31,7 @@ from dpgp_core.excursion.scores import iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing.facts import PublicFacts

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpgp_core import gaussian_mu
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion_peers.neural.line import CELLS, CLIP, LineEncoder
 from hexcursion_peers.neural.simulated.line_tasks import Law
 from hexcursion_peers.studies.neural_line import (

@@ -29,7 +29,7 @@ from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import agreed
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released

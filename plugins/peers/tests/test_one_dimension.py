@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
 from hexcursion_peers.studies import one_dimension
 from hexcursion_peers.studies.one_dimension import (

@@ -9,7 +9,7 @@ from scipy.stats import beta
 from dpgp_core.audit.coverage import Share, World, simulated_coverage
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.releasing.facts import PublicFacts

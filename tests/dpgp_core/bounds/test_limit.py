@@ -9,7 +9,7 @@ from scipy.special import ndtr
 from dpgp_core.bounds.limit import contrast, least_error
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from studies.prices.limit import Worlds, contested
 
 FIELD = np.linspace(-5.0, 5.0, 61)

@@ -8,7 +8,7 @@ from scipy.special import log_softmax, ndtri, softmax
 
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.excursion.selection import excess_mass, select, selection_curve
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 
 FAILURE = 1e-9

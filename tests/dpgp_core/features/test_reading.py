@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
 
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral import FieldPosterior, FieldReader, NodeCounts, PublicPrior, release_sums
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import map_variance, variance_given_records

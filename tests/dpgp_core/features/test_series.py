@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.series.chain import Seen, chain_evidence, smoothed
 from dpgp_core.series.counts import joint_counts
 from dpgp_core.series.reading import Period, SeriesPrior, linearised, read_series

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.features import Nodes
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral import GridRecords, PublicPrior
 from dpgp_core.spectral.cost import Relation
 from dpgp_core.spectral.model import Prepared, SpectralModel, SpectralPlan

@@ -16,7 +16,7 @@ from dpgp_core.labels.validation import (
     largest_sensitivity,
     squared_error,
 )
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.hexmap import disk

@@ -33,13 +33,13 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import GRID
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from tests.dpgp_core.hexmap import ZeroEntropy, disk, line, lone, records_on
 
 FAILURE = 1e-9

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release

@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.sums.cell_sums import release_statistics, statistics_cost
-from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import GRID

@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, make_prior

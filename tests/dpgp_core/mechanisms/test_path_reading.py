@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

@@ -14,7 +14,7 @@ from dpgp_core.labels.plan import MOST_CELLS
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release

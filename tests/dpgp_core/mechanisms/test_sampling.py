@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import posterior_sampling as mechanisms
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import PRIORS, Prior, make_prior

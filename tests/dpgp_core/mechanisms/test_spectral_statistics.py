@@ -13,11 +13,11 @@ from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from tests.dpgp_core.hexmap import disk
 

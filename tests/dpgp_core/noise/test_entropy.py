@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import kstwo
 
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 
 FAILURE = 1e-9
 """Probability with which each random test below fails although the code is right."""

@@ -7,7 +7,7 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import GRID, Released, draw_release
 from tests.dpgp_core.hexmap import line

@@ -10,7 +10,7 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.mechanisms.sums.beliefs import belief_weights, simulated, under_beliefs
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral import GridRecords, NodeCounts, PublicCounts, SharedReadings, exact_sums, release_mu
 from dpgp_core.spectral.basis import standardised
 from dpgp_core.spectral.model import SpectralModel

@@ -14,10 +14,10 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.sums.again import prepared_plan
 from dpgp_core.mechanisms.sums.prepared import PreparedLooks
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts, Relation
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.looks import Look, linear_laws
 from dpgp_core.spectral.model import PublicCounts

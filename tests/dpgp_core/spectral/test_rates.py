@@ -13,11 +13,11 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.sums.again import map_of_counts, prepared_plan, read_again
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts, Relation
 from dpgp_core.releasing.released import Released, draw_release
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from dpgp_core.spectral import FieldBasis, PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise, exchange_mu, noise_for, release_mu
 from dpgp_core.spectral.model import PublicCounts, SpectralModel

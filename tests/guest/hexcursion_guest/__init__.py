@@ -17,7 +17,7 @@ from data_loaders.report import Tally
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.base import GENERIC_BOUNDS
 from dpgp_core.priors.lattice import Lattice

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger

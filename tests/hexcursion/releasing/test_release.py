@@ -14,7 +14,7 @@ from dpgp_core.excursion.scores import ious
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths.design import path_guarantee
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.priors.car import CarPrior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Prepared, Released, draw_release

@@ -12,7 +12,7 @@ import pytest
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.simulation.world import Agreement
+from dpgp_core.simulation import Agreement
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations

@@ -9,7 +9,7 @@ import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import DesignError
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from hexcursion_peers import CLOAKING, FUNCTIONAL
 from hexcursion_peers.labels.features import cloaked_rows, functional_rows

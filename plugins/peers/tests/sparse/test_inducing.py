@@ -10,7 +10,7 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.kernels import squared_exponential
 from hexcursion_peers.sparse.moments import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.mechanisms.net.test_net_simulation import world
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS

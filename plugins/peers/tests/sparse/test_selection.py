@@ -9,7 +9,7 @@ import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.priors.kernels import squared_exponential
 from hexcursion_peers.sparse.moments import Moments, sensitivity, symmetric_noise
 from hexcursion_peers.sparse.norms import grid_norm

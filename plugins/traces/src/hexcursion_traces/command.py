@@ -13,7 +13,7 @@ from data_loaders.columns.zones import time_zone
 from data_loaders.errors import DataError
 from data_loaders.files.sources import Source
 from dpgp_core.errors import CoreError
-from dpgp_core.noise.entropy import random_name
+from dpgp_core.noise import random_name
 from hexcursion.cli.run import end_progress, progress
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import begin, ledger_to_plan

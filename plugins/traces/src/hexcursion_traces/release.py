@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
+from dpgp_core.noise import Entropy, SystemEntropy, random_name
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger
 from hexcursion.ledger.book import TraceMarks

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion_traces.mathematics import windows
 from hexcursion_traces.mathematics.closed_form import single_secret_noise
 from hexcursion_traces.mathematics.dominate import dominating_noise, multiple_secrets_noise

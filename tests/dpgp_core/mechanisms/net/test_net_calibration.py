@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistics_cost,
 )
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import ZeroEntropy, disk

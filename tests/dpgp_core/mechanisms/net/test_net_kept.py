@@ -18,11 +18,11 @@ from dpgp_core.mechanisms import (
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums import beliefs
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.beside import table

@@ -17,7 +17,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mecha
 from dpgp_core.mechanisms.sums import again, beliefs
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget, Protection
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release

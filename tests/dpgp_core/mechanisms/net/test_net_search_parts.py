@@ -18,10 +18,10 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimate
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Ask
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.simulation.world import SEED
+from dpgp_core.simulation import SEED
 from tests.dpgp_core.hexmap import disk, lone
 from tests.dpgp_core.mechanisms.beside import rows
 

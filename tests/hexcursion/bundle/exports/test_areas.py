@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.excursion.joint import joint_excursions
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from geo import Domain, DomainError, domain_from_bbox
 from geo.context.own_layers import Feature, OwnLayer, shape_of
 from geo.domains import areas as areas_module

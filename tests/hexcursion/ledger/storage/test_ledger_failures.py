@@ -15,7 +15,7 @@ import pytest
 
 import hexcursion.releasing.transaction as release_module
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Released
 from hexcursion.bundle import BundleError, write_bundle

@@ -11,7 +11,7 @@ import pytest
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

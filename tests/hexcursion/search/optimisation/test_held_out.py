@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.simulation.world import World
+from dpgp_core.simulation import World
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import hexcursion.search.decision.tuning as tuning_module
-from dpgp_core.simulation.world import Agreement
+from dpgp_core.simulation import Agreement
 from hexcursion.progress import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

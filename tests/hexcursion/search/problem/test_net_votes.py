@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
-from dpgp_core.simulation.world import Agreement, World, average
+from dpgp_core.simulation import Agreement, World, average
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations

@@ -24,7 +24,7 @@ from dpgp_core.mechanisms.sums.label_sums import (
     refuse_private_places,
 )
 from dpgp_core.mechanisms.terms import Budget, Parameter
-from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.noise import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

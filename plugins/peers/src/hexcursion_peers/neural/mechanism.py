@@ -19,13 +19,12 @@ from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, SpectralSums, release_sums

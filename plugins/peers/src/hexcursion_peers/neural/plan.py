@@ -14,7 +14,7 @@ from dpgp_core.features.gridded import Features
 from dpgp_core.features.kappa import InnerProducts, inner_products
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.cost import SpectralNoise, noise_for, release_mu
 from dpgp_core.spectral.sums import SpectralSums

@@ -11,7 +11,7 @@ from dpgp_core.features.gridded import Features
 from dpgp_core.features.kappa import InnerProducts
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan

@@ -18,15 +18,14 @@ from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
-from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, HeldOut, World
 from hexcursion_peers.sparse.moments import GriddedFeatures, Moments, sensitivity
 from hexcursion_peers.sparse.posterior import (
     InducingPosterior,

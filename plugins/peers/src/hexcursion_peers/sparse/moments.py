@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy
-from dpgp_core.noise.rounded_normal import rounded_normal
+from dpgp_core.noise import Entropy, rounded_normal
 from dpgp_core.posterior.records import RESPONSE_BITS, CollapsedRecords
 
 BITS = 15

@@ -14,7 +14,7 @@ import scipy  # whose parts are loaded when they are asked for: scipy.optimize t
 from dpgp_core._checks import open_unit, positive, whole
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import Entropy, SystemEntropy
+from dpgp_core.noise import Entropy, SystemEntropy
 
 ROUNDS = 12
 """Rounds of the private mean; the last has three quarters of the budget."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.linalg import cholesky, solve_lower
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion_peers.neural.line import CELLS, CLIP, DOMAIN, FAMILIES, PLACES, LineEncoder, at_places
 from hexcursion_peers.neural.simulated.line_tasks import Law
 from hexcursion_peers.neural.weights import line_network

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, solveh_banded
 
 from dpgp_core.errors import InvalidValue, NumericalFailure
-from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise import Entropy
 from hexcursion_traces.mathematics.descent import Report
 from hexcursion_traces.mathematics.loss import Certificate, certify
 from hexcursion_traces.mathematics.optimum import FLOOR_SHARE, best_noise

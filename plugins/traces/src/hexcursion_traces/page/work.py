@@ -8,7 +8,7 @@ from threading import Lock
 import streamlit as st
 
 from data_loaders.columns.times import OrderWanted
-from dpgp_core.noise.entropy import random_name
+from dpgp_core.noise import random_name
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import RequestTaken, ledger_to_plan, open_ledger
 from hexcursion_traces.adversaries import Known, known_by

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpgp_core.linalg import Floats
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import UNIT
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.clipped import PublicPrior

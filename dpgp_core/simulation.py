@@ -1,4 +1,4 @@
-"""The world of a simulation: reference records, the question asked of them, and the map to be reached."""
+"""Simulated releases of reference data: the world they are judged in."""
 
 from __future__ import annotations
 

@@ -1,1 +1,0 @@
-"""Simulated releases of reference data: the world they are judged in."""
