@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dpgp_core.accounting.conversion import epsilon_from_rdp, group_privacy
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.rdp import path_rdp
-from dpgp_core.bounds.registry import BOUNDS
-from dpgp_core.bounds.scale import smallest_scale
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve, epsilon_from_rdp, group_privacy, path_rdp
+from dpgp_core.bounds.registry import BOUNDS, smallest_scale, variance_bound
 from dpgp_core.bounds.sensitivities import (
     sensitivity_bounds,
     sensitivity_maximum_principle,
@@ -17,7 +13,6 @@ from dpgp_core.bounds.sensitivities import (
     sensitivity_sharp,
     sensitivity_triangle,
 )
-from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.errors import BoundRefused, CoreError, DesignError, InvalidValue, NumericalFailure
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import three_way

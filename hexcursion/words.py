@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from dpgp_core.accounting.composition import Neighbours
-from dpgp_core.accounting.conversion import odds_factor
-from dpgp_core.accounting.power import surest_guess
+from dpgp_core.accounting.gaussian import surest_guess
+from dpgp_core.accounting.rdp import odds_factor
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of

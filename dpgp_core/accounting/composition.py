@@ -11,10 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from dpgp_core._checks import non_negative, open_unit, positive
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.pairs import GaussianPairs, pair_tails
 from dpgp_core.accounting.pld import (
     NEGLIGIBLE,
     PrivacyLoss,
@@ -22,7 +19,8 @@ from dpgp_core.accounting.pld import (
     gaussian_reach,
     response_loss,
 )
-from dpgp_core.accounting.tails import Tails, renyi_tails
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve
+from dpgp_core.accounting.tails import GaussianPairs, Tails, pair_tails, renyi_tails
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 

@@ -1,19 +1,195 @@
-"""The guarantee: the proved cost of one release, whatever mechanism it comes from."""
+"""The proved cost of one release, whatever mechanism it comes from, and of groups and other neighbours."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, Neighbours, epsilon, pure_curve
-from dpgp_core.accounting.conversion import EpsilonBound
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.groups import group_epsilon
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core._checks import open_unit, whole
+from dpgp_core.accounting.composition import (
+    HIDING,
+    Composed,
+    Cost,
+    Method,
+    Neighbours,
+    compose,
+    epsilon,
+    pure_curve,
+)
+from dpgp_core.accounting.rdp import ORDERS, EpsilonBound, RdpCurve
+from dpgp_core.accounting.tails import GaussianPairs, Tails, pair_tails, renyi_tails
 from dpgp_core.errors import BoundRefused
+from dpgp_core.linalg import Floats
+
+_RATES = ORDERS - 1.0
+_SPLITS = 1.0 + np.geomspace(1e-2, 1e2, 241)
+_ROUNDING = 1.0 + 1e-12
+_STEPS = 400  # grid of the chain of hockey-stick steps
+
+
+def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
+    """RDP of datasets that differ in at most q >= 1 records, from the symmetric curve of those that differ in
+    one.
+
+    Upper bounds, `inf` where one of the orders that are needed has no finite value. Between the ends P, Q of
+    a chain and a member M of it, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s)
+    Lambda(s alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q) with Lambda(x; ., .) = (x-1) D_x(.||.), which
+    is convex in x, so that its chords between the public orders are upper bounds. The least over a grid of s
+    is taken; each is valid. For Gaussian mechanisms the best s loses nothing: the result is that of q mu.
+    Source: Mironov 2017, Prop. 11; docs/accounting.md, Theorem 5.
+    """
+    known = {1: curve}
+
+    def chain(length: int) -> RdpCurve:
+        if length not in known:
+            half = length // 2
+            known[length] = _joined(chain(half), chain(length - half))
+        return known[length]
+
+    return chain(whole("q", q))
+
+
+def group_cost(cost: Cost, q: int) -> Cost:
+    """The cost of all releases of `cost` for datasets that differ in at most q records.
+
+    Each release is turned into its group version, then they compose as usual: mu becomes q mu, a pure epsilon
+    becomes q epsilon, a curve becomes `group_curve`. Distances to the ideal stay as they are.
+    """
+    q = whole("q", q)
+    if q == 1 or not cost.releases:
+        return cost
+    return compose(_group_release(part, q) for part in cost.releases)
+
+
+def priced_for(cost: Cost, neighbours: Neighbours) -> Cost:
+    """The cost of the same releases for other neighbours: an upper bound, `inf` where they promise nothing.
+
+    For fewer neighbours (a changed value among exchanged records) the numbers stay. For an exchange, of what
+    was proved for one record more or less, it is the lesser of the mechanism's own price of an exchange and
+    that of two steps. For more than was proved it is a curve of `inf`: a release with public places may
+    publish them, and one of exchanged records publishes their number. Source: docs/accounting.md, section 7.
+    """
+    if cost.neighbours == neighbours:
+        return cost
+    return compose(_priced_release(part, neighbours) for part in cost.releases)
+
+
+def weakest(costs: Iterable[Cost]) -> Neighbours:
+    """The neighbours that every one of these releases hides; "add-or-remove" for no release."""
+    ranks = [HIDING.index(part.neighbours) for cost in costs for part in cost.releases]
+    return HIDING[min(ranks, default=len(HIDING) - 1)]
+
+
+def together(costs: Iterable[Cost]) -> Cost:
+    """The cost of all releases together, for the neighbours that all of them hide (its `neighbours`).
+
+    Unlike `compose` it takes different neighbours: each release is priced for the weakest promise among them,
+    the strongest that all of them keep.
+    """
+    kept = tuple(costs)
+    neighbours = weakest(kept)
+    return compose(priced_for(cost, neighbours) for cost in kept)
+
+
+def group_epsilon(cost: Cost, q: int, delta: float) -> Composed:
+    """The least proved epsilon at the same `delta` for somebody with up to q >= 1 records, rounded upwards.
+
+    Exact for Gaussian releases (q mu). Otherwise the least of the composed group costs and of a chain of
+    hockey-stick steps: H_(e_1 + ... + e_q) <= delta(e_1) + e^(e_1) delta(e_2) + ... with the steps e_i chosen
+    best. `inf` where nothing is proved.
+    """
+    q, delta = whole("q", q), open_unit("delta", delta)
+    if q == 1:
+        return epsilon(cost, delta)
+    found = epsilon(group_cost(cost, q), delta)
+    if cost.gaussian_mu is None and cost.distance == 0.0 and cost.releases:
+        pairs = cost.pairs
+        tails = renyi_tails(cost.curve) if pairs is None else pair_tails(cost.curve, pairs)
+        method: Method = "renyi" if pairs is None else "gaussian-pairs"
+        chained = chain_epsilon(tails, q, delta, found.epsilon)
+        if chained < found.epsilon:
+            return Composed(chained, method)
+    return found
+
+
+def chain_epsilon(tails: Tails, q: int, delta: float, most: float) -> float:
+    """Least epsilon below `most` for which q hockey-stick steps prove `delta`; `inf` if none is found.
+
+    G_1 = the profile, G_(i+j)(e) = min over splits e = a + b of G_i(a) + e^a G_j(b), on a grid of epsilons.
+    """
+    if not 0.0 < most < 300.0:
+        return math.inf
+    grid = most / _STEPS * np.arange(_STEPS + 1)
+    known = {1: tails.deltas(np.floor(grid * 2.0**40) * 2.0**-40)}
+
+    def chain(length: int) -> Floats:
+        if length not in known:
+            first, second = chain(length // 2), chain(length - length // 2)
+            odds = np.exp(grid)
+            joined = np.full(grid.shape, np.inf)
+            for i in range(grid.size):
+                np.minimum(joined[i:], first[i] + odds[i] * second[: grid.size - i], out=joined[i:])
+            known[length] = joined * _ROUNDING
+        return known[length]
+
+    fits = np.flatnonzero(chain(q) <= delta)
+    return float(grid[fits[0]]) * _ROUNDING if fits.size else math.inf
+
+
+def _group_release(part: Cost, q: int) -> Cost:
+    exchange = None if part.exchange_mu is None else q * part.exchange_mu * _ROUNDING
+    if part.gaussian_mu is not None:
+        made = Cost.gaussian(q * part.gaussian_mu * _ROUNDING, part.distance)
+        return made.among(part.neighbours, exchange)
+    curve = group_curve(part.curve, q)
+    if part.pure_epsilon is not None:
+        pure = q * part.pure_epsilon * _ROUNDING
+        curve = RdpCurve(np.minimum(curve.values, pure_curve(pure).values))
+        return Cost.pure(pure, curve, part.distance).among(part.neighbours, exchange)
+    return Cost.renyi(curve, distance=part.distance).among(part.neighbours, exchange)
+
+
+def _priced_release(part: Cost, neighbours: Neighbours) -> Cost:
+    """One release for other neighbours than its own; see `priced_for`."""
+    if HIDING.index(neighbours) > HIDING.index(part.neighbours):
+        return Cost(RdpCurve(np.full(ORDERS.shape, np.inf)), neighbours=neighbours)
+    if part.neighbours != "add-or-remove":
+        return replace(part, neighbours=neighbours)
+    steps = _group_release(part, 2)
+    own = part.exchange_mu
+    if own is not None and (steps.gaussian_mu is None or own < steps.gaussian_mu):
+        steps = Cost.gaussian(own, part.distance)
+    return steps.among(neighbours)
+
+
+@lru_cache(maxsize=256)
+def _joined(first: RdpCurve, second: RdpCurve) -> RdpCurve:
+    """The curve of a chain whose two pieces have these curves, by Hoelder with the best of `_SPLITS`."""
+    best = np.full(ORDERS.shape, np.inf)
+    for s in _SPLITS.tolist():
+        t = s / (s - 1.0)
+        total = _moments(first, s * ORDERS) / s + _moments(second, 1.0 + t * _RATES) / t
+        np.minimum(best, total / _RATES, out=best)
+    return RdpCurve(best * _ROUNDING)
+
+
+def _moments(curve: RdpCurve, orders: Floats) -> Floats:
+    """Upper bounds on (x - 1) R(x) at any orders x > 1: chords of a convex function that vanishes at 1."""
+    places = np.concatenate([[1.0], ORDERS])
+    pushed = orders * (1.0 + 4e-16)  # so that no rounding of an order makes its bound smaller
+    inside = pushed < ORDERS[-1]
+    above = np.minimum(np.searchsorted(places, pushed, side="right"), ORDERS.size)
+    low, high = places[above - 1], places[above]
+    share = (pushed - low) / (high - low)  # in [0, 1) inside
+    with np.errstate(invalid="ignore", over="ignore"):  # what overflows is inf: nothing is proved there
+        values = np.concatenate([[0.0], _RATES * curve.values])
+        mixed = (1.0 - share) * values[above - 1] + share * values[above]
+    return np.where(inside & ~np.isnan(mixed), mixed, np.inf)
 
 
 class PriorFacts(Protocol):

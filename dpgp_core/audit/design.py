@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core._checks import open_unit, whole
-from dpgp_core.accounting.conversion import EpsilonBound
+from dpgp_core.accounting.rdp import EpsilonBound
 from dpgp_core.audit.attack import best_threshold, count_errors
 from dpgp_core.audit.gaussians import NormalLaw
 from dpgp_core.audit.lower_bound import ErrorCounts, epsilon_lower_bound

@@ -19,8 +19,7 @@ from scipy.special import ndtr, ndtri
 
 from dpgp_core._checks import non_negative, whole
 from dpgp_core.accounting.composition import Cost, delta
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.audit.lower_bound import rate_above, rate_below
 from dpgp_core.audit.neighbours import among
 from dpgp_core.errors import InvalidValue

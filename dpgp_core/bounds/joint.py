@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core._checks import renyi_orders, ridge_array, variance_array, whole
 from dpgp_core.accounting.rdp import classical_shift, leverage
-from dpgp_core.bounds.joint_geometry import Designs
-from dpgp_core.bounds.joint_problems import GenericPairs, LatticePairs, Problem
+from dpgp_core.bounds.joint_problems import Designs, GenericPairs, LatticePairs, Problem
 from dpgp_core.bounds.sensitivities import sensitivity_bounds
 from dpgp_core.linalg import Bools, Floats, Ints
 

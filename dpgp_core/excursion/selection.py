@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpgp_core._checks import positive
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy, SystemEntropy

@@ -9,13 +9,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.bounds.choice import proved_bounds
-from dpgp_core.bounds.scale import smallest_scale_for
-from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.accounting.rdp import ORDERS, covariance_rdp, epsilon_from_rdp
+from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion.sets import agreed, excursion
 from dpgp_core.excursion.smoothing import smooth

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.groups import priced_for, together
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core.accounting.guarantee import priced_for, together
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve
+from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.terms import Unit
 from hexcursion.ledger.entry import canonical_json
 from hexcursion.ledger.errors import BudgetExceeded, LedgerError, NoBudget

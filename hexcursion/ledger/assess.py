@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from dpgp_core.accounting.composition import HIDING, Cost
-from dpgp_core.accounting.groups import group_epsilon, priced_for, together, weakest
+from dpgp_core.accounting.guarantee import group_epsilon, priced_for, together, weakest
 from hexcursion.ledger.account import UNITS, Account, Budget, Charge, Overlap, Preview, epsilon
 from hexcursion.ledger.book import Book
 from hexcursion.ledger.entry import BUDGET, LINK, RECORDS, Draft

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.groups import together
+from dpgp_core.accounting.guarantee import together
 from dpgp_core.mechanisms.terms import Unit
 from hexcursion.ledger.account import (
     UNITS,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core.accounting.orders import ORDERS as GRID
+from dpgp_core.accounting.rdp import ORDERS as GRID
 from dpgp_core.mechanisms.terms import Unit
 from hexcursion.ledger.account import (
     Account,

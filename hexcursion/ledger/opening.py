@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dpgp_core.accounting.orders import ORDERS as GRID
+from dpgp_core.accounting.rdp import ORDERS as GRID
 from hexcursion.ledger.account import encode
 from hexcursion.ledger.book import check_version
 from hexcursion.ledger.chain import (

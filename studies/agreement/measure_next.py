@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 from dpgp_core import CollapsedRecords, make_prior
-from dpgp_core.bounds.scale import smallest_scale_for
+from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import Prior

@@ -8,10 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from dpgp_core.accounting.conversion import EpsilonBound
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.rdp import covariance_rdp
+from dpgp_core.accounting.rdp import ORDERS, EpsilonBound, RdpCurve, covariance_rdp
 from dpgp_core.audit import (
     AuditRow,
     DesignAudit,
@@ -21,9 +18,7 @@ from dpgp_core.audit import (
     rate_below,
     worst_pair,
 )
-from dpgp_core.bounds.registry import BOUNDS
-from dpgp_core.bounds.scale import smallest_scale_for
-from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.bounds.registry import BOUNDS, smallest_scale_for, variance_bound
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from dpgp_core.accounting.conversion import epsilon_from_rdp
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.rdp import covariance_rdp, path_rdp
+from dpgp_core.accounting.rdp import ORDERS, covariance_rdp, epsilon_from_rdp, path_rdp
 from dpgp_core.audit import (
     Attack,
     Statistics,
@@ -22,8 +20,8 @@ from dpgp_core.audit import (
     true_positive_rates,
 )
 from dpgp_core.audit.attack import best_threshold, count_errors
+from dpgp_core.bounds.registry import variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_line_exponential
-from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.noise import Entropy, SimulationEntropy
 from studies.attacks.published_draws import Role, published_draws
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded

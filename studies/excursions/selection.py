@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.bounds.scale import smallest_scale_for
+from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths.design import path_guarantee
 from hexcursion.errors import WorkflowError

@@ -20,9 +20,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dpgp_core import BOUNDS, ORDERS, variance_bound
-from dpgp_core.accounting.conversion import epsilons_from_rdp
-from dpgp_core.accounting.rdp import covariance_term, leverage, rdp_from_shift
-from dpgp_core.bounds.scale import smallest_scale_for
+from dpgp_core.accounting.rdp import covariance_term, epsilons_from_rdp, leverage, rdp_from_shift
+from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.bounds.sharp import sharp_supremum
 
 N, DELTA, EPSILON, SEED = 30_000, 1e-5, 1.0, 1

@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from dpgp_core import variance_bound
-from dpgp_core.accounting.conversion import epsilon_from_rdp
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.rdp import classical_shift, covariance_term, leverage, rdp_from_shift
+from dpgp_core.accounting.rdp import (
+    ORDERS,
+    classical_shift,
+    covariance_term,
+    epsilon_from_rdp,
+    leverage,
+    rdp_from_shift,
+)
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.bounds.sensitivities import sensitivity_paper_code
 

@@ -21,9 +21,8 @@ import time
 import numpy as np
 
 from dpgp_core import CollapsedRecords, SimulationEntropy, make_prior
-from dpgp_core.bounds.scale import smallest_scale_for
+from dpgp_core.bounds.registry import smallest_scale_for, variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_sharp
-from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.excursion.scores import ious
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from studies.material.disk import disk

@@ -10,8 +10,7 @@ import pytest
 
 from dpgp_core import ORDERS, RdpCurve, gaussian_epsilon
 from dpgp_core.accounting.composition import Cost, compose, delta, epsilon, merged_mu, pure_curve
-from dpgp_core.accounting.pairs import GaussianPairs
-from dpgp_core.accounting.tails import renyi_tails
+from dpgp_core.accounting.tails import GaussianPairs, renyi_tails
 from tests.oracles.hockey import mp_gaussian_and_responses, mp_gaussian_profile
 
 DELTAS = (1e-3, 1e-5, 1e-8)

@@ -11,10 +11,9 @@ import pytest
 
 from dpgp_core import BOUNDS, ORDERS, RdpCurve, gaussian_epsilon, gaussian_mu
 from dpgp_core.accounting.composition import Cost, compose, epsilon
-from dpgp_core.accounting.groups import chain_epsilon, group_cost, group_curve, group_epsilon
-from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core.accounting.guarantee import chain_epsilon, group_cost, group_curve, group_epsilon
 from dpgp_core.accounting.rdp import covariance_term, leverage, rdp_from_shift
-from dpgp_core.accounting.tails import renyi_tails
+from dpgp_core.accounting.tails import GaussianPairs, renyi_tails
 from tests.oracles.divergence import renyi
 from tests.oracles.hockey import finite_renyi, gaussian_profile, mp_gaussian_profile
 

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from dpgp_core import BOUNDS, ORDERS, RdpCurve, variance_bound
-from dpgp_core.accounting.pairs import GaussianPairs, inversion, least_total, pair_logs, pair_tails
 from dpgp_core.accounting.rdp import covariance_term, leverage, rdp_from_shift
-from dpgp_core.accounting.tails import renyi_tails
+from dpgp_core.accounting.tails import (
+    GaussianPairs,
+    inversion,
+    least_total,
+    pair_logs,
+    pair_tails,
+    renyi_tails,
+)
 from tests.oracles.adversary import FAMILIES, climb, random_pairs
 from tests.oracles.divergence import renyi
 from tests.oracles.hockey import gaussian_profile, planar_profile

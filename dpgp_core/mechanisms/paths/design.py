@@ -9,13 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpgp_core._checks import whole
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.guarantee import Guarantee, PriorFacts
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.pairs import GaussianPairs, least_total
-from dpgp_core.accounting.rdp import amplitude, covariance_term, leverage, rdp_from_shift
-from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound
-from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve, amplitude, covariance_term, leverage, rdp_from_shift
+from dpgp_core.accounting.tails import GaussianPairs, least_total
+from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpgp_core.accounting.power import surest_guess
+from dpgp_core.accounting.gaussian import surest_guess
 from dpgp_core.numbers import lower, significant
 from geo import Domain
 from geo.context.surroundings import Place

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed
-from dpgp_core.accounting.groups import priced_for, together
+from dpgp_core.accounting.guarantee import priced_for, together
 from dpgp_core.numbers import upper
 from hexcursion.bundle.series.gather import Series
 from hexcursion.bundle.statement.recomputed import stated_cost

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words

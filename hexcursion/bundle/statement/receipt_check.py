@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from dpgp_core.accounting.composition import HIDING, Cost, epsilon
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion import words

@@ -9,11 +9,9 @@ from typing import Any, get_args
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost, Neighbours, compose, epsilon, pure_curve
-from dpgp_core.accounting.conversion import group_privacy
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.groups import group_epsilon
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core.accounting.guarantee import group_epsilon
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve, group_privacy
+from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.terms import Unit
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.statement.guarantee import promised_before, with_words

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost, epsilon
-from dpgp_core.accounting.groups import together
+from dpgp_core.accounting.guarantee import together
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (

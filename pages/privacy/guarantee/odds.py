@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core.accounting.power import largest_power, surest_guess
+from dpgp_core.accounting.gaussian import largest_power, surest_guess
 from hexcursion import words
 
 ALARMS = (0.01, 0.1)
@@ -36,7 +36,7 @@ class AttackOdds:
 
 
 def attack_odds(epsilon: float, delta: float) -> AttackOdds:
-    """The bounds of `dpgp_core.accounting.power` in words, each rounded upwards."""
+    """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards."""
     rates = np.concatenate([np.geomspace(1e-4, 0.05, STEPS), np.linspace(0.06, 1.0, STEPS)])
     powers = largest_power(epsilon, delta, rates)
     at = largest_power(epsilon, delta, ALARMS)

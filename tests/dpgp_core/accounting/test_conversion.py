@@ -22,7 +22,7 @@ from dpgp_core import (
 )
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import delta as delta_of
-from dpgp_core.accounting.conversion import conversion_cost, epsilons_from_rdp, odds_factor
+from dpgp_core.accounting.rdp import conversion_cost, epsilons_from_rdp, odds_factor
 from dpgp_core.accounting.tails import rounded_up
 
 # (sigma, delta) of a Gaussian mechanism of sensitivity 1: epsilon by Canonne-Kamath-Steinke, and exactly.

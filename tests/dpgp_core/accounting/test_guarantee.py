@@ -22,8 +22,7 @@ from dpgp_core import (
 )
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.bounds.registry import rkhs_bound
-from dpgp_core.bounds.scale import smallest_noise, smallest_scale_for
+from dpgp_core.bounds.registry import rkhs_bound, smallest_noise, smallest_scale_for
 from dpgp_core.bounds.sensitivities import sensitivity_rkhs
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design

@@ -10,9 +10,9 @@ import pytest
 from scipy import integrate, stats
 
 from dpgp_core.accounting.composition import Cost, Neighbours, compose, delta, epsilon
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
-from dpgp_core.accounting.groups import group_epsilon, priced_for, together, weakest
+from dpgp_core.accounting.guarantee import group_epsilon, priced_for, together, weakest
+from dpgp_core.accounting.rdp import RdpCurve
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.kappa import InnerProducts
 from dpgp_core.mechanisms.registry import MECHANISMS

@@ -9,14 +9,12 @@ import pytest
 from scipy.special import ndtr
 
 from dpgp_core import ORDERS, RdpCurve
-from dpgp_core.accounting import composition, pairs
+from dpgp_core.accounting import composition, tails
 from dpgp_core.accounting.composition import Composed, Cost, _composed, _odds, compose, epsilon, pure_curve
-from dpgp_core.accounting.groups import group_epsilon
-from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.accounting.pairs import GaussianPairs, least_total
+from dpgp_core.accounting.guarantee import Guarantee, group_epsilon
 from dpgp_core.accounting.pld import NEGLIGIBLE, gaussian_loss, gaussian_reach, response_loss
 from dpgp_core.accounting.rdp import covariance_term
-from dpgp_core.accounting.tails import renyi_tails
+from dpgp_core.accounting.tails import GaussianPairs, least_total, renyi_tails
 
 PATHS = Cost.renyi(RdpCurve.gaussian(0.25), GaussianPairs(0.01))
 
@@ -156,7 +154,7 @@ def budget(monkeypatch: pytest.MonkeyPatch, log: float) -> tuple[float, list[np.
         seen.append(orders)
         return np.full(orders.shape, log)
 
-    monkeypatch.setattr(pairs, "pair_logs", logs)
+    monkeypatch.setattr(tails, "pair_logs", logs)
     found = least_total(
         1.0, 1e-5, shift=np.full(601, 0.16), covariance=covariance_term(ORDERS, np.array(0.001)),
         pairs=GaussianPairs(0.001), start=2.0,

@@ -7,7 +7,7 @@ import pytest
 
 from dpgp_core import RdpCurve, epsilon_from_rdp, gaussian_delta
 from dpgp_core.accounting.composition import Cost, delta
-from dpgp_core.accounting.groups import group_cost, group_curve
+from dpgp_core.accounting.guarantee import group_cost, group_curve
 from dpgp_core.accounting.pld import PrivacyLoss
 
 

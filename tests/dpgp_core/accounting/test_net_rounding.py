@@ -12,14 +12,34 @@ import pytest
 
 from dpgp_core import ORDERS, RdpCurve
 from dpgp_core.accounting.composition import Cost, compose, delta, merged_mu
-from dpgp_core.accounting.conversion import conversion_cost, epsilon_from_rdp, group_privacy, odds_factor
-from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
-from dpgp_core.accounting.groups import _moments, chain_epsilon, group_cost, group_curve
-from dpgp_core.accounting.pairs import GaussianPairs, inversion, pair_logs, pair_tails
+from dpgp_core.accounting.gaussian import (
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+    largest_power,
+    surest_guess,
+)
+from dpgp_core.accounting.guarantee import _moments, chain_epsilon, group_cost, group_curve
 from dpgp_core.accounting.pld import PrivacyLoss, _shortened, gaussian_loss, response_loss
-from dpgp_core.accounting.power import largest_power, surest_guess
-from dpgp_core.accounting.rdp import amplitude, covariance_term, leverage, rdp_from_shift
-from dpgp_core.accounting.tails import Tails, renyi_tails, rounded_up
+from dpgp_core.accounting.rdp import (
+    amplitude,
+    conversion_cost,
+    covariance_term,
+    epsilon_from_rdp,
+    group_privacy,
+    leverage,
+    odds_factor,
+    rdp_from_shift,
+)
+from dpgp_core.accounting.tails import (
+    GaussianPairs,
+    Tails,
+    inversion,
+    pair_logs,
+    pair_tails,
+    renyi_tails,
+    rounded_up,
+)
 
 UNIT = Fraction(1, 2**52)
 

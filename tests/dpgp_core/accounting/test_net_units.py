@@ -12,14 +12,12 @@ import pytest
 from scipy.special import erfcx
 
 from dpgp_core import ORDERS, RdpCurve
-from dpgp_core.accounting import composition, gaussian, groups, pairs
+from dpgp_core.accounting import composition, gaussian, guarantee, tails
 from dpgp_core.accounting.composition import Cost, delta
-from dpgp_core.accounting.gaussian import gaussian_delta
-from dpgp_core.accounting.pairs import GaussianPairs, inversion, pair_logs
+from dpgp_core.accounting.gaussian import gaussian_delta, largest_power, surest_guess
 from dpgp_core.accounting.pld import PrivacyLoss, _shortened
-from dpgp_core.accounting.power import largest_power, surest_guess
 from dpgp_core.accounting.rdp import amplitude
-from dpgp_core.accounting.tails import Tails
+from dpgp_core.accounting.tails import GaussianPairs, Tails, inversion, pair_logs
 
 UNIT = 2.0**-52
 
@@ -101,8 +99,8 @@ def test_the_bound_on_the_shift_is_that_of_the_lowest_order() -> None:
     """2 D/alpha, a part in 10^12 upwards."""
     values = RdpCurve.gaussian(0.7).values
     exact = 2 * Fraction(float(values[0])) / Fraction(float(ORDERS[0]))
-    assert float(Fraction(pairs._shift_bound(values)) / exact - 1) == pytest.approx(1e-12, rel=1e-3)
-    assert math.isinf(pairs._shift_bound(np.full(601, np.inf)))
+    assert float(Fraction(tails._shift_bound(values)) / exact - 1) == pytest.approx(1e-12, rel=1e-3)
+    assert math.isinf(tails._shift_bound(np.full(601, np.inf)))
 
 
 def test_the_linear_variance_is_rounded_down_inside_the_integral(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +111,7 @@ def test_the_linear_variance_is_rounded_down_inside_the_integral(monkeypatch: py
         seen.append(float(linear[0]))
         return np.ones(linear.shape)
 
-    monkeypatch.setattr(pairs, "inversion", one)
+    monkeypatch.setattr(tails, "inversion", one)
     pair_logs(ORDERS[[300]], np.array([2.0]), GaussianPairs(0.0), 0.125)
     exact = 4 / Fraction(float(ORDERS[300]))
     assert float(Fraction(seen[0]) / exact - 1) == pytest.approx(-2e-12, rel=1e-2)
@@ -222,8 +220,11 @@ def test_no_delta_is_above_one_however_far_a_release_is_from_the_ideal() -> None
 @pytest.mark.parametrize(
     ("kept", "most"),
     [
-        (composition._losses, 64), (pairs.pair_tails, 256), (groups._joined, 256), (gaussian.allowed_mu, 256),
+        (composition._losses, 64),
+        (tails.pair_tails, 256),
+        (guarantee._joined, 256),
+        (gaussian.allowed_mu, 256),
     ],
-)  # fmt: skip
+)
 def test_how_many_answers_are_kept(kept: Any, most: int) -> None:
     assert kept.cache_info().maxsize == most

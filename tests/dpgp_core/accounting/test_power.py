@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri
 
-from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.power import largest_power, surest_guess
+from dpgp_core.accounting.gaussian import gaussian_epsilon, largest_power, surest_guess
 
 RATES = np.concatenate([[0.0], np.geomspace(1e-9, 0.5, 400), 1.0 - np.geomspace(0.5, 1e-9, 400), [1.0]])
 DELTAS = (1e-7, 1e-5, 1e-3, 0.05)

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from dpgp_core import BOUNDS, ORDERS, CollapsedRecords, RdpCurve, SimulationEntropy, make_prior
-from dpgp_core.accounting.conversion import EpsilonBound
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.accounting.rdp import covariance_rdp
+from dpgp_core.accounting.rdp import EpsilonBound, covariance_rdp
 from dpgp_core.audit import audit_design, own_sampler, worst_pair
-from dpgp_core.bounds.scale import smallest_scale_for
-from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.bounds.registry import smallest_scale_for, variance_bound
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from dpgp_core import ORDERS, CollapsedRecords, SimulationEntropy
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.curve import RdpCurve
+from dpgp_core.accounting.rdp import RdpCurve
 from dpgp_core.audit.reconstruction import (
     Candidates,
     Laws,

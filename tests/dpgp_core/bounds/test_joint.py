@@ -11,11 +11,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.rdp import classical_shift, covariance_term, leverage, rdp_from_shift
+from dpgp_core.accounting.rdp import ORDERS, classical_shift, covariance_term, leverage, rdp_from_shift
 from dpgp_core.bounds.joint import MEAN_SHIFTS, certified_suprema
-from dpgp_core.bounds.joint_geometry import Designs, Hull
-from dpgp_core.bounds.joint_problems import GenericPairs, LatticePairs, Problem
+from dpgp_core.bounds.joint_problems import Designs, GenericPairs, Hull, LatticePairs, Problem
 from dpgp_core.bounds.sensitivities import sensitivity_bounds
 
 Floats = NDArray[np.float64]

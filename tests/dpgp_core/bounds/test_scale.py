@@ -19,7 +19,7 @@ from dpgp_core import (
     variance_bound,
 )
 from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.bounds.scale import smallest_noise, smallest_scale_for
+from dpgp_core.bounds.registry import smallest_noise, smallest_scale_for
 from dpgp_core.bounds.sensitivities import SOURCES
 
 DESIGNS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, ndtri, softmax
 
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.excursion.selection import excess_mass, select, selection_curve
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords

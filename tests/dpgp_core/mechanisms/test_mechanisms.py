@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics

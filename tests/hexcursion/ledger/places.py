@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import NullPool
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.curve import RdpCurve
+from dpgp_core.accounting.rdp import RdpCurve
 from hexcursion.ledger import Charge, Ledger, open_ledger
 from hexcursion.ledger.chain import witness_path
 from hexcursion.ledger.places import ledger_url, read_key

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dpgp_core.accounting.groups import priced_for
+from dpgp_core.accounting.guarantee import priced_for
 from hexcursion.bundle import read_bundle
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.errors import PromiseBroken

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpgp_core.accounting.groups import group_epsilon
+from dpgp_core.accounting.guarantee import group_epsilon
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpgp_core.accounting.conversion import odds_factor
+from dpgp_core.accounting.rdp import odds_factor
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from hexcursion_traces.mathematics.closed_form import Shape, single_secret_noise
 from hexcursion_traces.mathematics.loss import Certificate, certify, joined, loss, loss_matrix

@@ -16,9 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpgp_core.accounting.composition import Cost, compose, epsilon
-from dpgp_core.accounting.curve import RdpCurve
-from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve
+from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from geo import Domain
 from hexcursion.bundle import BundleError

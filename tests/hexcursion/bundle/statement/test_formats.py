@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign

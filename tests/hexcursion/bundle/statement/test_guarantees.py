@@ -14,7 +14,7 @@ import pytest
 
 from dpgp_core.accounting.composition import Cost, compose
 from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS
 from geo import Domain
 from hexcursion.bundle import BundleError, untrusted
 from hexcursion.bundle.reading.layers import _same

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dpgp_core.accounting.composition import Cost, epsilon
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core.accounting.rdp import RdpCurve
+from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger.account import read_cost, written_cost

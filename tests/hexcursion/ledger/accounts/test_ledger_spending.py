@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 
 from dpgp_core.accounting.composition import Cost, compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.accounting.conversion import epsilon_from_rdp
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve, epsilon_from_rdp
 from hexcursion.ledger import ROUNDING, Budget, BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger import ledger as ledger_module
 from hexcursion.ledger.account import decode, encode, on_current_grid

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
-from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.releasing.facts import Relation
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger.account import encode, written_cost

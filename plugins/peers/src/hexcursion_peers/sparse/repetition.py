@@ -9,7 +9,7 @@ import numpy as np
 import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 
 from dpgp_core._checks import open_unit, positive
-from dpgp_core.accounting.conversion import conversion_cost
+from dpgp_core.accounting.rdp import conversion_cost
 from dpgp_core.errors import InvalidValue
 
 _ORDERS = 1.0 + np.logspace(-3.0, 5.0, 4001)  # any of them proves a bound

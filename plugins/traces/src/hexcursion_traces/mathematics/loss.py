@@ -11,8 +11,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from dpgp_core._checks import open_unit
-from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon
+from dpgp_core.accounting.rdp import odds_factor
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from hexcursion_traces.mathematics.prior import Floats
 from hexcursion_traces.mathematics.secret import Secret, conditional
