@@ -26,8 +26,8 @@ from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.one_call import release
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import PRIORS, Prior, PriorFamily, make_prior
+from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.registry import PRIORS, PriorFamily, make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Prepared, Released, draw_release
 

@@ -13,7 +13,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.base import Prior
+from dpgp_core.priors.lattice import Prior
 
 CROWDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Core records beside the replaced ones, in units of the ridge squared."""

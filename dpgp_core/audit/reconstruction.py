@@ -28,7 +28,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.base import Prior
+from dpgp_core.priors.lattice import Prior
 from dpgp_core.releasing.facts import PublicFacts
 
 Sampler = Callable[[int, int], Floats]

@@ -13,7 +13,7 @@ from dpgp_core.excursion.sets import Direction, sign_of
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import Prior
 
 PROBABILITY_FLOOR = 1e-6
 """Probabilities are kept this far from 0 and 1 in the cross-entropy, so that one cell cannot make it inf."""

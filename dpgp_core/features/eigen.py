@@ -12,9 +12,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.linalg import Floats
-from dpgp_core.priors.base import GraphPrior
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import GraphPrior, Lattice, Prior
 
 DENSE_NODES = 4_000
 """Above this many nodes the dense eigenproblem is left to the sparse precision of a lattice prior."""

@@ -17,8 +17,7 @@ from dpgp_core.features.eigen import FURTHER, Eigenpairs, canonical
 from dpgp_core.features.store import EigenStore
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import Lattice, Prior
 
 PLACES = 9
 """Decimals, of the largest variance, to which variances along patterns that are equal agree."""

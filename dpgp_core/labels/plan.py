@@ -15,7 +15,7 @@ from dpgp_core.labels.reading import SumsReading, read_sums
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise import Entropy, rounded_normal
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import Prior
 
 MOST_CELLS = 6_000
 """Largest domain: its covariance is kept as a dense matrix."""

@@ -31,8 +31,8 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.shelf import FEW
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import PRIORS, Prior
+from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Prepared, Released
 from dpgp_core.simulation import SEED, HeldOut, World

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.noise import Entropy
-from dpgp_core.priors.base import Prior
+from dpgp_core.priors.lattice import Prior
 
 
 def check_draw(scale: float, paths: int, noise_scale: float) -> None:

@@ -12,7 +12,7 @@ from dpgp_core.noise import Entropy
 from dpgp_core.posterior.dense import DensePosterior
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.sparse import SparsePosterior
-from dpgp_core.priors.base import Prior
+from dpgp_core.priors.lattice import Prior
 
 
 class Posterior(Protocol):

@@ -14,7 +14,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.sparse import SparsePosterior
-from dpgp_core.priors.base import GraphPrior, Prior
+from dpgp_core.priors.lattice import GraphPrior, Prior
 
 
 @dataclass(frozen=True, eq=False)

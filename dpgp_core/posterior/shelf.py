@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.registry import make_prior
 
 FAMILY_CELLS = 60_000  # cells times kept families: about half a gigabyte of features
 FEWEST = 2  # families kept of however many cells

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.linalg import BandedCholesky, Floats, Ints
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.dense import check_draw
-from dpgp_core.priors.base import GraphPrior
+from dpgp_core.priors.lattice import GraphPrior
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,7 @@ from scipy import sparse
 from dpgp_core.errors import InvalidValue, PriorError
 from dpgp_core.linalg import BandedCholesky, Floats
 from dpgp_core.numbers import significant
-from dpgp_core.priors.base import GENERIC_BOUNDS, GraphPrior
-from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.lattice import GENERIC_BOUNDS, GraphPrior, Lattice
 
 
 class NotAnMMatrix(InvalidValue):

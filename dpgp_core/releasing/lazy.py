@@ -15,7 +15,7 @@ from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.noise import Entropy
-from dpgp_core.priors.kernels import DensePrior
+from dpgp_core.priors.registry import DensePrior
 from dpgp_core.releasing.released import to_grid
 
 MOST_PLACES = 6_000

@@ -11,7 +11,8 @@ from scipy.spatial.distance import cdist
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.registry import make_prior
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of a record's variance that the field has

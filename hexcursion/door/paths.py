@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.noise import SystemEntropy
-from dpgp_core.priors.kernels import DensePrior
-from dpgp_core.priors.registry import make_prior
+from dpgp_core.priors.registry import DensePrior, make_prior
 from dpgp_core.releasing.lazy import LazyPath
 from geo.crs import project
 from hexcursion.bundle.statement.designs import design_from

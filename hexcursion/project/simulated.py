@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.basis import SHARE, standardised
 from dpgp_core.spectral.counts import UNEVEN
 from hexcursion.project.covariates import Exposure

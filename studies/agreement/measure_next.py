@@ -19,7 +19,7 @@ from dpgp_core import CollapsedRecords, make_prior
 from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import Prior
 from studies.excursions.plane_worlds import Plumes
 from studies.material.disk import SPACING, disk
 

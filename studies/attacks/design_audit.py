@@ -25,7 +25,8 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guar
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice

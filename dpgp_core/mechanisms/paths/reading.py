@@ -13,7 +13,7 @@ from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import Prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior

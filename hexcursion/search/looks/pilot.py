@@ -30,7 +30,8 @@ from dpgp_core.mechanisms.sums.cell_sums import (
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger

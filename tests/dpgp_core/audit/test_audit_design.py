@@ -17,7 +17,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
-from dpgp_core.priors.registry import Prior
+from dpgp_core.priors.lattice import Prior
 from tests.dpgp_core.drawing import guarantee
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.divergence import posterior, renyi, white_basis

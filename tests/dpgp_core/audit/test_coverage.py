@@ -11,7 +11,8 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.hexmap import disk

@@ -19,7 +19,7 @@ from dpgp_core.labels.validation import (
 )
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
-from dpgp_core.priors.kernels import squared_exponential
+from dpgp_core.priors.registry import squared_exponential
 from tests.oracles.exponential import choice_probabilities
 from tests.oracles.papers import posterior_weights
 

@@ -22,8 +22,8 @@ from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statist
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import PRIORS, Prior, make_prior
+from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.releasing import released as rounding
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import GRID

@@ -18,7 +18,8 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.registry import PRIORS, Prior, make_prior
+from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.registry import PRIORS, make_prior
 from tests.dpgp_core.drawing import draw_paths
 from tests.dpgp_core.hexmap import disk, records_on, textbook
 

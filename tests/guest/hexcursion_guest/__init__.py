@@ -19,8 +19,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.base import GENERIC_BOUNDS
-from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.lattice import GENERIC_BOUNDS, Lattice
 from dpgp_core.priors.registry import PriorFamily
 from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.bundle.exports.base import Export, Exported

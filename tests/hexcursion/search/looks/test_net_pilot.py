@@ -13,7 +13,8 @@ from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.priors.lattice import Prior
+from dpgp_core.priors.registry import make_prior
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project

@@ -14,7 +14,7 @@ from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
 from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.priors.kernels import squared_exponential
+from dpgp_core.priors.registry import squared_exponential
 from hexcursion.errors import WorkflowError
 from hexcursion_peers.labels.cloak import make_cloak
 from hexcursion_peers.labels.features import posterior_weights
