@@ -135,6 +135,7 @@ def _sharp(others: int, r2: Floats, variance: Floats) -> Floats:
 
 
 def _constant(others: int, r2: Floats, variance: Floats) -> Floats:
+    """2 M sqrt(n-1+r^2)/(r (n+r^2)), for the kernel that is 1 everywhere."""
     return 2.0 * np.sqrt((others + r2) / r2) / (others + 1.0 + r2) * (_UP + 0.0 * variance)
 
 
@@ -143,6 +144,7 @@ def _maximum_principle(others: int, r2: Floats, variance: Floats) -> Floats:
 
 
 def _rkhs(others: int, r2: Floats, variance: Floats) -> Floats:
+    """B V_n/(V_n + r^2) if every response is f(x) for one fixed f with RKHS norm at most B: an assumption."""
     return variance / (variance + r2) * _UP
 
 
@@ -272,26 +274,8 @@ def sensitivity_maximum_principle(
     return _bound("maximum-principle", 1, ridge, variance, response_bound)
 
 
-def sensitivity_diagonal(ridge: float, variance: float, response_bound: float = 1.0) -> SensitivityBound:
-    """2 sqrt(2) M sqrt(Phi_n) for a kernel that vanishes off the diagonal. Proved (paper, Lemma B.5)."""
-    return _bound("diagonal", 1, ridge, variance, response_bound)
-
-
 def sensitivity_line_exponential(
     ridge: float, variance: float, response_bound: float = 1.0
 ) -> SensitivityBound:
     """2 sqrt(2) M sqrt(Phi_n) for the exponential kernel on a line. Proved (paper, Lemma B.7)."""
     return _bound("line-exponential", 1, ridge, variance, response_bound)
-
-
-def sensitivity_constant(n: int, ridge: float, response_bound: float = 1.0) -> SensitivityBound:
-    """2 M sqrt(n-1+r^2)/(r (n+r^2)) for the kernel that is 1 everywhere. Proved (paper, Lemma B.4)."""
-    return _bound("constant", n, ridge, 1.0, response_bound)
-
-
-def sensitivity_rkhs(ridge: float, variance: float, norm_bound: float) -> SensitivityBound:
-    """B V_n/(V_n + r^2) if every response is f(x) for one fixed f with RKHS norm at most B, response units.
-
-    Proved under that assumption about the data, which no software can check: opt-in, and in the statement.
-    """
-    return _bound("rkhs", 1, ridge, variance, norm_bound)

@@ -11,9 +11,6 @@ from scipy.special import ndtr
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Direction, sign_of
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.posterior.fitting import fit
-from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.lattice import Prior
 
 PROBABILITY_FLOOR = 1e-6
 """Probabilities are kept this far from 0 and 1 in the cross-entropy, so that one cell cannot make it inf."""
@@ -108,12 +105,3 @@ def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
         return part / whole if whole > 0 else math.nan
 
     return StatedScores(ratio(common, union), ratio(common, count), ratio(common, everything))
-
-
-def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -> float:
-    """`tr K (K + r^2 I)^-1` over the records: how many free parameters the fit uses, in (0, n).
-
-    Computed per cell as `sum_s m_s v_s / r^2` with the posterior variance `v_s` at the cell.
-    """
-    variance = fit(prior, records, ridge).variance[records.index]
-    return float(np.sum(records.count * variance) / ridge**2)

@@ -23,7 +23,7 @@ from dpgp_core import (
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.rdp import covariance_rdp
 from dpgp_core.bounds.registry import rkhs_bound, smallest_noise, smallest_scale_for
-from dpgp_core.bounds.sensitivities import sensitivity_rkhs
+from dpgp_core.bounds.sensitivities import sensitivity_bounds
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths.design import path_guarantee
@@ -120,7 +120,7 @@ def test_the_rkhs_bound_is_opt_in_and_states_its_assumption() -> None:
     found = path_guarantee(design, 600, Facts(), rkhs_norm=3.0)
     assert "RKHS norm at most 3" in found.assumption
     variance = variance_bound(600, 5.0, 0.1)
-    delta = sensitivity_rkhs(5.0, variance, 3.0)
+    delta = 3.0 * float(sensitivity_bounds("rkhs", 1, 5.0, variance))
     assert delta == pytest.approx(3.0 * variance / (variance + 25.0))
     rdp = path_rdp(ORDERS, ridge=5.0, scale=0.27, variance=variance, sensitivity=delta)
     assert found.curve.epsilon(1e-5).epsilon == pytest.approx(

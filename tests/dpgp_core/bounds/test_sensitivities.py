@@ -19,11 +19,9 @@ from dpgp_core import (
 )
 from dpgp_core.bounds.sensitivities import (
     SensitivityBound,
-    sensitivity_constant,
-    sensitivity_diagonal,
+    _bound,
     sensitivity_line_exponential,
     sensitivity_paper_code,
-    sensitivity_rkhs,
 )
 
 
@@ -38,20 +36,20 @@ def test_closed_forms(ridge: float, variance: float) -> None:
     assert sensitivity_triangle(50, ridge, variance) == pytest.approx(2 * (1 + 7 / ridge) * root, rel=1e-6)
     ratio = sensitivity_paper_code(50, ridge, variance) / sensitivity_triangle(50, ridge, variance)
     assert ratio == pytest.approx(math.sqrt(0.5))
-    for bound in (sensitivity_maximum_principle, sensitivity_diagonal, sensitivity_line_exponential):
+    for bound in (sensitivity_maximum_principle, sensitivity_line_exponential):
         assert bound(ridge, variance) == pytest.approx(2 * math.sqrt(2) * root, rel=1e-6)
     v = np.linspace(1e-9, variance, 200_001)
     separate = 2 * np.max((1 + np.sqrt(49 * v * (1 - v)) / ridge) * np.sqrt(v) / (v + ridge**2))
     assert separate <= sensitivity_separate(50, ridge, variance) <= separate * 1.001
-    assert sensitivity_rkhs(ridge, variance, 2.5) == pytest.approx(2.5 * variance / (variance + ridge**2))
+    assert _bound("rkhs", 1, ridge, variance, 2.5) == pytest.approx(2.5 * variance / (variance + ridge**2))
 
 
 def test_the_constant_kernel_is_exact() -> None:
     """A direct computation: n - 1 copies cancel, the two records push by 2M/(n + r^2)."""
     for n, ridge in ((1, 0.5), (2, 3.0), (1000, 0.1)):
         push, variance = 2.0 / (n + ridge**2), variance_bound(n, ridge, 1.0)
-        assert sensitivity_constant(n, ridge) == pytest.approx(push / math.sqrt(variance), rel=1e-9)
-    assert sensitivity_constant(10**6, 2.0) == pytest.approx(2.0 / (2.0 * 1000.0), rel=1e-2)
+        assert _bound("constant", n, ridge, 1.0, 1.0) == pytest.approx(push / math.sqrt(variance), rel=1e-9)
+    assert _bound("constant", 10**6, 2.0, 1.0, 1.0) == pytest.approx(2.0 / (2.0 * 1000.0), rel=1e-2)
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -69,10 +67,10 @@ NAMED = {
     "sharp": lambda m: sensitivity_sharp(9, 2.0, 0.9, m),
     "paper-code": lambda m: sensitivity_paper_code(9, 2.0, 0.9, m),
     "maximum-principle": lambda m: sensitivity_maximum_principle(2.0, 0.9, m),
-    "diagonal": lambda m: sensitivity_diagonal(2.0, 0.9, m),
+    "diagonal": lambda m: _bound("diagonal", 1, 2.0, 0.9, m),
     "line-exponential": lambda m: sensitivity_line_exponential(2.0, 0.9, m),
-    "constant": lambda m: sensitivity_constant(9, 2.0, m),
-    "rkhs": lambda m: sensitivity_rkhs(2.0, 0.9, m),
+    "constant": lambda m: _bound("constant", 9, 2.0, 1.0, m),
+    "rkhs": lambda m: _bound("rkhs", 1, 2.0, 0.9, m),
 }
 
 

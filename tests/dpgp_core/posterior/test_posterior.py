@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from dpgp_core.errors import NumericalFailure
-from dpgp_core.excursion.scores import effective_dimension
 from dpgp_core.posterior.fitting import Posterior, fit, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily
@@ -79,7 +78,6 @@ def test_a_family_of_ridges_agrees_with_single_fits(name: str) -> None:
         gram = prior.correlation()[np.ix_(cells, cells)]
         dimension = np.trace(np.linalg.solve(gram + ridge**2 * np.eye(cells.size), gram))
         assert family.effective_dimension(ridge) == pytest.approx(dimension, rel=1e-8)
-        assert effective_dimension(prior, records, ridge) == pytest.approx(dimension, rel=1e-8)
 
 
 @every_prior
