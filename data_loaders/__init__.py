@@ -3,33 +3,31 @@
 from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.profiles import Profile, Recognised, named_profile, profiles
+from data_loaders.columns.sensortable import Entries, count_entries
 from data_loaders.contributions import (
     BoundedContributions,
     Rule,
     bound_contributions,
     one_record_per_owner,
 )
-from data_loaders.demo_data.city import DemoField
-from data_loaders.demo_data.writing import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
-from data_loaders.entries import Entries, count_entries
+from data_loaders.demo_data import DEMO_SEED, DEMO_YEARS, DemoField, DemoFiles, write_demo
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import LIMITS, Limits
-from data_loaders.files.layers import POINT_SUFFIXES, POINT_X, POINT_Y
-from data_loaders.files.shapes import is_geopackage, shapes_of
+from data_loaders.files.layers import POINT_SUFFIXES, POINT_X, POINT_Y, is_geopackage, shapes_of
 from data_loaders.files.sources import Source
-from data_loaders.house_prices.download import Progress, fetch
-from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
-from data_loaders.house_prices.public_files import (
+from data_loaders.house_prices.download import (
     CODE_POINT_OPEN,
     ONSPD_INSTRUCTIONS,
+    Progress,
     PublicFile,
+    fetch,
     price_paid_file,
 )
+from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
 from data_loaders.house_prices.sales import load_sales
 from data_loaders.house_prices.segments import SEGMENTS, Segment
-from data_loaders.observations import Kind, Observations, OwnerWord
+from data_loaders.observations import Kind, LoadReport, Observations, OwnerWord
 from data_loaders.registry import LOADERS, Loader, loader_of
-from data_loaders.report import LoadReport
 from data_loaders.sensors import load_sensors
 
 __all__ = [

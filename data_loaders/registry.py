@@ -8,16 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from data_loaders.columns.censored import Rule
 from data_loaders.columns.guess_names import owner_word_of
-from data_loaders.columns.marks import Decimal
+from data_loaders.columns.numbers import Decimal, Rule
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_SUFFIXES
 from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
 from data_loaders.house_prices.sales import load_sales
-from data_loaders.observations import Kind, Observations
-from data_loaders.report import LoadReport
+from data_loaders.observations import Kind, LoadReport, Observations
 from data_loaders.sensors import load_sensors
+
+_kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
+NOTHING_MEASURED = (
+    "Nothing says what is measured: name the measured column of a table with `value` (--value), or the "
+    "lookup of a Price Paid file with `postcodes` (--postcodes)."
+)
 
 
 class Wanted(Protocol):
@@ -113,9 +117,6 @@ def _read_sales(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
     return load_sales(wanted.path, _postcodes(Path(wanted.postcodes)), segment=wanted.segment, years=years)
 
 
-_kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
-
-
 def _postcodes(path: Path) -> PostcodeTable:
     """The lookup that was read last is kept: private and reference data mostly name the same one."""
     global _kept  # noqa: PLW0603 - the last one
@@ -134,12 +135,6 @@ def forget_postcodes(folder: Path) -> None:
     global _kept  # noqa: PLW0603
     if _kept is not None and _kept[0][0].is_relative_to(folder):
         _kept = None
-
-
-NOTHING_MEASURED = (
-    "Nothing says what is measured: name the measured column of a table with `value` (--value), or the "
-    "lookup of a Price Paid file with `postcodes` (--postcodes)."
-)
 
 
 def _table_lacks(wanted: Wanted) -> str:

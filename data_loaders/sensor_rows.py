@@ -11,26 +11,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.censored import RULES, Censored, Rule, parse_censored
-from data_loaders.columns.degrees import hemisphere_column, parse_degrees
+from data_loaders.columns.coordinates import hemisphere_column, parse_degrees
 from data_loaders.columns.guess_names import quality_columns
-from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, record_names
-from data_loaders.columns.marks import Decimal, Evidence
-from data_loaders.columns.missing import missing_of
-from data_loaders.columns.numbers import USUAL, Numbers, parse_numbers
-from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, shape_of
+from data_loaders.columns.numbers import (
+    RULES,
+    USUAL,
+    Censored,
+    Decimal,
+    Evidence,
+    Numbers,
+    Rule,
+    missing_of,
+    parse_censored,
+    parse_numbers,
+)
+from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, matches, shape_of
 from data_loaders.columns.times import DateOrder, read_times
-from data_loaders.entries import matches
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
 from data_loaders.files.sources import Table
 from data_loaders.files.spool import Column
-from data_loaders.observations import OwnerWord
-from data_loaders.report import Tally
+from data_loaders.observations import OwnerWord, Tally
+from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
 
 _BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
 _COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
 _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+ONE_EACH = "\0one each"
+"""Stands for the column of values of a table whose rows are counted: each is 1."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +70,6 @@ class Stated:
             raise DataError("The delimiter is a comma, a semicolon, a tab or a bar.")
         if self.header_row is not None and self.header_row < 1:
             raise DataError("Rows are counted from 1: state the one that names the columns.")
-
-
-ONE_EACH = "\0one each"
-"""Stands for the column of values of a table whose rows are counted: each is 1."""
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.columns.censored import Rule
-from data_loaders.columns.identifiers import numbered_again
-from data_loaders.columns.marks import Decimal
-from data_loaders.columns.missing import repeated, suspects
-from data_loaders.columns.places import WGS84, check_named, check_places, in_range, system_of
-from data_loaders.columns.systems import in_degrees
+from data_loaders.columns.coordinates import WGS84, check_named, check_places, in_degrees, in_range, system_of
+from data_loaders.columns.numbers import Decimal, Rule, repeated, suspects
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
 from data_loaders.files.guarded import LIMITS, Limits
@@ -22,9 +18,8 @@ from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
 from data_loaders.files.spool import chosen as kept_rows
 from data_loaders.files.spool import strides
-from data_loaders.observations import Observations, OwnerWord
-from data_loaders.repeats import find_repeats
-from data_loaders.report import LoadReport, Tally, tables_note
+from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, tables_note
+from data_loaders.repeats import find_repeats, numbered_again
 from data_loaders.sensor_rows import ONE_EACH, Columns, Found, Stated, read_rows
 
 _RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}

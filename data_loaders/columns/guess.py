@@ -10,9 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from data_loaders.columns.censored import parse_censored
-from data_loaders.columns.coordinate_names import PAIRS, bare, is_latitude, is_longitude, is_place
-from data_loaders.columns.degrees import parse_degrees
+from data_loaders.columns.coordinates import PAIRS, bare, is_latitude, is_longitude, is_place, parse_degrees
 from data_loaders.columns.guess_names import (
     LONGEST_NAME,
     guess_identifier,
@@ -22,14 +20,11 @@ from data_loaders.columns.guess_names import (
     owner_question,
     quality_columns,
 )
-from data_loaders.columns.marks import Decimal
-from data_loaders.columns.missing import suspects
-from data_loaders.columns.numbers import USUAL, parse_numbers
+from data_loaders.columns.numbers import USUAL, Decimal, parse_censored, parse_numbers, suspects
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import Delimiter
-from data_loaders.files.encoding import Encoding
+from data_loaders.files.csvstream import Delimiter, Encoding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables

@@ -24,7 +24,6 @@ _RECORD = ("id", "uuid", "guid", "fid", "objectid", "key", "index")
 _RECORD_OF = ("record", "reading", "sample", "measurement", "observation", "row", "transaction", "unique")
 _TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "measured", "year")
 
-
 _QUALITY = re.compile(
     r"valid|flag|qualifier|remark|status|censor|detect|condition|(?<!air)(?<!air[ _])(?<!water[ _])quality"
     r"|(^|[^a-z])(qc|qa|rmk|uflag)($|[^a-z])|[0-9]_cd$"  # "00060_00003_cd" of USGS, not "agency_cd"

@@ -1,24 +1,131 @@
-"""Reads columns of numbers as people write them, and says how they were written."""
+"""Numbers as people write them: decimal marks, thousands, codes for "no value", and limits such as "<0.5".
+
+Evidence tells which mark a column has and where that stays open; numbers that look like unknown codes are for
+a person to explain; a measurement beyond a limit is low or high, and not unknown.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.marks import Decimal
+from data_loaders.errors import DataError
 from data_loaders.files.csvstream import mask
+from data_loaders.files.spool import strides
+
+Decimal: TypeAlias = Literal[".", ","]
+
+_SIGN = r"^[<>≤≥=~ ]*[+-]?"
+_END = r"([eE][+-]?[0-9]{1,3})?$"
+_CUT = r"[1-9][0-9]{0,2}"  # what stands before a first group of thousands: never a 0
+# One or the other mark alone, where the other mark cannot group these digits; and both of them.
+_POINT = (
+    rf"{_SIGN}([0-9]*\.[0-9]{{0,2}}|[0-9]*\.[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?\.[0-9]{{3}}){_END}"
+    rf"|{_SIGN}{_CUT}(,[0-9]{{3}})+\.[0-9]+{_END}|{_SIGN}{_CUT}(,[0-9]{{3}}){{2,}}{_END}"
+)
+_COMMA = (
+    rf"{_SIGN}([0-9]*,[0-9]{{0,2}}|[0-9]*,[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?,[0-9]{{3}}){_END}"
+    rf"|{_SIGN}{_CUT}(\.[0-9]{{3}})+,[0-9]+{_END}|{_SIGN}{_CUT}(\.[0-9]{{3}}){{2,}}{_END}"
+)
+_ONE_GROUP = {".": rf"{_SIGN}{_CUT},[0-9]{{3}}$", ",": rf"{_SIGN}{_CUT}\.[0-9]{{3}}$"}
+_OUTWEIGHED = 10  # as many numbers must speak for one mark as for the other, for the others to be slips
 
 MISSING_WORDS = (
     "", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "---", "..", ".", ":", "#n/a",
     "#value!", "#div/0!", "#num!", "#null!", "#ref!", "missing", "no data", "nodata", "<na>",
 )  # fmt: skip
 """Entries in small letters that stand for "no value"."""
+
+_PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_BLANKS = " '’\u00a0\u2009\u202f"
+"""Between groups of three digits; office programs write spaces that do not break."""
+
+_MINUS = "\u2212"  # as typesetters and some web pages write it
+_GROUPED = {
+    mark: rf"^[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+(\{mark}[0-9]+)?$"
+    rf"|^[+-]?[1-9][0-9]{{0,2}}([{_BLANKS}][0-9]{{3}})+(\{mark}[0-9]+)?$"
+    for mark, other in ((".", ","), (",", "."))
+}
+_NUMERIC = re.compile(rf"^[+\-{_MINUS}]?[0-9.,][0-9.,{_BLANKS}]*([eE][+-]?[0-9]{{1,3}})?$")
+_SEPARATORS = {".": f"[,{_BLANKS}]", ",": f"[.{_BLANKS}]"}
+_NINES = [float("9" * digits) for digits in range(2, 8)]
+_TENTHS = [float("9" * digits + ".9") for digits in range(2, 6)]
+_HUNDREDTHS = [float("9" * digits + ".99") for digits in range(2, 5)]
+_CODES = np.array(
+    [sign * code for code in (*_NINES, *_TENTHS, *_HUNDREDTHS, 32767.0, 32766.0) for sign in (1, -1)]
+)
+_SMALL = (-1.0, -9.0)  # where no other number is negative
+_CODE_GAP, _REPEATED_GAP, _ALONE_GAP = 1.0, 3.0, 100.0  # in spreads of all others
+NONE = "none"
+OFTEN, SHARE = 10, 0.01
+Rule: TypeAlias = Literal["limit", "half", "drop"]
+RULES: tuple[Rule, ...] = ("limit", "half", "drop")
+_LESS = r"^(?:<=?|≤|less than|below)\s*"
+_MORE = r"^(?:>=?|≥|more than|greater than|above)\s*"
+_UNDETECTED_NUMBER = r"\s*(?:uj?|nd|<)$"  # "0.5 U": not detected, 0.5 being the limit
+# Words that name no limit: not detected, below the limit of detection, quantification or reporting.
+_WORDS = (
+    r"^(?:n\.? ?/?d\.?|n\.n\.|not[ -]?detected|non[ -]?detects?|undetected|b\.?d\.?l\.?|bql|bloq|blq|bld|"
+    r"lod|loq|u|tr|trace|traces|below .*|(?:<|≤)\s*[a-z][a-z. ]*)$"
+)
+_LOW_SAYS = (
+    r"^<|≤|not[ -]?detected|non[ -]?detect|undetected|below|less than|not quantified|"
+    r"^n\.?d\.?$|^uj?$|^bdl$"
+)
+_HIGH_SAYS = r"^>|≥|above|greater than|more than"
+
+
+@dataclass
+class Evidence:
+    """Counts of how the numbers of one column are written."""
+
+    point: int = 0  # entries that are numbers only with a decimal point
+    comma: int = 0  # ... only with a decimal comma
+    grouped_by_comma: int = 0  # entries such as "1,234", which either mark can read
+    grouped_by_point: int = 0  # ... such as "1.234"
+
+    def add(self, column: Any) -> None:
+        """Count the entries of a block of Arrow strings without nulls."""
+        commas = bool(pc.any(pc.match_substring(column, ",")).as_py())
+        if not commas and self.point > 1:  # a column of decimal points, as most are: need no patterns
+            self.point += int(pc.sum(pc.match_substring(column, ".")).as_py() or 0)
+            return
+        self.point += _matching(column, _POINT)
+        self.comma += _matching(column, _COMMA)
+        self.grouped_by_comma += _matching(column, _ONE_GROUP["."])
+        self.grouped_by_point += _matching(column, _ONE_GROUP[","])
+
+    def mark(self, typed: bool = False) -> Decimal | None:
+        """Return the decimal mark of the column, None where either is possible; `typed` numbers have a point.
+        No single entry, exchanged for another, changes one mark into the other where that would change what
+        further entries mean."""
+        if typed:
+            if self.comma > 1 or (self.comma and not self.grouped_by_comma):
+                return ","
+            return "." if not (self.comma or self.grouped_by_comma) else None
+        slips = min(self.point, self.comma)
+        if slips and max(self.point, self.comma) < _OUTWEIGHED * slips:
+            return None
+        if self.comma > self.point:
+            return "," if self.comma > 1 or not (self.grouped_by_comma or self.grouped_by_point) else None
+        return "." if not self.grouped_by_comma or self.point > 1 else None
+
+
+def _matching(column: Any, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(column, pattern)).as_py() or 0)
+
+
+def evidence_of(entries: list[str]) -> Evidence:
+    """The evidence of a sample of written numbers."""
+    found = Evidence()
+    found.add(pa.array([entry.strip() for entry in entries], pa.string()))
+    return found
 
 
 @dataclass(frozen=True)
@@ -47,18 +154,6 @@ USUAL = Missing()
 
 NOTHING = Missing((), (), np.inf)
 """Every entry is meant."""
-
-_PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
-_BLANKS = " '’\u00a0\u2009\u202f"
-"""Between groups of three digits; office programs write spaces that do not break."""
-_MINUS = "\u2212"  # as typesetters and some web pages write it
-_GROUPED = {
-    mark: rf"^[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+(\{mark}[0-9]+)?$"
-    rf"|^[+-]?[1-9][0-9]{{0,2}}([{_BLANKS}][0-9]{{3}})+(\{mark}[0-9]+)?$"
-    for mark, other in ((".", ","), (",", "."))
-}
-_NUMERIC = re.compile(rf"^[+\-{_MINUS}]?[0-9.,][0-9.,{_BLANKS}]*([eE][+-]?[0-9]{{1,3}})?$")
-_SEPARATORS = {".": f"[,{_BLANKS}]", ",": f"[.{_BLANKS}]"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,3 +213,133 @@ def _values(digits: Any) -> NDArray[np.float64]:
 def looks_numeric(entry: str) -> bool:
     """Tell whether an entry starts as a number does and holds only digits, marks and an exponent."""
     return bool(_NUMERIC.match(entry.strip()))
+
+
+def missing_of(stated: tuple[str, ...] | None) -> Missing:
+    """Return what stands for "no value": numbers a person states beside the usual ones, or "none" alone where
+    every number is a measurement. Raise `DataError` for anything else."""
+    if not stated:
+        return USUAL
+    if tuple(word.strip().lower() for word in stated) == (NONE,):
+        return Missing(USUAL.words, NOTHING.numbers, NOTHING.largest)
+    try:
+        numbers = tuple(float(word.replace(",", ".")) for word in stated)
+    except ValueError:
+        numbers = (np.nan,)
+    if not np.isfinite(numbers).all():
+        raise DataError("Numbers that stand for a missing value are written as -99 or 9999, or `none` alone.")
+    return Missing(USUAL.words, (*USUAL.numbers, *numbers), USUAL.largest)
+
+
+def suspects(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Find numbers that may stand for "no value" in (n,) finite values. They are numbers such as 9999 and
+    -99.9 further from all others than these are spread; the smallest and the largest of the others where it
+    repeats and lies three times as far off, or a hundred times if it does not; -1 and -9 where they repeat
+    and nothing else is negative. None for fewer than five others."""
+    low = high = np.nan
+    met: set[float] = set()
+    for rows in strides(values.size):
+        part = np.asarray(values[rows])
+        coded = np.isin(part, _CODES)
+        met.update(np.unique(part[coded]).tolist())
+        low, high = np.fmin(low, _least(part[~coded])), np.fmax(high, -_least(-part[~coded]))
+    if not np.isfinite(low):
+        return ()
+    small = [code for code in _SMALL if low == code and _count(values, code) > 1]
+    if small and _next(values, low, 1.0, met) >= 0:
+        return (small[0], *_far_codes(met, 0.0, high))
+    found: list[float] = []
+    for sign, extreme, other in ((1.0, high, low), (-1.0, low, high)):
+        inner = _next(values, extreme, -sign, met)
+        spread, gap = abs(inner - other), abs(extreme - inner)
+        enough = _REPEATED_GAP if _count(values, extreme) > 1 else _ALONE_GAP
+        if np.isfinite(inner) and spread > 0 and gap > enough * spread:
+            found.append(extreme)
+            low, high = (low, inner) if sign > 0 else (inner, high)
+    if _others(values, met, found) < 5:
+        return ()
+    return (*found, *_far_codes(met, low, high))
+
+
+def repeated(values: NDArray[np.float64], numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Of some numbers those that are a code by their number alone: OFTEN of (n,) values, and SHARE of them.
+
+    Fewer are said and stop nothing: whether a file is read must not hang on a record or two.
+    """
+    least = max(OFTEN, SHARE * values.size)
+    return tuple(number for number in numbers if _count(values, number) >= least)
+
+
+def _far_codes(met: set[float], low: float, high: float) -> list[float]:
+    spread = high - low
+    return sorted(code for code in met if spread > 0 and max(low - code, code - high) > _CODE_GAP * spread)
+
+
+def _least(part: NDArray[np.float64]) -> float:
+    return float(part.min()) if part.size else np.nan
+
+
+def _count(values: NDArray[np.float64], number: float) -> int:
+    return sum(int(np.count_nonzero(values[rows] == number)) for rows in strides(values.size))
+
+
+def _others(values: NDArray[np.float64], met: set[float], found: list[float]) -> int:
+    left_out = [*met, *found]
+    return sum(int(np.count_nonzero(~np.isin(values[rows], left_out))) for rows in strides(values.size))
+
+
+def _next(values: NDArray[np.float64], number: float, sign: float, met: set[float]) -> float:
+    """The nearest value above a number (sign 1) or below it (sign -1) that is no code; infinite for none."""
+    nearest = np.inf
+    for rows in strides(values.size):
+        part = np.asarray(values[rows])
+        beyond = sign * part[(sign * part > sign * number) & ~np.isin(part, list(met))]
+        nearest = min(nearest, _least(beyond)) if beyond.size else nearest
+    return sign * nearest
+
+
+@dataclass(frozen=True, eq=False)
+class Censored:
+    """A column of n measurements, some of them below or above a limit."""
+
+    # the limit itself beyond one; NaN where missing, unreadable, or below an unnamed limit
+    value: NDArray[np.float64]
+    missing: NDArray[np.bool_]
+    below: NDArray[np.bool_]  # measurements below a limit; `above` likewise
+    above: NDArray[np.bool_]
+    grouped: int  # how many were written with thousands separators
+
+
+def parse_censored(
+    column: Any, read: Numbers, decimal: Decimal, missing: Missing, condition: Any | None = None
+) -> Censored:
+    """Find the measurements below or above a limit in a column of n Arrow strings without nulls. `read` is
+    what `parse_numbers` makes of it; `condition`, another such column, says of each "<" or "Not Detected"."""
+    value, absent = read.value.copy(), read.missing.copy()
+    below, above = np.zeros(value.size, dtype=bool), np.zeros(value.size, dtype=bool)
+    grouped = read.grouped
+    odd = np.flatnonzero(np.isnan(value) & ~absent)
+    if odd.size:
+        entries = pc.utf8_lower(column.take(pa.array(odd)))
+        less, more = _says(entries, _LESS), _says(entries, _MORE)
+        marked = _says(entries, rf"[0-9.,]{_UNDETECTED_NUMBER}")
+        words = _says(entries, _WORDS)
+        for pattern in (_LESS, _MORE, _UNDETECTED_NUMBER):
+            entries = pc.replace_substring_regex(entries, pattern, "")
+        limits = parse_numbers(entries, decimal, missing)
+        named = (less | more | marked) & np.isfinite(limits.value)
+        value[odd[named]] = limits.value[named]
+        below[odd[(named & ~more) | words]] = True
+        above[odd[named & more]] = True
+        grouped += limits.grouped
+    if condition is not None:
+        said = pc.utf8_lower(condition)
+        low = _says(said, _LOW_SAYS)
+        high = _says(said, _HIGH_SAYS) & ~low
+        below |= low
+        above |= high & np.isfinite(value)
+    return Censored(value, absent & ~below, below, above, grouped)
+
+
+def _says(entries: Any, pattern: str) -> NDArray[np.bool_]:
+    return mask(pc.match_substring_regex(entries, pattern))

@@ -1,9 +1,13 @@
-"""A stream that can do no harm: it meters what it unpacks and turns every failure into one sentence."""
+"""A stream that can do no harm: it meters what it unpacks and turns every failure into one sentence.
+
+Also says of the first bytes of what is no CSV text what it is instead.
+"""
 
 from __future__ import annotations
 
 import io
 import lzma
+import re
 import tarfile
 import zipfile
 import zlib
@@ -15,14 +19,64 @@ from typing import Any, TypeAlias
 
 from data_loaders.errors import DataError
 
-HEAD = 1 << 16  # bytes looked at before a table is parsed
+# How a GeoJSON object begins: it names a type of RFC 7946 within the first bytes.
+GEOJSON_TYPE = re.compile(
+    rb'\A(?:\xef\xbb\xbf)?\s*\{.*"type"\s*:\s*"(?:Feature|FeatureCollection|GeometryCollection|'
+    rb'(?:Multi)?(?:Point|LineString|Polygon))"',
+    re.DOTALL,
+)
 
+# (first bytes, what it is and the remedy)
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"%PDF", "a PDF document: export the table as CSV"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel: save it as .xlsx or CSV"),
+    (b"PAR1", "a Parquet file: export it as CSV"),
+    (b"SQLite format 3", "a database: export the table as CSV"),
+    (b"\x89PNG", "a picture: choose the CSV file"),
+    (b"\xff\xd8\xff", "a picture: choose the CSV file"),
+    (b"\xff\xfe", "text in UTF-16: save it as CSV in UTF-8"),
+    (b"\xfe\xff", "text in UTF-16: save it as CSV in UTF-8"),
+    (b"PK\x03\x04", "a zip file inside another archive: unpack it once"),
+    (b"\x1f\x8b", "a gzip file inside another archive: unpack it once"),
+    (b"BZh", "a bzip2 file: unpack it, or pack it as .gz or .zip"),
+    (b"\xfd7zXZ", "an xz file: unpack it, or pack it as .gz or .zip"),
+    (b"7z\xbc\xaf", "a 7-Zip file: unpack it, or pack it as .gz or .zip"),
+)
+_MARKUP: tuple[tuple[bytes, str], ...] = (
+    (b"<!doctype", "a web page, perhaps an error page of a download: fetch the file again"),
+    (b"<html", "a web page, perhaps an error page of a download: fetch the file again"),
+    (b"<?xml", "an XML document: export the table as CSV"),
+    (b"{\n", "a JSON document: export the table as CSV"),
+    (b'{"', "a JSON document: export the table as CSV"),
+    (b"[{", "a JSON document: export the table as CSV"),
+)
+
+HEAD = 1 << 16  # bytes looked at before a table is parsed
 # What a read from a damaged or hostile archive can raise; RuntimeError and NotImplementedError are
 # zipfile's words for passwords and unknown methods, ValueError and the like come out of damaged headers.
 DAMAGE = (
     OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
     RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, MemoryError,
 )  # fmt: skip
+Tell: TypeAlias = "Callable[[int], None]"
+_TELL: ContextVar[Tell | None] = ContextVar("told how far reading is", default=None)
+
+
+def refusal(head: bytes) -> str | None:
+    """Say what a file that is no CSV is, by its first bytes, as a predicate with the remedy ("is empty:
+    choose a file with rows."); None where it may be CSV."""
+    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
+        return "is empty: choose a file with rows."
+    for magic, words in _MAGIC:
+        if head.startswith(magic):
+            return f"is not a CSV file but {words}."
+    start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for markup, words in _MARKUP:
+        if start.startswith(markup):
+            return f"is not a CSV file but {words}."
+    if b"\0" in head:
+        return "is not a CSV file but binary data: export the table as CSV."
+    return None
 
 
 @dataclass(frozen=True)
@@ -61,10 +115,6 @@ class Meter:
                 f"{name} unpacks to more than {self.limits.max_ratio:g} times its packed size and is refused "
                 "as a possible zip bomb: unpack it yourself if you trust it."
             )
-
-
-Tell: TypeAlias = "Callable[[int], None]"
-_TELL: ContextVar[Tell | None] = ContextVar("told how far reading is", default=None)
 
 
 @contextmanager

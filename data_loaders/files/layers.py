@@ -1,9 +1,13 @@
-"""Reads sheets of Excel workbooks and points of GeoPackage and GeoJSON files, through GDAL, as CSV text."""
+"""Reads sheets of Excel workbooks and points of GeoPackage and GeoJSON files, through GDAL, as CSV text.
+
+Also the polygons, lines and points of a GeoPackage as GeoJSON: public areas and layers, never records.
+"""
 
 from __future__ import annotations
 
 import functools
 import io
+import json
 import os
 import re
 import shutil
@@ -24,11 +28,18 @@ import pyogrio
 import shapely
 from numpy.typing import NDArray
 
-from data_loaders.errors import DataError, closest
-from data_loaders.files import geopackage
-from data_loaders.files.content import GEOJSON_TYPE
-from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence, open_zip
-from data_loaders.files.unfolded import Unfolded
+from data_loaders.errors import DataError, closest, unopened
+from data_loaders.files.guarded import (
+    DAMAGE,
+    GEOJSON_TYPE,
+    LIMITS,
+    GuardedStream,
+    Limits,
+    Meter,
+    damage_sentence,
+    open_zip,
+)
+from data_loaders.files.unfolding import MAGIC, Unfolded, layers_of
 
 Format: TypeAlias = Literal["XLSX", "GPKG", "GeoJSON"]
 POINT_X, POINT_Y = "point x", "point y"
@@ -49,6 +60,8 @@ _ROWS = 65_536  # rows written as CSV at a time
 # Warning filters and GDAL's options are one for all threads: two reads at once would restore each other's.
 _ONE_AT_A_TIME = threading.Lock()
 
+MOST_ROWS = 50_000
+
 
 class Layer:
     """One sheet or layer as read: `layers`, the names of all that may hold rows; `crs`, the system the file
@@ -62,7 +75,7 @@ class Layer:
 def format_of(head: bytes) -> Format | None:
     """Recognise a file that is read through GDAL by the first bytes of an unpacked file. A workbook is a zip
     file and known by its members (`is_workbook`)."""
-    if head.startswith(geopackage.MAGIC):
+    if head.startswith(MAGIC):
         return "GPKG"
     return "GeoJSON" if GEOJSON_TYPE.match(head) else None
 
@@ -164,7 +177,7 @@ def _check_unpacked(name: str, handle: Any, limits: Limits) -> None:
 
 def _layers(kind: Format, name: str, place: Path) -> tuple[str, ...]:
     if kind == "GPKG":
-        return geopackage.layers_of(place, name)
+        return layers_of(place, name)
     if kind == "GeoJSON":
         return ("",)
     found = _quietly(kind, name, lambda: pyogrio.list_layers(f"XLSX:{place}"))
@@ -289,3 +302,57 @@ def _as_text(column: pa.Array) -> pa.Array:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
         return pa.array([""] * len(column), pa.string())
     return pc.fill_null(pc.cast(column, pa.string()), "")
+
+
+def is_geopackage(path: str | Path) -> bool:
+    """Tell whether a file is a GeoPackage, by how it begins; False where it cannot be read."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
+    """Read a layer of a GeoPackage (the only one without a name) as a GeoJSON FeatureCollection: texts and
+    numbers of every row, in the file's own coordinates; its member `crs` names the system that the file
+    states, also EPSG:4326, as files of before 2016 do. Raise `DataError` for a file that cannot be opened or
+    is damaged, several layers of which none is named, a layer without shapes, and too many rows."""
+    place = Path(path)
+    try:
+        handle = place.open("rb")
+    except OSError:
+        raise unopened(place.name) from None
+    with handle:
+        _, crs, geometry, table = read_table("GPKG", place.name, place, handle, layer, True, LIMITS)
+    if table.num_rows > MOST_ROWS:
+        raise DataError(
+            f"{place.name} has {table.num_rows:,} rows, more than the {MOST_ROWS:,} that are read: "
+            "export those near the area."
+        )
+    if geometry not in table.column_names:
+        raise DataError(
+            f"{place.name} holds a table without shapes: choose a layer of areas, lines or points."
+        )
+    column = np.asarray(table.column(geometry).to_pandas(), dtype=object)
+    read = shapely.force_2d(shapely.from_wkb(column, on_invalid="ignore"))
+    read[shapely.is_empty(read)] = None  # GeoJSON has no form for an empty point
+    shapes = shapely.to_geojson(read)
+    kept = [name for name in table.column_names if name != geometry and _plain(table.column(name).type)]
+    rows = table.select(kept).to_pylist()
+    features = [
+        {"type": "Feature", "properties": row, "geometry": None if shape is None else json.loads(shape)}
+        for row, shape in zip(rows, shapes, strict=True)
+    ]
+    stated = {"crs": {"type": "name", "properties": {"name": crs}}} if crs else {}
+    return {"type": "FeatureCollection", **stated, "features": features}
+
+
+def _plain(kind: pa.DataType) -> bool:
+    """Texts and numbers; dates, pictures and lists name nothing."""
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+    )

@@ -13,8 +13,16 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
 from data_loaders.errors import DataError, unopened
-from data_loaders.files.content import refusal
-from data_loaders.files.guarded import DAMAGE, LIMITS, GuardedStream, Limits, Meter, damage_sentence, open_zip
+from data_loaders.files.guarded import (
+    DAMAGE,
+    LIMITS,
+    GuardedStream,
+    Limits,
+    Meter,
+    damage_sentence,
+    open_zip,
+    refusal,
+)
 from data_loaders.files.layers import Format, format_of, is_workbook, read_layer
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"

@@ -11,16 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.identifiers import as_bytes
 from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import field_names, named_profile
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import blocks, first_rows, mask, text
-from data_loaders.files.encoding import decode
+from data_loaders.files.csvstream import blocks, decode, first_rows, mask, text
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
-from data_loaders.observations import crs_name
-from data_loaders.report import LoadReport, Tally
+from data_loaders.observations import LoadReport, Tally, crs_name
+from data_loaders.repeats import as_bytes
 
 UNKNOWN, UNLOCATED = -1, -2
 TRIED = "'E1 0AA', 'E1  0AA', 'E10AA' and small letters"
@@ -50,6 +48,9 @@ ONS_ATTRIBUTION = (
 )
 # No British postcode begins with Q; the generated demo's postcodes all do.
 _Q_FIRST = (int(_DIGIT[ord("Q")]) * int(_PLACE[0]), (int(_DIGIT[ord("Q")]) + 1) * int(_PLACE[0]))
+
+_Part: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
+"""(k,) keys, x, y of postcodes with coordinates, and whether each was terminated."""
 
 
 def postcode_keys(column: Any) -> NDArray[np.int64]:
@@ -211,10 +212,6 @@ def load_postcodes(
         unique.astype(np.int64), x[first], y[first], crs, bare.astype(np.int64), is_generated, attribution
     )
     return result, tally.report(name, result.size, notes.sentences(crs))
-
-
-_Part: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
-"""(k,) keys, x, y of postcodes with coordinates, and whether each was terminated."""
 
 
 class _Notes:

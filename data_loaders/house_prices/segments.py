@@ -12,6 +12,8 @@ TENURES = {"F": "freehold", "L": "leasehold", "U": "unknown"}
 CATEGORIES = {"A": "standard", "B": "additional"}
 FIRST_YEAR, LAST_YEAR = 1995, 2100
 
+_HOUSES = frozenset("DST")
+
 
 @dataclass(frozen=True)
 class Segment:
@@ -26,7 +28,6 @@ class Segment:
     categories: frozenset[str] | None = None
 
 
-_HOUSES = frozenset("DST")
 SEGMENTS: dict[str, Segment] = {
     segment.name: segment
     for segment in (

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
 from data_loaders import DataError, Loader, loader_of
-from data_loaders.columns.missing import missing_of
+from data_loaders.columns.numbers import missing_of
 from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.field import Checked, Setting

@@ -7,8 +7,7 @@ import pytest
 
 from data_loaders import DataError, LoadReport, Observations
 from data_loaders.errors import closest
-from data_loaders.observations import crs_name
-from data_loaders.report import Tally
+from data_loaders.observations import Tally, crs_name
 
 
 def test_a_report_that_loses_a_row_cannot_exist() -> None:

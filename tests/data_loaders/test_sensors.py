@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from data_loaders import guess_columns, load_sensors
-from data_loaders.observations import Observations
-from data_loaders.report import LoadReport
+from data_loaders.observations import LoadReport, Observations
 from tests.data_loaders.material import CANARY_PRICE, packed, packed_zip, reasons, refused, sale, sales_file
 
 AIR = (

@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from data_loaders.files.geopackage import check_amount
+from data_loaders.files.unfolding import check_amount
 from geo import MAX_CELLS
 from geo.context.own_layers import Kind, OwnLayer
 from hexcursion import words

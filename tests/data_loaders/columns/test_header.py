@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from data_loaders import guess_columns, load_sensors
-from data_loaders.observations import Observations
-from data_loaders.report import LoadReport
+from data_loaders.observations import LoadReport, Observations
 from tests.data_loaders.material import packed, refused
 from tests.data_loaders.workbooks import workbook
 

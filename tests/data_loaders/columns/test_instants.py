@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError
-from data_loaders.columns.times import OrderWanted, read_instants
-from data_loaders.columns.zones import ZoneWanted, time_zone
+from data_loaders.columns.times import OrderWanted, ZoneWanted, read_instants, time_zone
 
 MAY = datetime(2024, 5, 1, 8, tzinfo=UTC).timestamp()
 

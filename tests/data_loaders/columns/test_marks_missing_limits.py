@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from data_loaders import guess_columns, load_sensors
-from data_loaders.columns.missing import suspects
-from data_loaders.observations import Observations
-from data_loaders.report import LoadReport
+from data_loaders.columns.numbers import suspects
+from data_loaders.observations import LoadReport, Observations
 from tests.data_loaders.material import reasons, refused
 
 READINGS = [str(10 + k / 2) for k in range(12)]

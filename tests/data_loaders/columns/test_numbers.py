@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_loaders.columns.marks import evidence_of
-from data_loaders.columns.numbers import NOTHING, looks_numeric, parse_numbers
+from data_loaders.columns.numbers import NOTHING, evidence_of, looks_numeric, parse_numbers
 
 
 def parsed(entry: str, decimal: str = ".") -> float:

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from data_loaders import DataError, Observations, guess_columns, load_postcodes, load_sales, load_sensors
-from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, numbered_again, record_names
 from data_loaders.columns.times import parse_times
+from data_loaders.repeats import OwnerNumbers, as_bytes, numbered_again, record_names
 from tests.data_loaders.material import CANARY_PRICE, POSTCODES, reasons, refused, sale, sales_file
 
 TABLE = load_postcodes(POSTCODES)[0]

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from data_loaders import DataError, Loader, LoadReport, Observations
+from data_loaders.observations import Tally
 from data_loaders.registry import Wanted
-from data_loaders.report import Tally
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.terms import Ask, Budget

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders.files import csvstream, encoding
+from data_loaders.files import csvstream
 from hexcursion.errors import Cancelled
 from hexcursion.project.load import load_project
 from hexcursion.settings.model import ReleaseSettings
@@ -16,7 +16,7 @@ from hexcursion.settings.source import SourceSettings
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSettings:
     monkeypatch.setattr(csvstream, "BLOCK", 1 << 13)
-    monkeypatch.setattr(encoding, "_CHUNK", 1 << 13)
+    monkeypatch.setattr(csvstream, "_CHUNK", 1 << 13)
     path = tmp_path / "readings.csv"
     with path.open("w") as file:
         file.write("lon,lat,value\n")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
-from data_loaders.demo_data.city import to_km, ward_of
+from data_loaders.demo_data import to_km, ward_of
 from data_loaders.lucas_county import SALES
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.bundle.files.archive import contents_of

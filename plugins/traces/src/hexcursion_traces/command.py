@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from data_loaders.columns.times import read_instants
-from data_loaders.columns.zones import time_zone
+from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError
 from data_loaders.files.sources import Source
 from dpgp_core.errors import CoreError

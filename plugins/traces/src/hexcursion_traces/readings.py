@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.columns.times import read_instants
-from data_loaders.columns.zones import time_zone
+from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError
 from geo.domains.finding import cell_shares, likeliest
 from geo.domains.hexagons import check_resolution

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from data_loaders.demo_data.city import inside, to_km
+from data_loaders.demo_data import inside, to_km
 from hexcursion_traces.loading import load_traces
 from hexcursion_traces.loading.demo_trip import generated_trip
 

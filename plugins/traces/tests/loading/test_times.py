@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError
-from data_loaders.columns.times import OrderWanted
-from data_loaders.columns.zones import ZoneWanted
+from data_loaders.columns.times import OrderWanted, ZoneWanted
 from hexcursion_traces.loading import load_traces
 
 

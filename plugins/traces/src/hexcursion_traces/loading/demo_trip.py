@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from data_loaders.demo_data.city import Array, to_lonlat
+from data_loaders.demo_data import Array, to_lonlat
 from hexcursion_traces.loading.gpx import track_gpx
 
 GENERATED_TRIP = "generated-demo-trip.gpx"

@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
-from data_loaders.columns.coordinate_names import is_latitude, is_longitude
-from data_loaders.columns.header import find_header
+from data_loaders.columns.coordinates import is_latitude, is_longitude
+from data_loaders.columns.sensortable import find_header
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import first_lines, sniff_delimiter
-from data_loaders.files.encoding import decode
+from data_loaders.files.csvstream import decode, first_lines, sniff_delimiter
 from hexcursion_traces.loading.model import Fix
 
 _TOP_ROWS = 200  # in which the names of the columns are looked for

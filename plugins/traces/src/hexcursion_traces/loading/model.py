@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.degrees import parse_degrees
+from data_loaders.columns.coordinates import parse_degrees
 from data_loaders.columns.numbers import NOTHING, parse_numbers
 from data_loaders.columns.times import Instants
-from data_loaders.report import Tally
+from data_loaders.observations import Tally
 
 _LONGEST = 64  # letters of a coordinate
 LONG_GAP = 600.0

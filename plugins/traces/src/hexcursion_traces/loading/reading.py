@@ -8,13 +8,11 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from data_loaders.columns.times import read_instants
-from data_loaders.columns.zones import time_zone
+from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError, unopened
-from data_loaders.files.content import GEOJSON_TYPE
-from data_loaders.files.guarded import GuardedStream, Limits, Meter
+from data_loaders.files.guarded import GEOJSON_TYPE, GuardedStream, Limits, Meter
 from data_loaders.files.sources import Source, source_name
-from data_loaders.report import LoadReport, Tally
+from data_loaders.observations import LoadReport, Tally
 from hexcursion_traces.loading.fit import fit_fixes, is_fit
 from hexcursion_traces.loading.formats import geojson_fixes, plt_fixes, table_fixes
 from hexcursion_traces.loading.markup import markup_fixes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from data_loaders import DataError, count_entries, entries
+from data_loaders import DataError, count_entries
+from data_loaders.columns import sensortable
 
 TABLE = b"Stations\n\nyear;species;v\n" + b"2022;no2;1\n" * 1500 + b"2023;no2;2\n2023.0; o3 ;3\n2022;;4\n"
 
@@ -23,7 +24,7 @@ def test_entries_are_counted_beyond_the_first_rows_and_given_the_other_filters()
 
 
 def test_a_column_of_many_entries_is_told_and_a_missing_one_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entries, "MOST", 2)
+    monkeypatch.setattr(sensortable, "MOST", 2)
     table = b"a,b\n1,x\n2,x\n3,x\n1,y\n"
     found = count_entries(table, ["a", "b"], {})
     assert (found.crowded, found.counts["a"]) == (("a",), (("1", 2), ("2", 1)))

@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from shapely.geometry import Point, shape
 
-from data_loaders import DEMO_YEARS, DemoFiles, load_postcodes, load_sales, write_demo
-from data_loaders.demo_data import writing
-from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lonlat
-from data_loaders.demo_data.writing import NOISE
+from data_loaders import DEMO_YEARS, DemoFiles, demo_data, load_postcodes, load_sales, write_demo
+from data_loaders.demo_data import NOISE, WARDS, inside, river_north, to_km, to_lonlat
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +29,8 @@ def files(demo: DemoFiles) -> list[Path]:
 def test_equal_seeds_give_equal_bytes_and_others_do_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(writing, "_KINDS", (replace(writing._KINDS[0], per_year=300),))
-    monkeypatch.setattr(writing, "_POSTCODES", 200)
+    monkeypatch.setattr(demo_data, "_KINDS", (replace(demo_data._KINDS[0], per_year=300),))
+    monkeypatch.setattr(demo_data, "_POSTCODES", 200)
     demo = write_demo(tmp_path / "demo")
     again = write_demo(tmp_path / "again")
     other = write_demo(tmp_path / "other", seed=7)
