@@ -16,10 +16,9 @@ from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model_check import ModelCheck
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import Covariates, Exposure
-from hexcursion.project.relative import Relative
+from hexcursion.project.public_numbers import Covariates, Exposure, Relative
+from hexcursion.project.records import TripProtection
 from hexcursion.project.response import Answers, ResponseScale
-from hexcursion.project.trip import TripProtection
 from hexcursion.settings.names import ReferenceKind, TuningKind
 from hexcursion.settings.privacy_settings import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.words import UnitWord

@@ -21,7 +21,7 @@ from hexcursion.estimates.model import (
     study_estimate,
 )
 from hexcursion.project.model import Project
-from hexcursion.project.read_before import is_kept
+from hexcursion.project.record_store import is_kept
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS
 from hexcursion.settings.source import SourceSettings
 

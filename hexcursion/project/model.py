@@ -1,8 +1,13 @@
-"""A project: private observations, public domain and reference data of one release."""
+"""A project as search and release need it, and its records as the ledger knows them."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from data_loaders import LoadReport, Observations
 from dpgp_core.accounting.composition import Cost
@@ -10,16 +15,17 @@ from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
-from geo import Domain
+from geo import Domain, to_lonlat
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import Covariates, Exposure
-from hexcursion.project.records import PlacedObservations, public_n
-from hexcursion.project.relative import Relative
+from hexcursion.ledger import Ledger, RecordKeys
+from hexcursion.project.public_numbers import Covariates, Exposure, Relative
+from hexcursion.project.record_store import file_fingerprint
+from hexcursion.project.records import PlacedObservations, TripProtection, public_n
 from hexcursion.project.response import Answers, ResponseScale
-from hexcursion.project.trip import TripProtection
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON, ReferenceKind, TriedOn, default_priors, usual_delta
+from hexcursion.settings.source import SourceSettings
 from hexcursion.words import a_word, plural, quantity
 
 
@@ -194,3 +200,45 @@ class Project:
                 f"{plural(n, 'record')}, so even publishing a whole record would keep the promise: choose "
                 f"delta {usual_delta(n):g} or less, or set `accept_large_delta` to release all the same."
             )
+
+
+AREA_DIGITS = 16
+# Hashing a large file takes seconds and a screen asks again with every click. The hashes live as long as the
+# observations they belong to, and are nobody's but the ledger's whose identity stands beside them.
+_KEPT: WeakKeyDictionary[Observations, tuple[str, RecordKeys]] = WeakKeyDictionary()
+
+
+def record_keys(project: Project, ledger: Ledger) -> RecordKeys:
+    """Keyed hashes of all located private rows, before any choice of domain, in WGS84."""
+    private = project.private
+    return keys_of(private.observations, project.settings.data, ledger, private.digest)
+
+
+def keys_of(
+    observations: Observations, source: SourceSettings, ledger: Ledger, digest: str = ""
+) -> RecordKeys:
+    """Keyed hashes of all rows of a source, as `record_keys`; `digest` is its table's, if it is no file."""
+    kept = _KEPT.get(observations)
+    if kept is None or kept[0] != ledger.identity:
+        longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
+        names, time = observations.identifier, observations.time
+        keys = ledger.record_keys(
+            longitude,
+            latitude,
+            observations.value,
+            time=None if time is None or bool(np.isnat(time).any()) else time,
+            identity=None if names is None or bool((names == b"").any()) else names.astype(str),
+            row=observations.row,
+            file=digest or file_fingerprint(Path(source.path)),
+            layer=source.layer or "",
+        )
+        kept = ledger.identity, keys
+        _KEPT[observations] = kept
+    return kept[1]
+
+
+def area_facts(project: Project) -> dict[str, str | int]:
+    """What the ledger remembers of a release's area, to tell later that another one is another."""
+    cells = tuple(project.domain.cells)
+    digest = hashlib.sha256("\n".join(cells).encode()).hexdigest()
+    return {"area": digest[:AREA_DIGITS], "cells": len(cells)}

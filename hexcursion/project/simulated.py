@@ -16,7 +16,7 @@ from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.basis import SHARE, standardised
 from dpgp_core.spectral.counts import UNEVEN
-from hexcursion.project.covariates import Exposure
+from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.model import ReleaseSettings

@@ -25,9 +25,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Budget, Charge, Ledger, Preview, Reservation
 from hexcursion.ledger.places import home
 from hexcursion.ledger.sentences import account_lines
-from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.covariates import Covariates
-from hexcursion.project.model import Project
+from hexcursion.project.model import Project, area_facts, record_keys
+from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
 from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside

@@ -14,7 +14,7 @@ from geo.context.own_layers import label_columns
 from geo.maps.painting import Painting, as_baseline, paint_field
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import document_of
-from hexcursion.project.covariates import Covariates, load_covariates
+from hexcursion.project.public_numbers import Covariates, load_covariates
 from pages.shared.plain_text import one_line, plain
 from pages.shared.session.workspace import Workspace
 

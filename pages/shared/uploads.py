@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from data_loaders.registry import forget_postcodes
-from hexcursion.project.read_before import UPLOADS
+from hexcursion.project.record_store import UPLOADS
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80

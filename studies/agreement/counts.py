@@ -43,8 +43,8 @@ from dpgp_core.releasing.facts import PublicFacts, Relation
 from dpgp_core.releasing.released import Released, draw_release
 from hexcursion.bundle.published.density import Density
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import LEAST, even_exposure
 from hexcursion.project.model import Project
+from hexcursion.project.public_numbers import LEAST, even_exposure
 from studies.agreement.answers import calibration_error
 from studies.agreement.covariates import BESIDE
 from studies.london.task import load_task, real_settings

@@ -23,8 +23,8 @@ from dpgp_core.accounting.composition import Cost
 from geo import to_lonlat
 from hexcursion.ledger import Charge, Ledger, open_ledger
 from hexcursion.ledger.places import HOME_VARIABLE, WITNESS_VARIABLE
-from hexcursion.project.accounts import keys_of
 from hexcursion.project.load import load_source
+from hexcursion.project.model import keys_of
 from hexcursion.settings.source import SourceSettings
 
 SEED, MU, DELTA = 20, 0.26805112321129176, 1e-5

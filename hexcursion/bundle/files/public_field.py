@@ -15,7 +15,7 @@ from dpgp_core.spectral.basis import standardised
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.untrusted import clean
-from hexcursion.project.covariates import Covariates
+from hexcursion.project.public_numbers import Covariates
 from hexcursion.record import Release
 
 Floats = NDArray[np.float64]

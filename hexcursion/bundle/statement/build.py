@@ -15,7 +15,7 @@ from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
 from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
-from hexcursion.project.covariates import Exposure
+from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.response import Answers
 from hexcursion.record import Release
 from hexcursion.settings.privacy_settings import Scope

@@ -20,9 +20,9 @@ from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.statement.recomputed import SLACK, check_guarantee, check_noise
 from hexcursion.bundle.statement.schemas import check_schema
-from hexcursion.project.covariates import UNITS
+from hexcursion.project.public_numbers import UNITS
+from hexcursion.project.records import TripProtection
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.trip import TripProtection
 from hexcursion.version import VERSION
 
 

@@ -36,8 +36,7 @@ from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands
-from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.model import Pilot, Project
+from hexcursion.project.model import Pilot, Project, area_facts, record_keys
 from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import SIMULATION_SEED

@@ -17,8 +17,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands
-from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.model import Pilot, Project
+from hexcursion.project.model import Pilot, Project, area_facts, record_keys
 from hexcursion.project.records import bin_records
 from hexcursion.project.simulated import SIMULATION_SEED, simulate_reference
 from hexcursion.search.looks.pilot import LOOSE, fingerprint

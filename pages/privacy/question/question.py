@@ -14,7 +14,7 @@ from geo import Domain, GeoError
 from geo.colours import colour
 from geo.context.covariates import public_values
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import load_population
+from hexcursion.project.public_numbers import load_population
 from hexcursion.settings.names import Direction
 from hexcursion.words import side_words
 from pages.privacy.question.reference_values import bars, sentences

@@ -20,8 +20,8 @@ from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
-from hexcursion.project.covariates import Exposure, even_exposure, load_population
 from hexcursion.project.load import load_project
+from hexcursion.project.public_numbers import Exposure, even_exposure, load_population
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.record import Release, Tuning

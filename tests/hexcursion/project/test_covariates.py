@@ -16,8 +16,8 @@ from hexcursion.bundle.files.layout import SUMS, sums_text
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import Covariates, load_covariates
 from hexcursion.project.load import build_lattice
+from hexcursion.project.public_numbers import Covariates, load_covariates
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import simulate_reference

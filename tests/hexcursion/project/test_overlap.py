@@ -11,8 +11,7 @@ import pytest
 from data_loaders import Observations, load_sales, load_sensors
 from geo import project
 from hexcursion.errors import WorkflowError
-from hexcursion.project.load import load_project
-from hexcursion.project.overlap import refuse_overlap, shared_rows
+from hexcursion.project.load import load_project, refuse_overlap, shared_rows
 from tests.town import Town
 
 RNG = np.random.default_rng(11)

@@ -12,7 +12,7 @@ import pytest
 
 from geo import domain_from_bbox
 from hexcursion.ledger import open_ledger
-from hexcursion.project import custody, read_before
+from hexcursion.project import record_store
 from hexcursion.project.load import load_source
 from hexcursion.project.records import located
 from hexcursion.settings.source import SourceSettings
@@ -26,7 +26,7 @@ ROWS = [
 @pytest.fixture
 def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SourceSettings:
     monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(read_before, "LARGE", 1)
+    monkeypatch.setattr(record_store, "LARGE", 1)
     path = tmp_path / "sensors.csv"
     path.write_text("\n".join(ROWS) + "\n")
     return SourceSettings(str(path), value="value", x="lon", y="lat", identifier="name", time="when")
@@ -36,7 +36,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SourceSettings:
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which files were read in full."""
     seen: list[str] = []
-    real = read_before.read_or_remembered
+    real = record_store.read_or_remembered
 
     def counted(source, unit, owner, read):
         def noted():
@@ -145,20 +145,20 @@ def test_what_is_small_uploaded_or_switched_off_is_not_kept(
     source: SourceSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = Path(source.path).stat().st_size
-    monkeypatch.setattr(read_before, "LARGE", size + 1)
-    assert not read_before.is_kept(source)
-    monkeypatch.setattr(read_before, "LARGE", size)
-    assert read_before.is_kept(source)
+    monkeypatch.setattr(record_store, "LARGE", size + 1)
+    assert not record_store.is_kept(source)
+    monkeypatch.setattr(record_store, "LARGE", size)
+    assert record_store.is_kept(source)
     uploaded = tmp_path / "hexcursion-uploads-x" / "ab" / "sensors.csv"
     uploaded.parent.mkdir(parents=True)
     uploaded.write_text(Path(source.path).read_text())
-    assert not read_before.is_kept(replace(source, path=str(uploaded)))
+    assert not record_store.is_kept(replace(source, path=str(uploaded)))
     beside = tmp_path / "sensors.shp"
     beside.write_text(Path(source.path).read_text())
-    assert not read_before.is_kept(replace(source, path=str(beside)))
+    assert not record_store.is_kept(replace(source, path=str(beside)))
     monkeypatch.setenv("HEXCURSION_READ_BEFORE", "off")
-    assert not read_before.is_kept(source)
-    assert custody.name_of("rows") is None
+    assert not record_store.is_kept(source)
+    assert record_store.name_of("rows") is None
 
 
 def test_hexagons_are_remembered_for_their_own_area(
@@ -184,7 +184,7 @@ def test_the_tables_used_longest_ago_make_room(
     old = tables(tmp_path)
     for age, table in enumerate(old):
         os.utime(table, (1000 - age, 1000 - age))
-    monkeypatch.setattr(custody, "MOST_BYTES", sum(table.stat().st_size for table in old) + 100)
+    monkeypatch.setattr(record_store, "MOST_BYTES", sum(table.stat().st_size for table in old) + 100)
     load_source(source, "mm")
     left = tables(tmp_path)
     assert len(left) == 2

@@ -19,8 +19,8 @@ from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import build_lattice
+from hexcursion.project.public_numbers import Relative, relative_field, smooth_map
 from hexcursion.project.records import PlacedObservations
-from hexcursion.project.relative import Relative, relative_field, smooth_map
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, retold
 

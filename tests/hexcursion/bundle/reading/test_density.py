@@ -30,8 +30,8 @@ from hexcursion.bundle.writing.write import bundle_contents, write_bundle
 from hexcursion.cli.main import main
 from hexcursion.door.released import open_bundle
 from hexcursion.errors import WorkflowError
-from hexcursion.project.covariates import Exposure
 from hexcursion.project.load import build_lattice
+from hexcursion.project.public_numbers import Exposure
 from hexcursion.record import Release
 from tests.dpgp_core.hexmap import disk
 from tests.hexcursion.bundle.bundle_samples import retold

@@ -1,7 +1,9 @@
-"""The curator's store of tables that took long to make: signed Parquet files that only this user can read.
+"""The curator's store of tables that took long to read: rows of a large file, and the hexagons of these rows.
 
-A name says nothing of what it stands for, and what was changed by another hand or damaged is not read: both
-by a key of the store's own, which lies beside it. The oldest tables make room for new ones.
+Tables are signed Parquet files that only this user can read. A table is a function of the file's content and
+of what was said of it, and so is its name, which says nothing of them without the store's own key. What was
+changed by another hand or damaged is not read; the oldest tables make room for new ones. Files that a person
+uploaded are the session's and are never kept.
 """
 
 from __future__ import annotations
@@ -10,19 +12,136 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from data_loaders import LoadReport, Observations
 from data_loaders.files.spool import STRIDE, Spool, strides
+from geo import Domain
 from hexcursion.ledger.errors import LedgerError
 from hexcursion.ledger.places import LedgerKey, create_key, home, private_directory, read_key
+from hexcursion.settings.source import SourceSettings
+from hexcursion.version import VERSION
+
+LARGE = 64 << 20
+"""Bytes of a file from which its rows are kept; a smaller one is read again in a second or two."""
+
+SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip")
+"""Files that hold all there is to read: others, like .shp, lie beside files that belong to them."""
+
+OWN_LOADERS = ("price-paid", "sensor-table")
+"""What these read is a function of the file, its postcodes and the settings; of others that is not known."""
+
+UPLOADS = "hexcursion-uploads-"
+"""How the folders of uploaded files begin."""
+
+FORMAT = f"4 of {VERSION}"
+"""Another version of the program may read a file otherwise."""
+
+_COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot", "row")
+_ABOUT = ("crs", "unit", "kind", "title", "generated", "owner_word")
+_KNOWN: WeakKeyDictionary[Observations, str] = WeakKeyDictionary()
+
+Rows: TypeAlias = "tuple[Observations, LoadReport]"
+
+
+def read_or_remembered(
+    source: SourceSettings, unit: str, owner: str | None, read: Callable[[], Rows]
+) -> Rows:
+    """Return the rows of a source and the report: from the store, otherwise by `read`, and then kept."""
+    if not is_kept(source):
+        return read()
+    name = name_of("rows", FORMAT, _facts(source), unit, owner)
+    if name is None:
+        return read()
+    found = find_table(name)
+    if found is not None:
+        rows = _rows(*found)
+    else:
+        rows = read()
+        keep_table(name, _columns(rows[0]), _about(*rows))
+    _KNOWN[rows[0]] = name
+    return rows
+
+
+def is_kept(source: SourceSettings) -> bool:
+    """Whether the rows of a source are kept: those of a large file of the curator's own."""
+    path = Path(source.path)
+    if source.read_by.name not in OWN_LOADERS or path.suffix.lower() not in SUFFIXES:
+        return False
+    try:
+        large = path.is_file() and path.stat().st_size >= LARGE
+    except (OSError, ValueError):
+        return False
+    uploaded = any(part.startswith(UPLOADS) for part in path.resolve().parts)
+    return large and not uploaded and is_on()
+
+
+def cells_or_remembered(
+    observations: Observations, domain: Domain, locate: Callable[[], NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """Return each row's position in the cell array, (n,), -1 outside: from the store, else by `locate`."""
+    rows = _KNOWN.get(observations)
+    if rows is None:
+        return locate()
+    cells = hashlib.sha256("\n".join(domain.cells).encode()).hexdigest()
+    name = name_of("cells", FORMAT, rows, cells)
+    if name is None:
+        return locate()
+    found = find_table(name)
+    if found is not None:
+        return found[0]["cell"]
+    index = locate()
+    keep_table(name, {"cell": index}, {})
+    return index
+
+
+def _facts(source: SourceSettings) -> dict[str, Any]:
+    """What the rows are a function of: the content of the files, and everything that is said of them."""
+    said = asdict(source) | {"path": Path(source.path).name, "loader": source.read_by.name}
+    files = [source.path, *([source.postcodes] if source.postcodes else [])]
+    return {"said": said, "files": [file_fingerprint(Path(path)) for path in files]}
+
+
+def file_fingerprint(path: Path) -> str:
+    """SHA-256 of a file's content, or of all files of a folder with their places in it; "" for none."""
+    if not os.path.exists(path):
+        return ""
+    digest = hashlib.sha256()
+    for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if each.is_file():
+            with each.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").digest()
+            digest.update(str(each.relative_to(path)).encode() + b"\0" + content)
+    return digest.hexdigest()
+
+
+def _columns(observations: Observations) -> dict[str, NDArray[Any]]:
+    given = {name: getattr(observations, name) for name in _COLUMNS}
+    return {name: column for name, column in given.items() if column is not None}
+
+
+def _about(observations: Observations, report: LoadReport) -> dict[str, Any]:
+    about = {name: getattr(observations, name) for name in _ABOUT}
+    return about | {"attribution": observations.attribution, "report": asdict(report)}
+
+
+def _rows(columns: dict[str, NDArray[Any]], about: dict[str, Any]) -> Rows:
+    said = about["report"]
+    dropped = tuple((reason, count) for reason, count in said["dropped"])
+    report = LoadReport(said["source"], said["rows_read"], said["kept"], dropped, tuple(said["notes"]))
+    given: dict[str, Any] = {**columns, **{name: about[name] for name in _ABOUT}}
+    return Observations(**given, attribution=tuple(about["attribution"])), report
+
 
 FOLDER = "read-before"
 KEY_NAME = "store.key"
@@ -53,7 +172,7 @@ def name_of(*facts: Any) -> str | None:
     return None if key is None else key.mac("name", json.dumps(facts, sort_keys=True, default=str).encode())
 
 
-def keep(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+def keep_table(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
     """Store (n,) columns of numbers, times or bytes, with plain facts.
 
     Where that fails (a full disk) there is none.
@@ -77,7 +196,7 @@ def keep(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any
             draft.unlink(missing_ok=True)
 
 
-def find(name: str) -> Table | None:
+def find_table(name: str) -> Table | None:
     """Read a table back, its columns read-only and long ones on disk; None where there is none.
 
     A table that this store did not write as it is now is removed.
