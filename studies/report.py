@@ -1,17 +1,21 @@
 """The report as a PDF: `python -m studies.report` draws its figures from stored results and compiles it.
 
 `make report` installs the compiler first. Everything is written to out/report; nothing is measured anew.
+`--pictures` draws the contours of London in docs/pictures instead, from the stored study.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from studies.registry import STUDIES
+from studies.london.paper_map import map_svg, paper_maps
+from studies.registry import RESULTS, STUDIES
 from studies.reporting.figures import points, svg
+from studies.reporting.pictures import PICTURES
 from studies.reporting.tables import load_result
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,7 +44,26 @@ def drawn(name: str) -> str:
     return svg(found, points(found, result))
 
 
+def contours() -> dict[str, str]:
+    """Return the pictures of the main paper's figure 4 by name, as SVG, from the stored sales of London."""
+    result = load_result(RESULTS / "london-real.json")
+    if result is None:
+        raise LookupError("The study of London's real sales is not stored.")
+    titles = {
+        "map-paper": "By the published recipe, not proved: one-path releases at epsilon 10, cell records",
+        "map": "By this program: one-path releases at epsilon 1, point records",
+    }
+    return {
+        f"london-{drawn.table}": map_svg(replace(drawn, title=titles[drawn.table]))
+        for drawn in paper_maps(result)
+    }
+
+
 def main() -> int:
+    if sys.argv[1:] == ["--pictures"]:
+        for name, drawing in contours().items():
+            (PICTURES / f"{name}.svg").write_text(drawing, encoding="utf-8")
+        return 0
     try:
         typst = import_module("typst")
     except ModuleNotFoundError:

@@ -18,6 +18,13 @@ def test_each_figure_is_drawn_from_what_is_stored(name: str) -> None:
     assert len(picture.findall("{http://www.w3.org/2000/svg}circle")) > 5
 
 
+def test_the_contours_of_london_are_those_of_the_stored_sales() -> None:
+    drawn = report.contours()
+    assert list(drawn) == ["london-map", "london-map-paper"]
+    for name, drawing in drawn.items():
+        assert (report.PICTURES / f"{name}.svg").read_text(encoding="utf-8") == drawing
+
+
 def test_a_figure_that_no_study_draws_is_refused() -> None:
     assert len(report.figures_of(TEXT)) == 3
     with pytest.raises(LookupError, match="which no stored study draws"):
