@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.accounting.gaussian import gaussian_mu
-from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy
 from hexcursion_peers.neural.line import CELLS, CLIP
 from hexcursion_peers.neural.simulated.line_tasks import Law
 from hexcursion_peers.studies.neural_line import (
