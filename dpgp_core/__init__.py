@@ -14,8 +14,7 @@ from dpgp_core.bounds.sensitivities import (
     sensitivity_triangle,
 )
 from dpgp_core.errors import BoundRefused, CoreError, DesignError, InvalidValue, NumericalFailure
-from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import three_way
+from dpgp_core.excursion import exceedance_probability, three_way
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign

@@ -12,9 +12,17 @@ import numpy as np
 from scipy.special import stdtrit
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import bce, exceedance_probability, ious
-from dpgp_core.excursion.sets import Direction, agreed, excursion, released_set, vote_fraction
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import (
+    Direction,
+    agreed,
+    bce,
+    exceedance_probability,
+    excursion,
+    ious,
+    released_set,
+    smooth,
+    vote_fraction,
+)
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily

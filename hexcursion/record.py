@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.gaussian import surest_guess
 from dpgp_core.accounting.rdp import odds_factor
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Protects, Unit

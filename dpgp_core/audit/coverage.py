@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.sets import (
+from dpgp_core.excursion import (
     Direction,
     excursion,
     inner_set,

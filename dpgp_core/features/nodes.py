@@ -11,7 +11,7 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.smoothing import domain_adjacency
+from dpgp_core.excursion import domain_adjacency
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction, exceedance_probability
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 
 

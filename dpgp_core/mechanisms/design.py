@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 from dpgp_core.errors import DesignError
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction
 from dpgp_core.linalg import Floats
 from dpgp_core.releasing.released import Released
 

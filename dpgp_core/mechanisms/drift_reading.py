@@ -9,13 +9,13 @@ import numpy as np
 from scipy.special import gammaincinv, ndtr, pdtrik
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, clipped_moments
 from dpgp_core.spectral.counts import NodeCounts
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.unclipped import unclipped

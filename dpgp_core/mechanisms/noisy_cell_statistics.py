@@ -12,7 +12,7 @@ from scipy.special import erfcx
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import smooth
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design

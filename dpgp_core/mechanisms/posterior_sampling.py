@@ -13,8 +13,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import ORDERS, covariance_rdp, epsilon_from_rdp
 from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.excursion.sets import agreed, excursion
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import agreed, excursion, smooth
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design

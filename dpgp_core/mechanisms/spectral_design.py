@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from dpgp_core.errors import DesignError
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction
 from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design

@@ -11,7 +11,7 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost, merged_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.sets import agreed, agreed_each, sign_of
+from dpgp_core.excursion import agreed, agreed_each, sign_of
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader

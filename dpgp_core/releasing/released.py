@@ -8,11 +8,9 @@ from typing import Protocol
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction, cutoff_for_map, exceedance_probability
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy, SystemEntropy
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model_check import ModelCheck
 

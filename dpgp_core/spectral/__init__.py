@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpgp_core.spectral.areas import AreaShare, area_shares
+from dpgp_core.excursion import AreaShare, area_shares
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, SpectralNoise, free_weight, noise_for, release_mu

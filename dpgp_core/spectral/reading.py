@@ -10,7 +10,7 @@ import numpy as np
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion import exceedance_probability
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats, cholesky, solve_lower
 from dpgp_core.noise import Entropy

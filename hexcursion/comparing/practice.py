@@ -19,8 +19,7 @@ from scipy.sparse import csr_array
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
-from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import excursion
+from dpgp_core.excursion import excursion, iou
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior

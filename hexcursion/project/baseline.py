@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.scores import exceedance_probability, iou
-from dpgp_core.excursion.sets import excursion
+from dpgp_core.excursion import exceedance_probability, excursion, iou
 from dpgp_core.mechanisms.sums.again import map_of_counts
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior

@@ -9,7 +9,7 @@ from typing import Literal
 from data_loaders import LOADERS as OWN_LOADERS
 from data_loaders import SEGMENTS, Loader
 from dpgp_core.bounds.registry import BOUNDS
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Unit

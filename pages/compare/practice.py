@@ -11,7 +11,7 @@ import numpy as np
 
 from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion import iou
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting

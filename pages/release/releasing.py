@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import excursion
+from dpgp_core.excursion import excursion
 from dpgp_core.numbers import significant, upper
 from hexcursion.door.pipeline import Planned, plan_choice, publish_planned
 from hexcursion.ledger import ledger_to_plan, open_ledger

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from dpgp_core.excursion.scores import exceedance_probability, iou
+from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS
 from dpgp_core.priors.registry import make_prior

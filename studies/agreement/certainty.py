@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from dpgp_core.excursion.joint import joint_excursions
-from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
@@ -27,7 +26,6 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
-from dpgp_core.spectral.areas import area_shares
 from dpgp_core.spectral.public_field import MapModel, PublicField
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average

@@ -29,7 +29,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from dpgp_core.excursion.scores import exceedance_probability, iou
+from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SPREADS_OF_COUNTS, fixed_design

@@ -26,8 +26,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from scipy.spatial import cKDTree
 
-from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import agreed
+from dpgp_core.excursion import agreed, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpgp_core.excursion.scores import exceedance_probability, iou
+from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIRST, SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.excursion.scores import exceedance_probability, iou, stated_scores
+from dpgp_core.excursion import exceedance_probability, iou, stated_scores
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy

@@ -19,7 +19,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.comparing.attacks import changes, own_medians, told_apart, two_editions
 from hexcursion.comparing.practice import RULES, Records, Table, careful

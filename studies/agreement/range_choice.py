@@ -24,7 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.excursion.scores import ious
+from dpgp_core.excursion import ious
 from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.labels.validation import choice_cost
 from dpgp_core.mechanisms.registry import mechanism_of

@@ -26,7 +26,7 @@ from scipy import sparse
 
 from data_loaders.lucas_county import SALES
 from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion import cutoff_for_map, iou
 from dpgp_core.linalg import Floats, cholesky
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.noise import SimulationEntropy
@@ -38,7 +38,6 @@ from dpgp_core.series.counts import Period
 from dpgp_core.series.reading import EXPLAINED, SeriesPrior, SeriesReading, read_series
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.cost import release_mu
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from geo import Domain

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.excursion import iou, ious
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr
 
-from dpgp_core.excursion.sets import agreed, agreed_each
+from dpgp_core.excursion import agreed, agreed_each
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.excursion.scores import ious
+from dpgp_core.excursion import ious
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.noise import SimulationEntropy

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion import iou
 from geo import Domain, dissolve, domain_from_cells
 from geo.domains.hexagons import interface, rings
 from studies.excursions.fields import Bools, Floats

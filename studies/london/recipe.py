@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.bounds.registry import smallest_scale, variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_paper_code
-from dpgp_core.excursion.sets import excursion
+from dpgp_core.excursion import excursion
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Ask, Budget

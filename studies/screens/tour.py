@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.excursion import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.bundle import read_bundle

@@ -23,7 +23,7 @@ import numpy as np
 from dpgp_core import CollapsedRecords, SimulationEntropy, make_prior
 from dpgp_core.bounds.registry import smallest_scale_for, variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_sharp
-from dpgp_core.excursion.scores import ious
+from dpgp_core.excursion import ious
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from studies.material.disk import disk
 from studies.prices.accountant import scalar_epsilon

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
@@ -14,7 +15,6 @@ from dpgp_core.noise import Entropy
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import ModelCheck, check_model

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.excursion.sets import agreed
+from dpgp_core.excursion import agreed
 from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
 from dpgp_core.labels.reading import SumsReading
 from dpgp_core.linalg import Bools, Floats

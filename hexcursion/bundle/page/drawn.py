@@ -13,9 +13,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import ROUNDING, vote_fraction
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import ROUNDING, exceedance_probability, smooth, vote_fraction
 from geo import Domain
 from geo.colours import colour, ink_on, steps
 from geo.context.surroundings import Place, Surroundings

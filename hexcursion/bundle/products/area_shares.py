@@ -8,10 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.joint import joint_excursions
-from dpgp_core.excursion.sets import Direction, excursion
+from dpgp_core.excursion import Direction, area_shares, excursion, joint_excursions
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.spectral.areas import area_shares
 from geo.domains.areas import Areas
 from hexcursion import words
 from hexcursion.bundle.errors import BundleError

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import (
+from dpgp_core.excursion import (
     ROUNDING,
     Direction,
     agreed,
+    exceedance_probability,
     excursion,
     excursion_function,
     inner_set,

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaincc, gammaincinv
 
 from dpgp_core.errors import CoreError
-from dpgp_core.excursion.sets import agreed
+from dpgp_core.excursion import agreed, cutoff_for_map
 from dpgp_core.mechanisms.sums.again import records_again
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from geo import Domain, geometry_dict
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle.errors import BundleError

@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import Direction, agreed
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import Direction, agreed, smooth
 from geo import Domain, never_negative
 from hexcursion import words
 from hexcursion.bundle import Bundle, Products, products_at, supports

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import smooth
 from geo import Domain, GeoError, domain_from_cells, geometry_dict
 from geo.context.own_layers import OwnLayer
 from hexcursion.bundle.documents.label import label_html

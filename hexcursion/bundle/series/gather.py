@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.sums.again import prepared_plan, public_counts_of, spectral_model
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.series.counts import Period

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
+from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.products.at_threshold import NO_RECORD_CLASS, Products

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.audit.coverage import Coverage, simulated_coverage
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import smooth
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of

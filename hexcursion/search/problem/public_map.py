@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import excursion
+from dpgp_core.excursion import excursion, iou
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit

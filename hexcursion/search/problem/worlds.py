@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.excursion.sets import Direction, excursion
+from dpgp_core.excursion import Direction, excursion
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit

@@ -24,7 +24,7 @@ import pandas
 from scipy.spatial.distance import cdist
 
 from dpgp_core import gaussian_mu
-from dpgp_core.excursion.scores import ious
+from dpgp_core.excursion import ious
 from hexcursion_peers.labels.cloak import make_cloak
 from studies.material.real_files import real_files_parser
 from studies.reporting.pictures import PICTURES

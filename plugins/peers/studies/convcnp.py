@@ -27,7 +27,7 @@ from scipy.spatial import cKDTree
 from scipy.special import ndtri
 
 from dpgp_core import gaussian_mu
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion import iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics

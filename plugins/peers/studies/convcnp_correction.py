@@ -25,8 +25,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from dpgp_core import gaussian_mu
-from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import agreed
+from dpgp_core.excursion import agreed, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy

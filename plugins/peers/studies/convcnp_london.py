@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.excursion import iou, ious
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from dpgp_core.excursion.sets import (
+from dpgp_core.excursion import (
     agreed,
     agreed_each,
     excursion,

@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from dpgp_core.excursion.scores import (
+from dpgp_core.excursion import (
     PROBABILITY_FLOOR,
     bce,
+    domain_adjacency,
     exceedance_probability,
     iou,
     ious,
+    smooth,
 )
-from dpgp_core.excursion.smoothing import domain_adjacency, smooth
 from tests.dpgp_core.hexmap import disk, islands
 
 a_set = arrays(np.bool_, 12)

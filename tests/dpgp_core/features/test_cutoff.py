@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpgp_core.spectral.cutoff import OWN_CUTOFFS, cutoff_for_map
+from dpgp_core.excursion import OWN_CUTOFFS, cutoff_for_map
 
 
 def test_a_release_is_cut_where_it_is_expected_to_agree_best_with_the_map() -> None:

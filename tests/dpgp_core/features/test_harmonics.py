@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpgp_core.excursion.smoothing import domain_adjacency
+from dpgp_core.excursion import domain_adjacency
 from dpgp_core.features import FolderStore, harmonics
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics
 from dpgp_core.priors.lattice import Lattice

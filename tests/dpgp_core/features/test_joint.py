@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpgp_core.excursion.sets import excursion_function
+from dpgp_core.excursion import excursion_function
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral import (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral import (
     FieldPosterior,
@@ -18,7 +19,6 @@ from dpgp_core.spectral import (
     exact_sums,
     read_counts,
 )  # fmt: skip
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import PublicCounts, SpectralModel
 from dpgp_core.spectral.shared import drawn_anew
 from tests.dpgp_core.features.worlds import model_on, plan_for

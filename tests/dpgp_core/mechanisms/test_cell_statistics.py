@@ -13,7 +13,7 @@ from scipy.stats import chi2, multivariate_normal, norm
 
 from dpgp_core.accounting.composition import epsilon
 from dpgp_core.accounting.gaussian import gaussian_delta
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import smooth
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     COUNT_SMOOTHING,
     LEAST_SHARE,

@@ -9,8 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion import Direction, exceedance_probability
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import drift_reading

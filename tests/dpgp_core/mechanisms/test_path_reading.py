@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion import exceedance_probability
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.paths import reading
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign

@@ -9,7 +9,7 @@ import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import DesignError
-from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion import cutoff_for_map, exceedance_probability
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget
@@ -18,7 +18,6 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation import World
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from tests.dpgp_core.hexmap import disk
 
 MECHANISM = SpectralStatistics()

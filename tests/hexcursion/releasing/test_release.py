@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import hexcursion.releasing.transaction as release_module
-from dpgp_core.excursion.scores import ious
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import ious, smooth
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpgp_core.excursion import OWN_CUTOFFS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.spectral.cutoff import OWN_CUTOFFS
 from hexcursion.bundle import read_bundle
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.project.baseline import compare, fit_baseline

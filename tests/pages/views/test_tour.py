@@ -10,7 +10,7 @@ import pandas
 import pytest
 
 from data_loaders.lucas_county import SALES
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion import iou
 from hexcursion.comparing.attacks import changes, two_editions
 from hexcursion.comparing.practice import RULES, Records, minimum
 from pages.compare.practice import lines_of, release_sentence, rules_of

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.excursion.scores import bce, exceedance_probability
-from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.excursion import bce, exceedance_probability, smooth
 from dpgp_core.mechanisms import posterior_sampling
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpgp_core.excursion.joint import joint_excursions
+from dpgp_core.excursion import joint_excursions
 from dpgp_core.noise import SimulationEntropy
 from geo import Domain, DomainError, domain_from_bbox
 from geo.context.own_layers import Feature, OwnLayer, shape_of

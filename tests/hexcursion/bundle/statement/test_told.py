@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
+from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
 from dpgp_core.spectral.model_check import ModelCheck
 from geo import Domain
 from hexcursion.bundle.errors import BundleError

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpgp_core.excursion.scores import iou
-from dpgp_core.excursion.sets import excursion
+from dpgp_core.excursion import excursion, iou
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.search.decision.tuning import Tuned, search_task, tune

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from dpgp_core.excursion.sets import Direction, released_set
+from dpgp_core.excursion import Direction, released_set
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing.facts import PublicFacts

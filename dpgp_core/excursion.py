@@ -1,0 +1,387 @@
+"""Excursion sets of released fields: smoothing, sets, shares of areas, scores and the cutoff of a map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import ndtr
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg import Bools, Floats, Ints
+from dpgp_core.noise import Entropy
+from dpgp_core.priors.lattice import Lattice, averaging
+
+
+def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Floats:
+    """Replace `rounds` times each cell's value by the mean over itself and its neighbours in the domain.
+
+    It uses public geography and paths (..., N) only: `on` is the lattice, or the (N, N) adjacency of its
+    cells. Raises InvalidValue for a negative number, or paths of another size.
+    """
+    if rounds < 0:
+        raise InvalidValue(f"the number of smoothing rounds must be 0 or more, got {rounds}.")
+    values = np.asarray(paths, dtype=np.float64)
+    if rounds == 0:
+        return values
+    if (on.size if isinstance(on, Lattice) else on.shape[0]) != values.shape[-1]:
+        raise InvalidValue("the paths and the neighbour graph must have the same number of cells.")
+    mean = on.averaging if isinstance(on, Lattice) else averaging(on)
+    flat = values.reshape(-1, values.shape[-1]).T
+    for _ in range(rounds):
+        flat = mean @ flat
+    return np.ascontiguousarray(flat.T).reshape(values.shape)
+
+
+def domain_adjacency(lattice: Lattice) -> sparse.csr_matrix:
+    """(N, N) adjacency of the domain's cells, in the domain's order, without the padding rings."""
+    return sparse.csr_matrix(lattice.adjacency[lattice.inside][:, lattice.inside])
+
+
+Direction = Literal["above", "below"]
+
+ROUNDING = 1e-9
+"""Slack with which a fraction of paths is compared to a wanted fraction (0.1 + 0.2 is not 0.3)."""
+
+
+def excursion(paths: Floats, level: Floats | float, direction: Direction = "above") -> Bools:
+    """Where each path, (..., N), exceeds `level`; `below` is its exact complement (at or under the level).
+
+    The level is one number, or one a cell: (N,). Raises InvalidValue for another direction or numbers not
+    finite.
+
+    >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2)
+    array([False, False,  True])
+    >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2, "below")
+    array([ True,  True, False])
+    """
+    if direction not in ("above", "below"):
+        raise InvalidValue(f"direction must be 'above' or 'below', got {direction!r}.")
+    values = np.asarray(paths, dtype=np.float64)
+    if not (np.all(np.isfinite(level)) and np.all(np.isfinite(values))):
+        raise InvalidValue("paths and level must be finite.")
+    above = values > level
+    return above if direction == "above" else ~above
+
+
+def sign_of(direction: Direction) -> float:
+    """1 for above, -1 for below: what is asked of values is asked "above" of values times it."""
+    return 1.0 if direction == "above" else -1.0
+
+
+def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
+    """(N,) share of the L paths (L, N) in whose excursion set each cell lies: multiples of 1/L.
+
+    >>> vote_fraction(np.array([[0.1, 0.4], [0.3, 0.5]]), 0.2)
+    array([0.5, 1. ])
+    """
+    return np.asarray(np.mean(excursion(np.atleast_2d(paths), level, direction), axis=0))
+
+
+def agreed(share: Floats, cutoff: float) -> Bools:
+    """Where vote fractions or exceedance probabilities, of any shape, are at least `cutoff`; ties are inside.
+
+    The one rule by which every map of this program is cut. Raises InvalidValue for a cutoff outside (0, 1].
+    """
+    if not 0 < cutoff <= 1:
+        raise InvalidValue(f"the cutoff must be in (0, 1], got {cutoff!r}.")
+    return np.asarray(share >= cutoff - ROUNDING)
+
+
+def agreed_each(share: Floats, cutoffs: Floats) -> Bools:
+    """`agreed` for several maps (R, N), each with its own cutoff (R,)."""
+    return np.stack([agreed(row, float(cutoff)) for row, cutoff in zip(share, cutoffs, strict=True)])
+
+
+def released_set(
+    paths: Floats, level: Floats | float, cutoff: float = 0.5, direction: Direction = "above"
+) -> Bools:
+    """(N,) cells whose vote fraction is at least `cutoff`, in (0, 1]; the rest as for `vote_fraction`."""
+    return agreed(vote_fraction(paths, level, direction), cutoff)
+
+
+def vorobev_set(paths: Floats, level: Floats | float, direction: Direction = "above") -> Bools:
+    """(N,) Vorob'ev expectation: the vote-fraction set whose area comes closest from above to the mean area.
+
+    The smallest set `{vote fraction >= t}` with at least as many cells as the paths' sets have on average
+    (Molchanov 2005, section 2.2.2). Areas are numbers of cells: H3 cells of a city differ by under 1 %.
+    """
+    votes = vote_fraction(paths, level, direction)
+    wanted = float(votes.sum())
+    if wanted <= ROUNDING:
+        return np.zeros(votes.shape, dtype=bool)
+    ranked = np.sort(votes)[::-1]
+    needed = max(1, int(np.ceil(wanted - ROUNDING * votes.size)))
+    return agreed(votes, float(ranked[needed - 1]))
+
+
+def inner_set(
+    paths: Floats, level: Floats | float, confidence: float, direction: Direction = "above"
+) -> Bools:
+    """(N,) cells that lie in the excursion set all at once, in at least a share `confidence` of the paths.
+
+    The largest set `{vote fraction >= t}` that a share >= confidence of the L paths contain as a whole: the
+    one-parameter family of Bolin and Lindgren (2015, doi 10.1111/rssb.12055), with simulated paths. L paths
+    support confidences in steps of 1/L, and a confidence above 1 - 1/L means "in every path". The set is
+    chosen and judged on the same paths; `coverage.py` simulates how often it is right. Raises InvalidValue
+    for a confidence outside (0, 1].
+    """
+    inside = excursion(np.atleast_2d(paths), level, direction)
+    if not 0 < confidence <= 1:
+        raise InvalidValue(f"the confidence must be in (0, 1], got {confidence!r}.")
+    votes = inside.mean(axis=0)
+    order = np.argsort(-votes, kind="stable")
+    outside = ~inside[:, order]
+    first_miss = np.where(outside.any(axis=1), outside.argmax(axis=1), order.size)
+    # A path contains the first j cells of the order if its first miss is at or after j.
+    sizes = np.arange(1, order.size + 1)
+    containing = np.mean(first_miss[:, None] >= sizes[None, np.flatnonzero(_ends(votes[order]))], axis=0)
+    allowed = sizes[np.flatnonzero(_ends(votes[order]))][agreed(containing, confidence)]
+    result = np.zeros(order.size, dtype=bool)
+    result[order[: int(allowed.max(initial=0))]] = True
+    return result
+
+
+def outer_set(
+    paths: Floats, level: Floats | float, confidence: float, direction: Direction = "above"
+) -> Bools:
+    """(N,) cells outside of which no cell is in the excursion set, in a share `confidence` of the paths."""
+    return ~inner_set(paths, level, confidence, "below" if direction == "above" else "above")
+
+
+def three_way(paths: Floats, level: Floats | float, confidence: float) -> NDArray[np.int8]:
+    """(N,) +1 surely above, -1 surely below, 0 cannot tell: inner sets of both directions.
+
+    Either statement holds for all its cells at once in a share `confidence` of the paths.
+    """
+    above = inner_set(paths, level, confidence, "above")
+    below = inner_set(paths, level, confidence, "below")
+    return told(above, below)
+
+
+def told(above: Bools, below: Bools) -> NDArray[np.int8]:
+    """(N,) +1 surely above, -1 surely below, 0 cannot tell, from the inner sets of both sides, (N,) each.
+
+    With a confidence of at most one half both can claim a cell: then nothing can be told of it.
+    """
+    return np.asarray(above.astype(np.int8) - below.astype(np.int8), dtype=np.int8)
+
+
+def excursion_function(excursions: Iterable[Bools], order: Ints) -> Floats:
+    """(N,) largest confidence at which each cell belongs to the inner set, from L excursion sets in batches
+    (b, N).
+
+    It is the share of the sets that hold the cell and all surer ones (`order`, surest first), in steps of
+    1/L. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a. Bolin and
+    Lindgren (2015, doi 10.1111/rssb.12055), for the family of sets of largest marginal probability, with
+    simulated sets. Raises InvalidValue without a set.
+    """
+    first_miss: list[Ints] = []
+    for batch in excursions:
+        outside = ~batch[:, order]
+        first_miss.append(np.where(outside.any(axis=1), outside.argmax(axis=1), order.size))
+    misses = np.concatenate(first_miss) if first_miss else np.zeros(0, dtype=np.int64)
+    if misses.size == 0:
+        raise InvalidValue("at least one excursion set is needed.")
+    holding = misses.size - np.cumsum(np.bincount(misses, minlength=order.size + 1))[:-1]
+    result = np.empty(order.size)
+    result[order] = holding / misses.size
+    return result
+
+
+def _ends(ranked: Floats) -> Bools:
+    """Marks the last cell of each run of equal vote fractions: only there does a vote-fraction set end."""
+    return np.append(np.diff(ranked) < 0, True)
+
+
+BATCH = 200
+
+
+def joint_excursions(
+    mean: Floats,
+    sd: Floats,
+    draws: Floats,
+    level: Floats | float,
+    direction: Direction,
+    count: int,
+    entropy: Entropy,
+) -> Iterator[Bools]:
+    """Draw `count` excursion sets, (<= BATCH, N) at a time, of a normal field with this mean and deviation
+    (N,).
+
+    Only how cells vary together is taken from its joint draws (J, N). A set is that of `mean + sd (weights .
+    standardised draws)` with independent normal weights of variance 1/J: a field whose correlation is that of
+    the draws. So there are as many sets as wanted of few draws, and no two statements about one cell
+    disagree. The entropy may be seeded: everything here is published already.
+    """
+    centred = draws - draws.mean(axis=0)
+    spread = np.sqrt(np.square(centred).mean(axis=0))
+    alike = spread < 1e-12  # draws that agree say nothing of how this cell varies
+    unit = np.where(alike, 0.0, centred / np.where(alike, 1.0, spread))
+    size = 1.0 / np.sqrt(draws.shape[0])
+    for start in range(0, count, BATCH):
+        weights = size * entropy.normal((min(BATCH, count - start), draws.shape[0]))
+        yield excursion(mean + sd * (weights @ unit), level, direction)
+
+
+PROBABILITY_FLOOR = 1e-6
+"""Probabilities are kept this far from 0 and 1 in the cross-entropy, so that one cell cannot make it inf."""
+
+
+def iou(one: Bools, other: Bools) -> float:
+    """Intersection over union of two sets of cells, (N,) each; NaN, undefined, for two empty sets.
+
+    Raises InvalidValue for sets of different size.
+
+    >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
+    0.5
+    """
+    one, other = np.asarray(one, dtype=bool), np.asarray(other, dtype=bool)
+    if one.shape != other.shape:
+        raise InvalidValue("two sets of cells must be over the same domain.")
+    union = np.count_nonzero(one | other)
+    return math.nan if union == 0 else np.count_nonzero(one & other) / union
+
+
+def ious(sets: Bools, truth: Bools) -> Floats:
+    """IoU (S,) of each of S sets (S, N) with the set `truth` (N,); InvalidValue for another number of
+    cells.
+    """
+    sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
+    if sets.shape[1] != truth.size:
+        raise InvalidValue("two sets of cells must be over the same domain.")
+    common = np.count_nonzero(sets & truth, axis=1)
+    union = np.count_nonzero(sets, axis=1) + np.count_nonzero(truth) - common
+    return np.where(union == 0, np.nan, common / np.maximum(union, 1))
+
+
+def bce(probability: Floats, label: Bools) -> float:
+    """Mean binary cross-entropy, nats per cell, of probabilities (N,) against labels (N,), else
+    InvalidValue.
+    """
+    p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
+    inside = np.asarray(label, dtype=bool)
+    if p.shape != inside.shape:
+        raise InvalidValue("probabilities and labels must be over the same cells.")
+    return float(-np.mean(np.where(inside, np.log(p), np.log1p(-p))))
+
+
+def exceedance_probability(
+    mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
+) -> Floats:
+    """Probability that normal values lie above `level` (or at or below it), one by one.
+
+    Parameters
+    ----------
+    mean, sd
+        Of the values, response units, of any shapes that broadcast; (N,) for one value per cell.
+    level
+        A scalar, or an array that broadcasts with them; response units.
+
+    Returns
+    -------
+    Floats
+        In [0, 1], of the shape that the three broadcast to.
+    """
+    return np.asarray(ndtr(sign_of(direction) * (mean - level) / np.maximum(sd, 1e-12)))
+
+
+@dataclass(frozen=True)
+class StatedScores:
+    """What probabilities say about the map that is cut from them; NaN where a number is not defined."""
+
+    # expected intersection over expected union of the shown set and the set that is not known
+    agreement: float
+    right: float  # expected share of the shown cells that belong to that set
+    found: float  # expected share of that set that is shown
+
+
+def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
+    """What a shown set (N,) is expected to reach, by the probability (N,) that each cell belongs to the
+    unknown one.
+
+    With S the shown cells and q the probabilities: `sum_S q / (|S| + sum_outside q)`, which is a ratio of
+    expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated. Raises InvalidValue for
+    different shapes.
+
+    >>> stated_scores(np.array([0.75, 0.5, 0.25]), np.array([True, True, False]))
+    StatedScores(agreement=0.5555555555555556, right=0.625, found=0.8333333333333334)
+    """
+    q, shown = np.asarray(probability, dtype=np.float64), np.asarray(inside, dtype=bool)
+    if q.shape != shown.shape:
+        raise InvalidValue("probabilities and shown cells must be over the same cells.")
+    common, everything, count = float(q[shown].sum()), float(q.sum()), int(np.count_nonzero(shown))
+    union = count + everything - common
+
+    def ratio(part: float, whole: float) -> float:
+        return part / whole if whole > 0 else math.nan
+
+    return StatedScores(ratio(common, union), ratio(common, count), ratio(common, everything))
+
+
+OWN_CUTOFFS = tuple(round(0.01 * step, 2) for step in range(5, 96))
+"""Cutoffs that a release may choose for itself: hundredths from 0.05 to 0.95."""
+
+
+def cutoff_for_map(probability: Floats, shown: Floats) -> float:
+    """Choose the cutoff on `probability` (N,) whose set is expected to agree best with an unknown map.
+
+    `shown` (N,) is the probability that the map shows the cell inside. Of `OWN_CUTOFFS` the one with the
+    largest expected intersection over expected union is returned; of equals the one nearest to 1/2.
+
+    >>> cutoff_for_map(np.array([0.45, 0.4, 0.2]), np.array([0.9, 0.8, 0.1]))
+    0.4
+    """
+    order = np.argsort(-probability, kind="stable")
+    inside = np.searchsorted(-probability[order], ROUNDING - np.array(OWN_CUTOFFS), side="right")
+    common = np.concatenate([[0.0], np.cumsum(shown[order])])[inside]
+    union = inside + float(shown.sum()) - common
+    ratio = np.round(common / np.maximum(union, 1e-12), 12)
+    return OWN_CUTOFFS[int(np.lexsort((np.abs(np.array(OWN_CUTOFFS) - 0.5), -ratio))[0])]
+
+
+@dataclass(frozen=True)
+class AreaShare:
+    """Share of an area above the threshold: posterior mean, and an interval that holds it."""
+
+    mean: float
+    low: float
+    high: float
+    confidence: float
+
+
+def area_shares(excursions: Iterable[Bools], weights: Floats, confidence: float = 0.9) -> list[AreaShare]:
+    """Return the share of each area above the threshold, from posterior excursion sets in batches (b, N).
+
+    `weights` (A, N) are the sizes of the parts of cells that lie in each area. A thousand sets give ends to
+    about a hundredth. The interval is the shortest that holds `confidence` of the sets' shares; one with
+    equal parts on both sides would hold too much where an area likely lies wholly above or below. Cells of
+    one area depend on each other, which sets know and marginal probabilities do not. Raises InvalidValue
+    without a set, for an empty area, and for a confidence outside (0, 1).
+    """
+    if not 0.0 < confidence < 1.0:
+        raise InvalidValue(f"the confidence must lie strictly between 0 and 1, got {confidence!r}.")
+    sizes = np.asarray(weights, dtype=np.float64)
+    total = sizes.sum(axis=1)
+    if np.any(sizes < 0) or not np.all(total > 0):
+        raise InvalidValue("every area must hold part of a cell, and no part may be negative.")
+    # Rounded so that all of an area is 1, neither a little less nor more, whatever order a machine adds in.
+    parts = [np.round(batch @ sizes.T / total, 12) for batch in excursions]
+    if not parts:
+        raise InvalidValue("at least one excursion set is needed.")
+    shares = np.concatenate(parts)
+    ranked = np.sort(shares, axis=0)
+    held = min(shares.shape[0], math.ceil(confidence * shares.shape[0]))
+    widths = ranked[held - 1 :] - ranked[: shares.shape[0] - held + 1]
+    start = widths.argmin(axis=0)
+    areas = np.arange(total.size)
+    low, high = ranked[start, areas], ranked[start + held - 1, areas]
+    return [
+        AreaShare(float(mean), float(a), float(b), confidence)
+        for mean, a, b in zip(shares.mean(axis=0), low, high, strict=True)
+    ]

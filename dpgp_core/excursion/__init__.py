@@ -1,1 +1,0 @@
-"""Excursion sets of released fields, their smoothing and scores, and the private choice between such sets."""
