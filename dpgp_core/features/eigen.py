@@ -1,9 +1,16 @@
-"""Leading eigenpairs of a prior's correlation on the nodes of a domain: public, computed once per domain."""
+"""Leading eigenpairs of a prior's correlation, and a folder that keeps public arrays between runs."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg, sparse
@@ -161,3 +168,76 @@ def eigen_key(lattice: Lattice, prior: str, lengthscale: float, count: int) -> s
     ):
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
+
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+class EigenStore(Protocol):
+    """Where eigenpairs and harmonics are kept, by a key of 64 hex digits."""
+
+    def get(self, key: str) -> Eigenpairs | None:
+        """What was kept under the key, None where there is nothing or nothing usable."""
+        ...
+
+    def put(self, key: str, pairs: Eigenpairs) -> None:
+        """Keep them, of any shape; a store that cannot may forget them."""
+        ...
+
+    def arrays(self, key: str, names: tuple[str, ...]) -> tuple[Floats, ...] | None:
+        """The arrays of these names, in the shapes they had; None where one is missing or unusable."""
+        ...
+
+    def put_arrays(self, key: str, arrays: Mapping[str, Floats]) -> None:
+        """Keep them, of any shape; a store that cannot may forget them."""
+        ...
+
+
+class FolderStore:
+    """Arrays as files `KEY.npz` in one folder, which the caller names.
+
+    Only public numbers are kept: they depend on geography and on a prior. A file that is missing, damaged or
+    of the wrong shape counts as absent; a wrong one cannot harm a guarantee, because features are priced by
+    what they are, only the map's quality.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+
+    def _path(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise InvalidValue("a key must be 64 hex digits.")
+        return self._folder / f"{key}.npz"
+
+    def get(self, key: str) -> Eigenpairs | None:
+        parts = self.arrays(key, ("values", "vectors", "variance"))
+        try:
+            return None if parts is None else Eigenpairs(*parts)
+        except ValueError:
+            return None
+
+    def put(self, key: str, pairs: Eigenpairs) -> None:
+        self.put_arrays(key, {"values": pairs.values, "vectors": pairs.vectors, "variance": pairs.variance})
+
+    def arrays(self, key: str, names: tuple[str, ...]) -> tuple[Floats, ...] | None:
+        path = self._path(key)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                parts = tuple(np.asarray(kept[name]) for name in names)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        return None if any(part.dtype != np.float64 for part in parts) else parts
+
+    def put_arrays(self, key: str, arrays: Mapping[str, Floats]) -> None:
+        path = self._path(key)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        except OSError:
+            return  # a cache that cannot be written costs time, nothing else
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, allow_pickle=False, **arrays)
+            os.replace(name, path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)

@@ -13,8 +13,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion import domain_adjacency
-from dpgp_core.features.eigen import FURTHER, Eigenpairs, canonical
-from dpgp_core.features.store import EigenStore
+from dpgp_core.features.eigen import FURTHER, Eigenpairs, EigenStore, canonical
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice, Prior

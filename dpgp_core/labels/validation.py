@@ -174,8 +174,8 @@ def selection_curve(epsilon: float) -> RdpCurve:
     """RDP of an exponential mechanism of bounded range epsilon: `min(epsilon, alpha epsilon^2 / 8)`.
 
     Candidate j is chosen with probability proportional to `exp(lam u_j)`, `lam = epsilon / (2 S)`, where one
-    record moves a score `u_j` by at most S, so the log ratio Z of the two choice probabilities, `lam d_j` less
-    a constant, has range at most epsilon. Under Q, `phi(a) = log E exp(a Z)` has phi(0) = phi(1) = 0, and phi''
+    record moves a score `u_j` by at most S, so the log ratio Z of two choice probabilities, `lam d_j` less a
+    constant, has range at most epsilon. Under Q, `phi(a) = log E exp(a Z)` has phi(0) = phi(1) = 0, and phi''
     is the variance of Z under a tilted law, at most epsilon^2/4 (Popoviciu). The interpolation error at the
     nodes 0 and 1 gives `phi(a) <= a (a-1) epsilon^2 / 8`, so the Renyi divergence `phi(a)/(a-1)` is at most
     `a epsilon^2/8` (Cesar and Rogers 2021). It is also at most max Z <= epsilon: exp(Z) has mean 1, so Z

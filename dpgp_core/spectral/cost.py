@@ -9,7 +9,7 @@ from typing import TypeAlias
 from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import HIDING, Neighbours
 from dpgp_core.errors import InvalidValue, NumericalFailure
-from dpgp_core.features.kappa import InnerProducts
+from dpgp_core.features.gridded import InnerProducts
 
 Relation: TypeAlias = Neighbours
 """Which datasets are neighbours; the counts are public where one value alone may change."""

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.gridded import GRID_BITS, Features
-from dpgp_core.features.kappa import inner_products
+from dpgp_core.features.gridded import GRID_BITS, Features, inner_products
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.features.powers import water_filling
+from dpgp_core.features.strategies import water_filling
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.posterior.records import RESPONSE_BITS, UNIT
 from dpgp_core.spectral.clipped import LinearLaw, PublicPrior

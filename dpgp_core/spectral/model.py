@@ -12,14 +12,11 @@ import numpy as np
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.eigen import Eigenpairs, eigen_key, leading_eigenpairs
-from dpgp_core.features.facts import PublicFacts
-from dpgp_core.features.gridded import Features
+from dpgp_core.features.eigen import Eigenpairs, EigenStore, eigen_key, leading_eigenpairs
+from dpgp_core.features.gridded import Features, InnerProducts, inner_products, sampled_products
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics, prior_spectrum
-from dpgp_core.features.kappa import InnerProducts, inner_products, sampled_products
 from dpgp_core.features.nodes import MOST_NODES, Nodes
-from dpgp_core.features.store import EigenStore
-from dpgp_core.features.strategies import make_features
+from dpgp_core.features.strategies import PublicFacts, make_features
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior

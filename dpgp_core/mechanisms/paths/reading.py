@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dpgp_core.features.eigen import Eigenpairs
-from dpgp_core.features.store import FolderStore
+from dpgp_core.features.eigen import Eigenpairs, FolderStore
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares

@@ -21,7 +21,7 @@ import numpy as np
 
 from dpgp_core import gaussian_mu
 from dpgp_core.features.gridded import Features
-from dpgp_core.features.powers import water_filling
+from dpgp_core.features.strategies import water_filling
 from dpgp_core.linalg import Floats
 from hexcursion_peers.neural.encoder import Encoder
 from hexcursion_peers.neural.lattice import AXIS

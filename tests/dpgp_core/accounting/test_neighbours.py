@@ -14,7 +14,7 @@ from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaus
 from dpgp_core.accounting.guarantee import group_epsilon, priced_for, together, weakest
 from dpgp_core.accounting.rdp import RdpCurve
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.kappa import InnerProducts
+from dpgp_core.features.gridded import InnerProducts
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.releasing.facts import PublicFacts

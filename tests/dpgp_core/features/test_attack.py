@@ -8,7 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from dpgp_core.features import STRATEGIES, Features, InnerProducts, inner_products
+from dpgp_core.features.gridded import Features, InnerProducts, inner_products
+from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.spectral import GridRecords, SpectralNoise, exact_sums, free_weight, noise_for, release_mu
 from dpgp_core.spectral.cost import Relation
 from dpgp_core.spectral.model import Prepared

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpgp_core.features import Eigenpairs, FolderStore, eigen, eigen_key, leading_eigenpairs
+from dpgp_core.features import eigen
+from dpgp_core.features.eigen import Eigenpairs, FolderStore, eigen_key, leading_eigenpairs
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.hexmap import disk

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dpgp_core.features import Nodes
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.hexmap import disk, islands, line
 

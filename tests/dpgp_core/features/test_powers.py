@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpgp_core.features import water_filling
+from dpgp_core.features.strategies import water_filling
 
 
 def summed_variance(powers: np.ndarray, signal: np.ndarray, d: float, s: float) -> float:

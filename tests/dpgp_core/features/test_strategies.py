@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import dpgp_core.spectral.model as spectral_model
-from dpgp_core.features import STRATEGIES, Features, PublicFacts, make_features
-from dpgp_core.features.facts import PublicFacts as Facts
+from dpgp_core.features.gridded import Features
+from dpgp_core.features.strategies import STRATEGIES, PublicFacts, make_features
+from dpgp_core.features.strategies import PublicFacts as Facts
 from tests.dpgp_core.features.worlds import model_on, plan_for, prepared
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.features import Nodes
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral import GridRecords, PublicPrior
 from dpgp_core.spectral.cost import Relation

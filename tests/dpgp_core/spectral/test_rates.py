@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError, InvalidValue
-from dpgp_core.features.kappa import InnerProducts
+from dpgp_core.features.gridded import InnerProducts
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.sums.again import map_of_counts, prepared_plan, read_again

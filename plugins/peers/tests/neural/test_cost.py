@@ -10,7 +10,7 @@ import pytest
 
 from dpgp_core import gaussian_mu
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.kappa import InnerProducts
+from dpgp_core.features.gridded import InnerProducts
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.spectral.cost import SpectralNoise
 from hexcursion_peers.neural.lattice import Window

@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.features.gridded import Features
-from dpgp_core.features.kappa import InnerProducts, inner_products
+from dpgp_core.features.gridded import Features, InnerProducts, inner_products
 from dpgp_core.linalg import Floats
 from dpgp_core.spectral.cost import SpectralNoise, noise_for
 from hexcursion_peers.neural.inputs import Single

@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.gridded import Features
-from dpgp_core.features.kappa import InnerProducts, inner_products
+from dpgp_core.features.gridded import Features, InnerProducts, inner_products
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy

@@ -7,8 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.gridded import Features
-from dpgp_core.features.kappa import InnerProducts
+from dpgp_core.features.gridded import Features, InnerProducts
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy
