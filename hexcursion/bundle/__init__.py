@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, products_at, supports
-from hexcursion.bundle.reading.read import Bundle, read_bundle
-from hexcursion.bundle.untrusted import neutral_cell
-from hexcursion.bundle.writing.write import BundlePaths, write_bundle
+from hexcursion.bundle.products import CONFIDENCE, Products, products_at, supports
+from hexcursion.bundle.read import Bundle, read_bundle
+from hexcursion.bundle.untrusted import BundleError, neutral_cell
+from hexcursion.bundle.write import BundlePaths, write_bundle
 
 __all__ = [
     "CONFIDENCE",

@@ -1,4 +1,4 @@
-"""What strangers may have written, made harmless: text, JSON and Parquet within bounds."""
+"""The bundle's one error, and how bytes and texts of strangers are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from geo import MAX_CELLS
-from hexcursion.bundle.errors import BundleError
+from hexcursion.errors import WorkflowError
+
+
+class BundleError(WorkflowError):
+    """A bundle that cannot be written or must not be trusted; the text is one sentence."""
+
 
 LONGEST = {"h3": 15, "class": 18}  # letters of the texts in the columns that hold such
 MAX_UNPACKED = 700_000_000  # bytes of all columns together: 50 million numbers, texts and room

@@ -13,9 +13,8 @@ from geo import geometry_dict
 from geo.context.named_areas import SOURCE, areas_like, areas_named
 from geo.domains.areas import Areas
 from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.products.area_shares import AreaAnswer
-from hexcursion.bundle.published.areas import answers_from, question_words
-from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.areas import AreaAnswer
+from hexcursion.bundle.published.view import Viewer, answers_from, question_words
 from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place

@@ -11,10 +11,10 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hexcursion.bundle import Bundle, BundleError, read_bundle
-from hexcursion.bundle.published.density import density_of
+from hexcursion.bundle.again import density_of
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.signing.signature import fingerprint
+from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.cli.signing import office_key, signers_of

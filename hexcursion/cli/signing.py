@@ -20,7 +20,7 @@ from hexcursion.bundle.published.office_key import (
     public_line,
     sign_bundle,
 )
-from hexcursion.bundle.signing.signature import (
+from hexcursion.bundle.signature import (
     SIGNERS_VARIABLE,
     Signers,
     fingerprint,

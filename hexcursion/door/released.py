@@ -13,9 +13,9 @@ import numpy as np
 
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import Bundle, BundleError, read_bundle
-from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
-from hexcursion.bundle.products.classes import class_column
-from hexcursion.bundle.published.density import density_of
+from hexcursion.bundle.again import density_of
+from hexcursion.bundle.layout import contents_of, zip_bytes_to
+from hexcursion.bundle.products import class_column
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place

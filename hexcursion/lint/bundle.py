@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
-from hexcursion.bundle import Bundle, BundleError
-from hexcursion.bundle.documents.papers import attribution_text, readme_text
-from hexcursion.bundle.exports.registry import EXPORTS
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import contents_of
-from hexcursion.bundle.files.maps import cell_properties
-from hexcursion.bundle.published.offers import page_of
-from hexcursion.bundle.reading.again import check_again
-from hexcursion.bundle.reading.layers import facts_of
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle import Bundle, BundleError, layout
+from hexcursion.bundle.again import check_again
+from hexcursion.bundle.exports import EXPORTS
+from hexcursion.bundle.layers import cell_properties
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.page.papers import attribution_text, readme_text
+from hexcursion.bundle.published.bundle_store import page_of
+from hexcursion.bundle.read import bundle_from_contents, facts_of
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.lint.checks import LEAK, NOTE, SEVERITIES, WARNING, Finding, lint
 from hexcursion.lint.plan import CHOICES, NOT_STATED, UNSEEN, Cells, Origin, PlannedRelease

@@ -15,9 +15,16 @@ from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Prepared, Released, draw_release
-from hexcursion.bundle.writing.recovery import Pending, note_pending, read_note, recover
-from hexcursion.bundle.writing.workplace import Workplace
-from hexcursion.bundle.writing.write import BundlePaths, Staged, stage_bundle
+from hexcursion.bundle.workplace import Workplace
+from hexcursion.bundle.write import (
+    BundlePaths,
+    Pending,
+    Staged,
+    note_pending,
+    read_note,
+    recover,
+    stage_bundle,
+)
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, LedgerError, Reservation
 from hexcursion.ledger.unreleased import Unreleased, charge_stands

@@ -19,8 +19,8 @@ from dpgp_core.noise import SystemEntropy, random_name
 from dpgp_core.releasing.released import Prepared, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
-from hexcursion.bundle.writing.rehearsal import rehearse_writing
-from hexcursion.bundle.writing.write import bundle_contents, targets
+from hexcursion.bundle.workplace import rehearse_writing
+from hexcursion.bundle.write import bundle_contents, targets
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Budget, Charge, Ledger, Preview, Reservation
 from hexcursion.ledger.places import home

@@ -16,7 +16,7 @@ from dpgp_core.noise import SystemEntropy
 from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.recomputed import stated_cost
+from hexcursion.bundle.statement.guarantee import stated_cost
 from hexcursion.comparing.attacks import (
     OneMore,
     as_it_happens,

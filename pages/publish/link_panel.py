@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from hexcursion.bundle.published.offers import slug
+from hexcursion.bundle.published.bundle_store import slug
 from hexcursion.bundle.published.site import (
     EMBED,
     EMBED_HEIGHT,
@@ -16,7 +16,7 @@ from hexcursion.bundle.published.site import (
     zip_of_site,
 )
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.signing.signature import operators_signers
+from hexcursion.bundle.signature import operators_signers
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import bundles_folder, sites_folder
 from pages.shared.plain_text import plain

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.published.bundle_store import bundle_files
 from hexcursion.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
-from hexcursion.bundle.published.shelf import bundle_files
-from hexcursion.bundle.signing.signature import signature_of
+from hexcursion.bundle.signature import signature_of
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import bundles_folder
 from pages.publish import link_panel

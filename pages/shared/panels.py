@@ -9,7 +9,7 @@ import streamlit as st
 
 from geo import GeoError
 from geo.basemap import SUFFIX, read_basemap
-from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.published.bundle_store import shelf
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access

@@ -23,9 +23,8 @@ from geo.maps.painting import (
     paint_votes,
 )
 from hexcursion.bundle import Products
-from hexcursion.bundle.products.at_threshold import Bools
-from hexcursion.bundle.products.classes import paint_classes
-from hexcursion.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.products import Bools, paint_classes
+from hexcursion.bundle.published.bundle_store import ShelvedBundle, open_bundle, shelf
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
 from hexcursion.errors import WorkflowError
 from hexcursion.words import limits, plural, quantity, side_words

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from hexcursion.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
+from hexcursion.bundle.published.bundle_store import ShelvedBundle, find_bundle, open_bundle
 from hexcursion.bundle.published.view import Viewer
 from pages.shared.plain_text import Markdown
 

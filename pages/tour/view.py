@@ -16,9 +16,9 @@ from geo.domains.hexagons import interface
 from geo.maps.linked import Line, Pane
 from geo.maps.painting import NO_RECORD, Entry, Painting
 from geo.measures import with_unit
-from hexcursion.bundle.products.classes import paint_classes
+from hexcursion.bundle.products import paint_classes
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.recomputed import stated_cost
+from hexcursion.bundle.statement.guarantee import stated_cost
 from hexcursion.comparing.attacks import most_told_apart
 from hexcursion.words import quantity
 from pages.shared.shipped import FILES, shipped

@@ -8,7 +8,7 @@ import streamlit as st
 
 from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, legend
-from hexcursion.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.bundle_store import ShelvedBundle, open_bundle, shelf
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.errors import WorkflowError
 from hexcursion.words import quantity

@@ -9,19 +9,20 @@ import streamlit as st
 
 from geo.context.surroundings import around
 from hexcursion import words
-from hexcursion.bundle.page.boroughs import BoroughTable
+from hexcursion.bundle.areas import BoroughTable
 from hexcursion.bundle.page.facts import (
     added_title,
     answer,
     belief_of,
     heading_of,
     in_brief,
+    largest_regions,
     place,
     three_facts,
+    where,
 )
-from hexcursion.bundle.page.largest import largest_regions, where
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.signing.signature import operators_signers
+from hexcursion.bundle.signature import operators_signers
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hexcursion.bundle.published.offers import offers, slug
+from hexcursion.bundle.published.bundle_store import offers, slug
 from pages.shared.plain_text import plain
 from pages.shared.released_view import Opened
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
-from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.layout import contents_of, zip_bytes_to
+from hexcursion.bundle.published.bundle_store import shelf
 from hexcursion.bundle.series.written import PAGE, series_files
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.door.series import read_series_of
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import one_line, plain

@@ -41,7 +41,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts, Relation
 from dpgp_core.releasing.released import Released, draw_release
-from hexcursion.bundle.published.density import Density
+from hexcursion.bundle.again import Density
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.public_numbers import LEAST, even_exposure

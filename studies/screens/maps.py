@@ -105,7 +105,7 @@ def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
     from geo.context.surroundings import around
     from hexcursion.bundle.page.drawn import Released
     from hexcursion.bundle.page.html import map_html
-    from hexcursion.bundle.reading.read import published_products
+    from hexcursion.bundle.read import published_products
     from hexcursion.bundle.statement.build import build_statement
     from tests.hexcursion.bundle.bundle_samples import make_release
 

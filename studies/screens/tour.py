@@ -31,19 +31,16 @@ import numpy as np
 from dpgp_core.excursion import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise import SimulationEntropy
-from hexcursion.bundle import read_bundle
-from hexcursion.bundle.documents.papers import attribution_text, readme_text
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import contents_of
-from hexcursion.bundle.files.attached import script_bytes
-from hexcursion.bundle.published.offers import offers
+from hexcursion.bundle import layout, read_bundle
+from hexcursion.bundle.layout import contents_of, script_bytes
+from hexcursion.bundle.page.papers import attribution_text, readme_text
+from hexcursion.bundle.published.bundle_store import offers
 from hexcursion.bundle.published.site import zip_anew
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.statement.build import products_block
+from hexcursion.bundle.statement.designs import design_from, schema_bytes
 from hexcursion.bundle.statement.expected import told_words
-from hexcursion.bundle.statement.products_block import products_block
-from hexcursion.bundle.statement.schemas import schema_bytes
-from hexcursion.bundle.writing.write import statement_text
+from hexcursion.bundle.write import statement_text
 from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import RULES, Records, careful, minimum, smoothed
 from hexcursion.ledger import open_ledger

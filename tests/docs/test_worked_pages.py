@@ -27,10 +27,10 @@ from dpgp_core import (
 )
 from dpgp_core.mechanisms.base import Mechanism
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.exports.registry import EXPORTS
-from hexcursion.bundle.files.layout import sums_text
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.exports import EXPORTS
+from hexcursion.bundle.layout import sums_text
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from pages.shared.session import workspace
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms import test_mechanisms as laws

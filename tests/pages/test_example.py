@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.published.bundle_store import shelf
 from pages.shared.session.saving import text_of
 from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hexcursion.bundle.published.shelf import find_bundle
+from hexcursion.bundle.published.bundle_store import find_bundle
 from hexcursion.ledger import open_ledger
 from pages.release import confirm
 from pages.shared.glossary import TERMS, label, tip

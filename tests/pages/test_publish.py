@@ -11,7 +11,7 @@ from streamlit.testing.v1.element_tree import TextInput
 
 from hexcursion.bundle import read_bundle, write_bundle
 from hexcursion.bundle.published.office_key import new_key
-from hexcursion.bundle.signing.signature import fingerprint
+from hexcursion.bundle.signature import fingerprint
 from hexcursion.ledger.places import bundles_folder
 from pages.shared.steps import PUBLISH
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain

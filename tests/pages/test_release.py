@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpgp_core.accounting.composition import Cost
 from geo import to_lonlat
 from hexcursion.bundle import read_bundle
-from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.published.bundle_store import shelf
 from hexcursion.ledger import Charge, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.model import Project

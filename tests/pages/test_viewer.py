@@ -13,10 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle import write_bundle
-from hexcursion.bundle.published.offers import media_of, offers, slug
+from hexcursion.bundle.published.bundle_store import media_of, offers, open_bundle, shelf, slug
 from hexcursion.bundle.published.office_key import public_line, sign_bundle
-from hexcursion.bundle.published.shelf import open_bundle, shelf
-from hexcursion.bundle.reading.read import read_bundle
+from hexcursion.bundle.read import read_bundle
 from hexcursion.record import Expected
 from pages.shared.released import area_answers
 from pages.shared.released_view import threshold_stops

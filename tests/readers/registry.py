@@ -20,9 +20,9 @@ from geo.domains.areas import named_areas
 from geo.mending import chosen_parts, part_columns, part_names
 from geo.region import region_from_geojson
 from hexcursion.bundle import read_bundle
-from hexcursion.bundle.exports.registry import EXPORTS
-from hexcursion.bundle.files.paths import read_paths
+from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.settings import settings_from_toml
 from hexcursion.settings.model import read_toml

@@ -78,7 +78,7 @@ FAULTS = {
         VOTES + "test_a_cell_is_inside_when_enough_paths_say_so[above-0.3-inside1]",
     ),
     "the reader accepts half the epsilon that the curve proves": Fault(
-        "hexcursion/bundle/statement/recomputed.py",
+        "hexcursion/bundle/statement/guarantee.py",
         'guarantee["epsilon"] >= proved * (1.0 - SLACK) - SLACK',
         'guarantee["epsilon"] >= 0.5 * proved',
         "tests/hexcursion/bundle/statement/test_net_epsilon.py::test_less_than_the_curve_proves_is_refused[0.51]",

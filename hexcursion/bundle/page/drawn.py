@@ -22,8 +22,7 @@ from geo.domains.hexagons import boundary, parents, rings
 from geo.maps.detail import FEWEST
 from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words
-from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, Bools, Floats, Products, likely
-from hexcursion.bundle.products.classes import LOOKS, class_labels
+from hexcursion.bundle.products import LIKELY, LOOKS, UNLIKELY, Bools, Floats, Products, class_labels, likely
 from hexcursion.project.response import ResponseScale
 
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.

@@ -12,22 +12,23 @@ from typing import Any
 from dpgp_core.numbers import upper
 from geo import geometry_dict
 from hexcursion import words
-from hexcursion.bundle.documents.picture import picture_svg
-from hexcursion.bundle.page.boroughs import BoroughTable, borough_table
+from hexcursion.bundle.areas import BoroughTable, borough_table
 from hexcursion.bundle.page.drawn import Released, drawing
 from hexcursion.bundle.page.facts import (
     Fact,
+    LargeRegion,
     added_title,
     answer,
     belief_of,
     heading_of,
     in_brief,
+    largest_regions,
     place,
     three_facts,
+    where,
 )
-from hexcursion.bundle.page.largest import LargeRegion, largest_regions, where
-from hexcursion.bundle.products.at_threshold import Products
-from hexcursion.bundle.products.classes import threshold_words
+from hexcursion.bundle.page.label import picture_svg
+from hexcursion.bundle.products import Products, threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.receipt_check import publishers_notes
 from hexcursion.bundle.untrusted import source_of

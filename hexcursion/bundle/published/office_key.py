@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.signing.signature import signature_bytes, signature_of
+from hexcursion.bundle import layout
+from hexcursion.bundle.layout import contents_of, zip_bytes_to
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.signature import signature_bytes, signature_of
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import private_file, sync_folder
 

@@ -14,23 +14,20 @@ from pathlib import Path
 from geo import GeoError, geometry_dict
 from geo.context.surroundings import around
 from hexcursion import words
-from hexcursion.bundle.documents.picture import picture_svg
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
-from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts
+from hexcursion.bundle import layout
+from hexcursion.bundle.layout import contents_of, zip_bytes_to
+from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts, where
 from hexcursion.bundle.page.html import RESOURCES
-from hexcursion.bundle.page.largest import where
-from hexcursion.bundle.products.classes import threshold_words
-from hexcursion.bundle.published.offers import offers, page_of, slug
-from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+from hexcursion.bundle.page.label import picture_svg
+from hexcursion.bundle.products import threshold_words
+from hexcursion.bundle.published.bundle_store import offers, page_of, slug
+from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.series.gather import read_together
-from hexcursion.bundle.series.promise import promise_of
-from hexcursion.bundle.series.said import question_of
+from hexcursion.bundle.series.said import promise_of, question_of
 from hexcursion.bundle.series.written import PAGE as SERIES_PAGE
 from hexcursion.bundle.series.written import series_files
-from hexcursion.bundle.signing.signature import Signers
-from hexcursion.bundle.untrusted import source_of
+from hexcursion.bundle.signature import Signers
+from hexcursion.bundle.untrusted import BundleError, source_of
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 

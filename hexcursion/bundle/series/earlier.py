@@ -19,12 +19,12 @@ from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.series.reading import SeriesReading, read_series
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import contents_of
-from hexcursion.bundle.reading.again import check_again, stored_sums, sums_facts
-from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+from hexcursion.bundle import layout
+from hexcursion.bundle.again import check_again, stored_sums, sums_facts
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.series.gather import periods_of, prior_of, refuse_unreadable
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.area import build_domain
 from hexcursion.project.load import Progress, load_project
 from hexcursion.project.model import HeldTable, Project

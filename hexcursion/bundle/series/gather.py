@@ -21,13 +21,13 @@ from dpgp_core.series.counts import Period
 from dpgp_core.series.reading import SeriesPrior, SeriesReading, read_series
 from dpgp_core.spectral.model import SpectralModel
 from geo import Domain
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import contents_of
-from hexcursion.bundle.files.own_layers import named_areas_of
-from hexcursion.bundle.products.at_threshold import FEW_RECORDS, LIKELY, UNLIKELY, Floats
-from hexcursion.bundle.reading.again import check_again, stored_sums, sums_design, sums_facts
-from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+from hexcursion.bundle import layout
+from hexcursion.bundle.again import check_again, stored_sums, sums_design, sums_facts
+from hexcursion.bundle.areas import named_areas_of
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.products import FEW_RECORDS, LIKELY, UNLIKELY, Floats
+from hexcursion.bundle.read import Bundle, bundle_from_contents
+from hexcursion.bundle.untrusted import BundleError
 
 LEVEL, SHIFT = 1.0, 0.1
 """Deviations of what all cells have in common, and of its change from period to period, over the field's."""

@@ -10,7 +10,6 @@ import numpy as np
 from dpgp_core.numbers import significant, upper
 from geo.context.surroundings import around
 from geo.maps.painting import NO_RECORD
-from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
 from hexcursion.bundle.page.html import (
     MODES,
@@ -22,11 +21,18 @@ from hexcursion.bundle.page.html import (
     style_text,
     whole_page,
 )
-from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, Floats
-from hexcursion.bundle.products.classes import LOOKS
+from hexcursion.bundle.products import LIKELY, LOOKS, UNLIKELY, Floats
 from hexcursion.bundle.series.gather import Series
-from hexcursion.bundle.series.promise import Promise
-from hexcursion.bundle.series.said import by_words, limit_words, notes_of, periods_said, question_of, steps_of
+from hexcursion.bundle.series.said import (
+    Promise,
+    by_words,
+    limit_words,
+    notes_of,
+    periods_said,
+    question_of,
+    steps_of,
+)
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.version import NAME, VERSION
 
 SAYS = "{}"  # where the script writes what is shown

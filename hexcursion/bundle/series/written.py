@@ -14,12 +14,11 @@ import pyarrow.parquet as pq
 
 from geo import decimals_for
 from geo.geojson import cells_collection, collection_bytes
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS
+from hexcursion.bundle import layout
+from hexcursion.bundle.products import SHARE_DECIMALS
 from hexcursion.bundle.series.gather import Series, classes_of
 from hexcursion.bundle.series.page import REACH, series_html
-from hexcursion.bundle.series.promise import Promise
-from hexcursion.bundle.series.said import notes_of, question_of, steps_of
+from hexcursion.bundle.series.said import Promise, notes_of, question_of, steps_of
 from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place

@@ -1,25 +1,140 @@
-"""The privacy statement: everything a reader must know about a release, as plain JSON values."""
+"""The privacy statement of a release, from public facts alone."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.numbers import upper
 from dpgp_core.releasing.released import GRID
 from hexcursion import words
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.public_field import covariates_block, relative_block
-from hexcursion.bundle.files.released_sums import sums_block
+from hexcursion.bundle import layout
+from hexcursion.bundle.layers import MAX_PATH_REGIONS
+from hexcursion.bundle.products import (
+    BY_MAP,
+    CONFIDENCE,
+    MEANINGS,
+    SURE,
+    ProductName,
+    supports,
+)
+from hexcursion.bundle.released_sums import sums_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
-from hexcursion.bundle.statement.evaluation import evaluation_block
 from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
-from hexcursion.bundle.statement.products_block import products_block
+from hexcursion.bundle.tables import covariates_block, relative_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.response import Answers
 from hexcursion.record import Release
-from hexcursion.settings.privacy_settings import Scope
+from hexcursion.settings.privacy_settings import LONGEST, UNSAID, Scope, StatedFacts
 from hexcursion.version import NAME, VERSION
+
+
+def products_block(
+    design: Design,
+    draws: int | None = None,
+    *,
+    ranked: bool = False,
+    cut_by_map: bool = False,
+    regions: int = MAX_PATH_REGIONS,
+) -> dict[str, Any]:
+    """The block as it stands in a statement; it follows from the design and the number of draws. `draws`:
+    joint draws of the field that go along with the paths, None where the paths are such draws; `ranked`:
+    whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles;
+    `cut_by_map`: whether the set at the cutoff is cut by the chance that the map without privacy shows a cell
+    in it; `regions`: paths of which a dissolved region is written."""
+    count = design.paths
+    joint = supports(count if draws is None else draws, CONFIDENCE)
+    meanings = {name: text for name, text in MEANINGS.items() if joint or name not in ("inner", "outer")}
+    left_out = []
+    if not joint:
+        needed = round(1.0 / (1.0 - CONFIDENCE))
+        left_out.append(
+            f"Inner and outer sets and 'cannot tell' at confidence {CONFIDENCE:g} need {needed} paths; "
+            f"this release has {count}."
+        )
+    if cut_by_map:
+        meanings["vote-set"] = BY_MAP
+    if count > regions:
+        left_out.append(f"Dissolved regions of single paths are written for the first {regions} paths.")
+    return {
+        "cutoff": float(design.cutoff),
+        "smoothing": int(design.smoothing),
+        "confidence": CONFIDENCE if joint else None,
+        "vote_step": 1.0 / count,
+        "meanings": {name: _said(name, text, draws) for name, text in meanings.items()}
+        | ({"excursion_function": _said("inner", SURE, draws)} if ranked and joint else {}),
+        "left_out": left_out,
+        **({"excursion_function": joint} if ranked else {}),
+        **({"cut_by_map": True} if cut_by_map else {}),
+    }
+
+
+def _said(name: ProductName, meaning: str, draws: int | None) -> str:
+    """Joint statements rest on the draws of the field where there are such draws beside the paths."""
+    if draws is None or name not in ("inner", "outer"):
+        return meaning
+    return meaning.replace("of the paths", f"of {draws} draws of the field")
+
+
+FRAMEWORK = "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025)"
+# What only the curator knows, by the field of the settings; in the order of the statement.
+STATED = (
+    "trust_model",
+    "actors",
+    "collection",
+    "retention",
+    "access",
+    "further_releases",
+    "justification",
+    "contact",
+)
+SYSTEM = "Every random number came from the operating system's generator; no seed exists and none was kept."
+SEEDED = "Simulation: random numbers came from a fixed seed, so that this is not a private release."
+ON_GRID = (
+    "Everything released is a multiple of 2^-20 response units, so that the low digits of a number tell "
+    "nothing."
+)
+EXACT = "The proof covers the numbers as a computer draws them."
+DOUBLE = "The proof is for real numbers; the noise itself is drawn in double precision."
+BIAS = (
+    "Errors are not spread evenly: where records are few, the map follows its model more than the records, "
+    "so that sparse places are less often right than dense ones, and small groups of hexagons tend to be "
+    "smoothed away."
+)
+
+
+def evaluation_block(statement: Mapping[str, Any], stated: StatedFacts) -> dict[str, Any]:
+    """The block: what follows from the rest of the statement, and what the curator states or does not."""
+    said = {name: getattr(stated, name) for name in STATED}
+    return following(statement) | {
+        name: UNSAID if text is None else clean(text, LONGEST, f"What is stated as {name}")
+        for name, text in said.items()
+    }
+
+
+def following(statement: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that follow from the rest of the statement."""
+    guarantee, release = statement["guarantee"], statement["release"]
+    exact = mechanism_named(statement["design"]["mechanism"]).exact_on_a_computer
+    return {
+        "framework": FRAMEWORK,
+        "parameters": (
+            f"epsilon {upper(guarantee['epsilon'])} and delta {upper(guarantee['delta'], 3)} for "
+            f"one {guarantee['unit_word']}"
+        ),
+        "unit": guarantee["protected"],
+        "variant": guarantee["variant"],
+        "neighbours": guarantee["neighbours"],
+        "randomness": SEEDED if release["simulation"] else SYSTEM,
+        "floating_point": f"{ON_GRID} {EXACT if exact else DOUBLE}",
+        "utility": expected_words(statement["expected"]),
+        "bias": BIAS,
+    }
+
 
 VERSION_ID = "hexcursion-statement-2"
 

@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.products.at_threshold import NO_RECORD_CLASS, Products
-from hexcursion.bundle.products.classes import about
-from hexcursion.bundle.untrusted import clean
+from hexcursion.bundle.products import NO_RECORD_CLASS, Products, about
+from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, range_words, ratio_words, right_words, side_words
 

@@ -16,11 +16,10 @@ from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion import words
-from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.guarantee import promised_before
+from hexcursion.bundle.statement.guarantee import SLACK, promised_before, stated_cost
 from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
-from hexcursion.bundle.statement.recomputed import SLACK, stated_cost
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning

@@ -9,17 +9,14 @@ from typing import Any
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.products.regions import EARLIER_PATH_REGIONS, MAX_PATH_REGIONS
-from hexcursion.bundle.statement.build import FORMULA
-from hexcursion.bundle.statement.designs import design_from, proved_bounds
-from hexcursion.bundle.statement.evaluation import following as evaluated
+from hexcursion.bundle.layers import EARLIER_PATH_REGIONS, MAX_PATH_REGIONS
+from hexcursion.bundle.statement.build import FORMULA, products_block
+from hexcursion.bundle.statement.build import following as evaluated
+from hexcursion.bundle.statement.designs import check_schema, design_from, proved_bounds
 from hexcursion.bundle.statement.expected import expected_words
-from hexcursion.bundle.statement.guarantee import with_words
-from hexcursion.bundle.statement.products_block import products_block
+from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, with_words
 from hexcursion.bundle.statement.receipt_check import checked_receipt
-from hexcursion.bundle.statement.recomputed import SLACK, check_guarantee, check_noise
-from hexcursion.bundle.statement.schemas import check_schema
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.public_numbers import UNITS
 from hexcursion.project.records import TripProtection
 from hexcursion.project.response import ResponseScale

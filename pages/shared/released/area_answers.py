@@ -8,10 +8,8 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from geo.domains.areas import Areas
 from geo.region import MAX_BYTES
 from hexcursion import words
-from hexcursion.bundle.page.boroughs import BoroughTable, borough_table
-from hexcursion.bundle.products.area_shares import AreaAnswer
-from hexcursion.bundle.published.areas import answers_from, area_answers, question_words
-from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.areas import AreaAnswer, BoroughTable, borough_table
+from hexcursion.bundle.published.view import Viewer, answers_from, area_answers, question_words
 from hexcursion.cli.areas import table_csv
 from hexcursion.progress import Report
 from pages.shared.jobs import Job

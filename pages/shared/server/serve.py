@@ -27,7 +27,7 @@ from streamlit.starlette import App
 from streamlit.web import bootstrap, cli
 
 from geo import GeoError
-from hexcursion.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
+from hexcursion.bundle.signature import SIGNERS_VARIABLE, operators_signers
 from hexcursion.errors import WorkflowError
 from pages.shared.server import access, middleware
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
-from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.layout import contents_of
 from hexcursion.words import agreement_words
 from pages.shared.shipped import BUNDLE, shelved
 from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle

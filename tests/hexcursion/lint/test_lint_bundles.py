@@ -13,10 +13,9 @@ import pytest
 
 from geo import domain_from_cells, geometry_dict
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.archive import zip_bytes_to
-from hexcursion.bundle.files.layout import sums_text
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.layout import sums_text, zip_bytes_to
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint import LEAK, lint_bundle
 from hexcursion.lint.bundle import plan_from_bundle
 from hexcursion.record import Tuning

@@ -13,11 +13,11 @@ from dpgp_core.errors import InvalidValue
 from geo import Domain, domain_from_bbox
 from hexcursion import words
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import SUMS, sums_text
+from hexcursion.bundle.layout import SUMS, sums_text
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.resources.redraw import response_of
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import build_lattice, load_project

@@ -15,9 +15,9 @@ from geo.domains.hexagons import cell_polygons
 from geo.errors import DomainError
 from hexcursion import words
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.layout import SUMS, sums_text
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project

@@ -12,9 +12,9 @@ import pytest
 from data_loaders import Observations
 from geo import Domain, DomainError, domain_from_bbox, project
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.layout import SUMS, sums_text
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import build_lattice
 from hexcursion.project.public_numbers import Covariates, load_covariates

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.reading.read import read_bundle
+from hexcursion.bundle.read import read_bundle
 from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project

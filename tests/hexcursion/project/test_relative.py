@@ -12,11 +12,11 @@ from dpgp_core.priors.lattice import Lattice
 from geo import Domain, DomainError, domain_from_bbox
 from geo.context.covariates import public_values
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.files.public_field import field_of
+from hexcursion.bundle.layout import SUMS, sums_text
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.tables import field_of
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import build_lattice
 from hexcursion.project.public_numbers import Relative, relative_field, smooth_map

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hexcursion.releasing.transaction as release_module
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project

@@ -20,7 +20,7 @@ from dpgp_core.releasing.released import Prepared, Released, draw_release
 from geo import rfc7946_findings
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.untrusted import strict_json
-from hexcursion.bundle.writing.recovery import recover
+from hexcursion.bundle.write import recover
 from hexcursion.ledger import BudgetExceeded, Ledger, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.baseline import compare, fit_baseline, free_map

@@ -11,8 +11,8 @@ import pytest
 
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from pages.shared.server.middleware import security_policy
 from pages.viewer import beside
 from pages.viewer.together import series_of

@@ -16,9 +16,9 @@ from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
 from data_loaders.demo_data import to_km, ward_of
 from data_loaders.lucas_county import SALES
 from dpgp_core.mechanisms.registry import mechanism_of
-from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.layout import contents_of
 from hexcursion.bundle.page.facts import heading_of
-from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.published.bundle_store import shelf
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import WorkflowError

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hexcursion.bundle.published.shelf import find_bundle, open_bundle, shelf
+from hexcursion.bundle.published.bundle_store import find_bundle, open_bundle, shelf
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
 from hexcursion.settings.source import SourceSettings

@@ -12,7 +12,7 @@ import pytest
 from geo import Domain
 from hexcursion.bundle import neutral_cell, write_bundle
 from hexcursion.bundle.untrusted import FORMULA_STARTS, clean
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Release, Tuning
 from tests.hexcursion.bundle.bundle_samples import make_release, retold
 from tests.patience import HANG

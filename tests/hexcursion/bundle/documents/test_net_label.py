@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 
 from geo import Domain
-from hexcursion.bundle.documents.label import label_html
-from hexcursion.bundle.reading.read import published_products
+from hexcursion.bundle.page.label import label_html
+from hexcursion.bundle.read import published_products
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.record import ReceiptLine, Release
 from tests.hexcursion.bundle.bundle_samples import make_release

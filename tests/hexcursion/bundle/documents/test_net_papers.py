@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from geo import Domain, domain_from_bbox, geometry_dict
-from hexcursion.bundle.documents.papers import readme_text
-from hexcursion.bundle.documents.picture import picture_svg
-from hexcursion.bundle.files.layout import MAX_BYTES
-from hexcursion.bundle.products.at_threshold import products_at
-from hexcursion.bundle.published.shelf import open_bundle
-from hexcursion.bundle.reading.read import published_products
+from hexcursion.bundle.layout import MAX_BYTES
+from hexcursion.bundle.page.label import picture_svg
+from hexcursion.bundle.page.papers import readme_text
+from hexcursion.bundle.products import products_at
+from hexcursion.bundle.published.bundle_store import open_bundle
+from hexcursion.bundle.read import published_products
 from hexcursion.bundle.statement.build import build_statement
 from pages.shared.shipped import BUNDLE
 from tests.hexcursion.bundle.bundle_samples import make_release

@@ -16,11 +16,10 @@ from geo.context.own_layers import Feature, OwnLayer, shape_of
 from geo.domains import areas as areas_module
 from geo.domains.areas import named_areas
 from hexcursion.bundle import BundleError, write_bundle
-from hexcursion.bundle.files.own_layers import named_areas_of
-from hexcursion.bundle.published.areas import answers_from
-from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.areas import named_areas_of
+from hexcursion.bundle.published.view import Viewer, answers_from
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.cli import main
 from tests.hexcursion.bundle.bundle_samples import make_release
 

@@ -23,15 +23,14 @@ import pytest
 from geo import Domain
 from geo.maps.painting import legend
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.exports.registry import EXPORTS
-from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.exports import EXPORTS
+from hexcursion.bundle.layout import contents_of
 from hexcursion.bundle.page.facts import three_facts
-from hexcursion.bundle.page.print_map import painted
-from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, likely
-from hexcursion.bundle.products.classes import class_column, counted
+from hexcursion.bundle.page.papers import painted
+from hexcursion.bundle.products import LIKELY, UNLIKELY, class_column, counted, likely
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.privacy_settings import Scope
 from pages.shared.released_view import paint, products_of

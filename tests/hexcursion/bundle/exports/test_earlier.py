@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.series.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.decision.choice import tuning_of
 from hexcursion.search.problem.public_map import free_map_basis, private_parts, public_map, public_part

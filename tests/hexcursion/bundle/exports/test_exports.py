@@ -18,14 +18,12 @@ import pytest
 
 from dpgp_core.errors import PluginError
 from geo import Domain, domain_from_cells
-from hexcursion.bundle import BundleError
-from hexcursion.bundle.exports.base import Export, Exported
-from hexcursion.bundle.exports.registry import EXPORTS
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import zip_bytes_to
-from hexcursion.bundle.files.layout import sums_text
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle import BundleError, layout
+from hexcursion.bundle.exports import EXPORTS
+from hexcursion.bundle.layers import Export, Exported
+from hexcursion.bundle.layout import sums_text, zip_bytes_to
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint import lint_bundle
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Release

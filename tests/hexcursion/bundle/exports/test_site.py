@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
-from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.published.shelf import bundle_files, find_bundle, shelf
+from hexcursion.bundle.layout import SUMS, sums_text
+from hexcursion.bundle.published.bundle_store import bundle_files, find_bundle, shelf
 from hexcursion.bundle.published.site import file_size, find_bundles, write_site
 from hexcursion.cli.main import main
 from hexcursion.record import Release

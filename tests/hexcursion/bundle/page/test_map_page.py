@@ -18,19 +18,26 @@ import pytest
 from geo import Domain, domain_from_cells
 from geo.context.surroundings import Place, Surroundings
 from hexcursion.bundle import Bundle
-from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.areas import BoroughTable
+from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.page import drawn
-from hexcursion.bundle.page.boroughs import BoroughTable
 from hexcursion.bundle.page.drawn import Released, cube, drawing, thresholds
-from hexcursion.bundle.page.facts import answer, belief_of, coordinates, place, three_facts
+from hexcursion.bundle.page.facts import (
+    answer,
+    belief_of,
+    coordinates,
+    largest_regions,
+    place,
+    three_facts,
+    where,
+)
 from hexcursion.bundle.page.html import belief_svg, map_html
-from hexcursion.bundle.page.largest import largest_regions, where
-from hexcursion.bundle.products.at_threshold import products_at
-from hexcursion.bundle.published.offers import page_of
+from hexcursion.bundle.products import products_at
+from hexcursion.bundle.published.bundle_store import page_of
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.guarantee import with_words
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
 from hexcursion.record import Expected, Release
 from tests.hexcursion.bundle.bundle_samples import make_release, retold

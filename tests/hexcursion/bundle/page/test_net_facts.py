@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from geo import Domain
-from hexcursion.bundle.page.boroughs import BoroughTable
+from hexcursion.bundle.areas import BoroughTable
 from hexcursion.bundle.page.drawn import Released, thresholds
 from hexcursion.bundle.page.facts import _how_sure, area, hexagon_area
 from hexcursion.bundle.page.html import belief_svg
-from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products import Products
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.project.response import ResponseScale
 from tests.hexcursion.bundle.bundle_samples import make_release

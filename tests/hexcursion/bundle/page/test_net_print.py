@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hexcursion.bundle import read_bundle
-from hexcursion.bundle.page.print_map import _subtitle
+from hexcursion.bundle.page.papers import _subtitle
 
 WARNINGS = {
     "simulation": "SIMULATION with a fixed seed: not a private release.",

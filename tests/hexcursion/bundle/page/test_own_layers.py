@@ -19,17 +19,14 @@ import pytest
 from geo import Domain, rfc7946_findings
 from geo.context.own_layers import OwnLayer, own_layer
 from geo.context.surroundings import Surroundings
-from hexcursion.bundle import BundleError
-from hexcursion.bundle.exports.geopackage import own_tables
-from hexcursion.bundle.files.own_layers import layers_bytes, read_layers
-from hexcursion.bundle.page import boroughs
-from hexcursion.bundle.page.boroughs import borough_table
+from hexcursion.bundle import BundleError, areas
+from hexcursion.bundle.areas import AreaAnswer, borough_table, layers_bytes, read_layers
+from hexcursion.bundle.geopackage import own_tables
 from hexcursion.bundle.page.drawn import Released, drawing
-from hexcursion.bundle.page.print_map import map_pdf, map_png
-from hexcursion.bundle.products.area_shares import AreaAnswer
+from hexcursion.bundle.page.papers import map_pdf, map_png
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.read import Bundle, bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint import lint_bundle
 from tests.browser.harness import count_colour
 from tests.hexcursion.bundle.bundle_samples import make_release
@@ -213,10 +210,10 @@ def test_shares_of_a_half_are_a_half(domain: Domain, layers: tuple[OwnLayer, ...
 
 
 def test_an_interval_is_rounded_outwards() -> None:
-    assert boroughs._row(AreaAnswer("a", 0.5, 0.296, 0.704, 0.9, 0.994)) == (
+    assert areas._row(AreaAnswer("a", 0.5, 0.296, 0.704, 0.9, 0.994)) == (
         "a", "50 %", "29 % to 71 %", "99 %"
     )  # fmt: skip
-    assert boroughs._row(AreaAnswer("a", 1.0, 0.29, 1.0, 0.9, 0.996))[2:] == ("29 % to 100 %", "all")
+    assert areas._row(AreaAnswer("a", 1.0, 0.29, 1.0, 0.9, 0.996))[2:] == ("29 % to 100 %", "all")
 
 
 def test_without_named_areas_there_is_no_table(domain: Domain, bundle: Bundle) -> None:

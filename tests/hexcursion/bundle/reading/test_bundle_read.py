@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from dpgp_core.releasing.released import GRID
 from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.files.layout import REQUIRED, sums_text
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.layout import REQUIRED, sums_text
+from hexcursion.bundle.read import bundle_from_contents
 
 Contents = dict[str, bytes]
 

@@ -23,10 +23,9 @@ from dpgp_core.spectral.counts import CHANCE, UNEVEN
 from dpgp_core.spectral.model import PublicCounts
 from geo import Domain
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.published.density import Density, density_of
-from hexcursion.bundle.reading.again import check_again, sums_facts
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents, write_bundle
+from hexcursion.bundle.again import Density, check_again, density_of, sums_facts
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents, write_bundle
 from hexcursion.cli.main import main
 from hexcursion.door.released import open_bundle
 from hexcursion.errors import WorkflowError

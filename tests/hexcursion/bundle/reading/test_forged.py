@@ -21,14 +21,14 @@ from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from geo import Domain
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import sums_text
-from hexcursion.bundle.files.paths import read_paths
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.layout import sums_text
+from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import build_statement
-from hexcursion.bundle.statement.evaluation import following as evaluated
+from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.tables import read_paths
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Guarded
 from tests.hexcursion.bundle.bundle_samples import following, guarded, make_release
 

@@ -11,24 +11,20 @@ from importlib import import_module
 import pytest
 
 LIMITS = {
-    "documents.label": {"MAX_CREDITS": 900},
-    "documents.picture": {"MAX_VERTICES": 6_000, "NAMES": 40, "CORNERS": 4_000},
-    "files.archive": {"MAX_RATIO": 200},
-    "files.attached": {"MOST_PIXELS": 100_000_000},
-    "files.layout": {"MAX_TOTAL_BYTES": 600_000_000},
-    "files.paths": {"MAX_PATHS": 10_000, "MAX_VALUES": 50_000_000, "MAX_MAGNITUDE": 2.0**30},
-    "page.boroughs": {"MOST": 100},
+    "areas": {"FEWEST": 10, "MOST": 100},
+    "layers": {"MAX_PATH_REGIONS": 8},
+    "layout": {"MAX_RATIO": 200, "MAX_TOTAL_BYTES": 600_000_000, "MOST_PIXELS": 100_000_000},
     "page.drawn": {
         "MOST_BYTES": 2_000_000, "STOPS": 41, "OWN_CORNERS": 40_000, "RUN": 64, "SPAN": 60_000, "CORNERS": 6,
         "NAMES": 120, "OWN_NAMES": 200, "OWN_LINE_CORNERS": 8_000, "EMPTY": 128,
     },
-    "page.largest": {"MOST": 8},
-    "products.area_shares": {"FEWEST": 10},
-    "products.regions": {"MAX_PATH_REGIONS": 8},
-    "published.shelf": {"LONGEST": 4_000_000},
+    "page.facts": {"MOST": 8},
+    "page.label": {"CORNERS": 4_000, "MAX_CREDITS": 900, "MAX_VERTICES": 6_000, "NAMES": 40},
+    "published.bundle_store": {"LONGEST_STATEMENT": 4_000_000},
     "published.view": {"MAX_ROUNDS": 20},
+    "tables": {"MAX_PATHS": 10_000, "MAX_VALUES": 50_000_000, "MAX_MAGNITUDE": 2.0**30},
     "untrusted": {"MAX_UNPACKED": 700_000_000},
-    "writing.workplace": {"_LONGEST_WORK": 86_400.0},
+    "workplace": {"_LONGEST_WORK": 86_400.0},
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.layout import zip_bytes_to
 
 
 def test_a_zip_tells_no_time_and_holds_plain_files() -> None:

@@ -16,13 +16,13 @@ import pytest
 
 from geo import Domain
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import optional_files
-from hexcursion.bundle.files.paths import read_paths
-from hexcursion.bundle.published import shelf
+from hexcursion.bundle.layout import optional_files
+from hexcursion.bundle.published import bundle_store
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.untrusted import MAX_UNPACKED, checked_parquet
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from tests.hexcursion.bundle.bundle_samples import make_release
 
@@ -52,12 +52,12 @@ def test_as_many_rounds_of_smoothing_as_allowed_are_made_and_one_more_is_not(vie
 def test_the_newest_bundle_comes_first_and_of_one_time_the_first_by_name(
     tmp_path: Path, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shelf, "bundles_folder", lambda: tmp_path)
-    monkeypatch.setattr(shelf, "settle", frozenset)
+    monkeypatch.setattr(bundle_store, "bundles_folder", lambda: tmp_path)
+    monkeypatch.setattr(bundle_store, "settle", frozenset)
     for name, second in (("old", 1_000), ("newest", 3_000), ("b", 2_000), ("a", 2_000)):
         shutil.copy(bundle_folder.with_suffix(".zip"), tmp_path / f"{name}.zip")
         os.utime(tmp_path / f"{name}.zip", (second, second))
-    assert [one.name for one in shelf.shelf()] == ["newest", "a", "b", "old"]
+    assert [one.name for one in bundle_store.shelf()] == ["newest", "a", "b", "old"]
 
 
 def test_only_some_files_may_be_left_out() -> None:
@@ -111,7 +111,7 @@ def test_a_column_that_contradicts_itself_about_what_it_lacks_is_refused(
         schema_arrow=table.schema,
         read=lambda columns, use_threads: table,
     )
-    monkeypatch.setattr("hexcursion.bundle.files.paths.checked_parquet", lambda *_: file)
+    monkeypatch.setattr("hexcursion.bundle.tables.checked_parquet", lambda *_: file)
     if opens:
         assert read_paths(b"").paths.tolist() == [[1.0, 2.0]]
         return

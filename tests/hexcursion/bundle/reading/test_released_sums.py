@@ -15,10 +15,10 @@ import pytest
 
 from geo import Domain
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.archive import zip_bytes_to
-from hexcursion.bundle.reading.again import check_again, field_again
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.again import check_again, field_again
+from hexcursion.bundle.layout import zip_bytes_to
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
 from tests.hexcursion.bundle.exports.test_exports import sealed
 from tests.hexcursion.bundle.spectral_samples import spectral_release
@@ -90,7 +90,7 @@ def test_sums_that_state_no_number_are_refused(
     bundle = bundle_from_contents(spectral)
     assert bundle.field is not None
     nothing = (np.full(bundle.domain.size, np.nan), bundle.field[1]), None
-    monkeypatch.setattr("hexcursion.bundle.reading.again.field_again", lambda *_: nothing)
+    monkeypatch.setattr("hexcursion.bundle.again.field_again", lambda *_: nothing)
     with pytest.raises(BundleError, match="does not follow"):
         check_again(bundle)
 

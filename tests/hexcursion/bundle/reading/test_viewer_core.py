@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from geo import Domain
 from hexcursion.bundle import Bundle, read_bundle
-from hexcursion.bundle.files.archive import zip_bytes_to
-from hexcursion.bundle.published.areas import question_words
-from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.layout import zip_bytes_to
+from hexcursion.bundle.published.view import Viewer, question_words
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale
 from pages.shared.released_view import paint

@@ -15,13 +15,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from geo import Domain
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
-from hexcursion.bundle.files.archive import contents_of
-from hexcursion.bundle.files.layout import SIGNATURE, SUMS, sums_text
+from hexcursion.bundle.layout import SIGNATURE, SUMS, contents_of, sums_text
+from hexcursion.bundle.published.bundle_store import ShelvedBundle
 from hexcursion.bundle.published.office_key import new_key, open_key, public_line, sign_bundle
-from hexcursion.bundle.published.shelf import ShelvedBundle
 from hexcursion.bundle.published.site import write_site
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.signing.signature import (
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.signature import (
     Signature,
     Signers,
     is_safe_key,

@@ -10,11 +10,11 @@ import pytest
 
 from geo import Domain
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.products.at_threshold import certainty, products_at, supports
+from hexcursion.bundle.layout import SUMS, sums_text
+from hexcursion.bundle.products import certainty, products_at, supports
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Release
 from tests.hexcursion.bundle.bundle_samples import make_release
 

@@ -9,10 +9,10 @@ import pytest
 
 from geo import Domain
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.settings.privacy_settings import StatedFacts
 from tests.hexcursion.bundle.bundle_samples import make_release
 

@@ -11,10 +11,10 @@ import pytest
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Expected
 from tests.hexcursion.bundle.bundle_samples import make_release
 

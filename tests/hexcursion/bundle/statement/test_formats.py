@@ -20,10 +20,9 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
 from hexcursion import words
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.statement.designs import variant
-from hexcursion.bundle.statement.schemas import _validator
-from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.statement.designs import _validator, variant
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Expected, Release
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
 from tests.hexcursion.bundle.exports.test_exports import sealed

@@ -17,10 +17,9 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import ORDERS
 from geo import Domain
 from hexcursion.bundle import BundleError, untrusted
-from hexcursion.bundle.reading.layers import _same
+from hexcursion.bundle.read import _same
 from hexcursion.bundle.statement.build import build_statement
-from hexcursion.bundle.statement.guarantee import with_words
-from hexcursion.bundle.statement.recomputed import check_guarantee, stated_cost
+from hexcursion.bundle.statement.guarantee import check_guarantee, stated_cost, with_words
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
 
 MU = 0.5

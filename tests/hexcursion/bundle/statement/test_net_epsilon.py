@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.statement.evaluation import following as evaluated
+from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.statement.schema_check import check_statement
 from tests.hexcursion.bundle.bundle_samples import following

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from hexcursion.bundle.products.regions import EARLIER_PATH_REGIONS
-from hexcursion.bundle.statement.products_block import products_block
+from hexcursion.bundle.layers import EARLIER_PATH_REGIONS
+from hexcursion.bundle.statement.build import products_block
 
 TOO_FEW = "Inner and outer sets and 'cannot tell' at confidence 0.9 need 10 paths; this release has {}."
 TOO_MANY = "Dissolved regions of single paths are written for the first {} paths."

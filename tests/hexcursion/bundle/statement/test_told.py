@@ -17,13 +17,11 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
 from dpgp_core.spectral.model_check import ModelCheck
 from geo import Domain
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files.layout import sums_text
-from hexcursion.bundle.files.paths import paths_bytes, read_paths, rounded
+from hexcursion.bundle.layout import sums_text
 from hexcursion.bundle.page.facts import three_facts
-from hexcursion.bundle.products.at_threshold import Products, products_at
+from hexcursion.bundle.products import Products, products_at
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.reading.read import bundle_from_contents, read_bundle
+from hexcursion.bundle.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.expected import (
     check_told,
     contradiction,
@@ -32,7 +30,9 @@ from hexcursion.bundle.statement.expected import (
     told_block,
     told_words,
 )
-from hexcursion.bundle.writing.write import bundle_contents, statement_text, write_bundle
+from hexcursion.bundle.tables import paths_bytes, read_paths, rounded
+from hexcursion.bundle.untrusted import BundleError
+from hexcursion.bundle.write import bundle_contents, statement_text, write_bundle
 from hexcursion.errors import WorkflowError
 from tests.hexcursion.bundle.bundle_samples import make_release
 

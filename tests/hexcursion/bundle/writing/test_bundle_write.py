@@ -20,13 +20,13 @@ from dpgp_core.releasing.released import GRID
 from geo import Domain, geometry_dict
 from geo.rfc7946 import rfc7946_findings
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
-from hexcursion.bundle.files.layout import REQUIRED
-from hexcursion.bundle.files.paths import rounded_field
-from hexcursion.bundle.products.at_threshold import MEANINGS
-from hexcursion.bundle.published.offers import page_of
-from hexcursion.bundle.reading.read import bundle_from_contents
-from hexcursion.bundle.writing import write as write_module
-from hexcursion.bundle.writing.write import bundle_contents, targets
+from hexcursion.bundle import write as write_module
+from hexcursion.bundle.layout import REQUIRED
+from hexcursion.bundle.products import MEANINGS
+from hexcursion.bundle.published.bundle_store import page_of
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.tables import rounded_field
+from hexcursion.bundle.write import bundle_contents, targets
 from hexcursion.record import Release
 from tests.hexcursion.bundle.bundle_samples import make_release, retold
 from tests.patience import HANG

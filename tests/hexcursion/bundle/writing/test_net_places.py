@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.writing.workplace import Workplace
-from hexcursion.bundle.writing.write import stage_bundle
+from hexcursion.bundle.workplace import Workplace
+from hexcursion.bundle.write import stage_bundle
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 
@@ -106,5 +106,5 @@ def test_what_is_swept_after_a_dead_process(
     folder = tmp_path / name
     folder.mkdir()
     os.utime(folder, (1_000, 1_000))
-    monkeypatch.setattr("hexcursion.bundle.writing.workplace.time.time", lambda: 1_000.0 + seconds)
+    monkeypatch.setattr("hexcursion.bundle.workplace.time.time", lambda: 1_000.0 + seconds)
     assert [one.folder for one in Workplace.abandoned(tmp_path)] == ([folder] if left else [])

@@ -13,9 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from geo import GeoError
-from hexcursion.bundle import BundleError
+from hexcursion.bundle import BundleError, write
 from hexcursion.bundle.page.drawn import Released, _six
-from hexcursion.bundle.writing import write
 from hexcursion.errors import WorkflowError
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 

@@ -18,10 +18,9 @@ from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statist
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Released
-from hexcursion.bundle import BundleError, write_bundle
-from hexcursion.bundle.published.shelf import find_bundle, shelf
-from hexcursion.bundle.writing import rehearsal
-from hexcursion.bundle.writing.rehearsal import rehearse_writing
+from hexcursion.bundle import BundleError, workplace, write_bundle
+from hexcursion.bundle.published.bundle_store import find_bundle, shelf
+from hexcursion.bundle.workplace import rehearse_writing
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, LedgerError, RequestTaken, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
@@ -96,7 +95,7 @@ def test_the_trial_uses_repeatable_noise_and_leaves_nothing_on_disk(
 ) -> None:
     """Its paths are the private records with noise that anybody can subtract: no byte of them is written."""
     written: list[bytes] = []
-    original = rehearsal._write
+    original = workplace._write
 
     def watch(path: Path, size: int) -> None:
         original(path, size)
@@ -109,7 +108,7 @@ def test_the_trial_uses_repeatable_noise_and_leaves_nothing_on_disk(
         trials.append(found.paths)
         return found
 
-    monkeypatch.setattr(rehearsal, "_write", watch)
+    monkeypatch.setattr(workplace, "_write", watch)
     monkeypatch.setattr(release_module, "try_draw", tried)
     published = publish(plan, ledger, out)
     assert len(written) == 12 + 3 + 2 + 1  # required files, exports, the page and the draws, the zip
@@ -149,7 +148,7 @@ def test_a_disk_that_refuses_to_flush_or_rename_is_found_before_the_charge(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(*((rehearsal.os, "fsync") if call == "fsync" else (Path, "rename")), full)
+        patch.setattr(*((workplace.os, "fsync") if call == "fsync" else (Path, "rename")), full)
         with pytest.raises(BundleError, match=r"No space left on device.*nothing was charged"):
             publish(plan, ledger, out)
     assert charged(ledger) == []
@@ -190,13 +189,13 @@ def test_the_rehearsal_writes_as_much_as_a_bundle_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: dict[str, int] = {}
-    original = rehearsal._write
+    original = workplace._write
 
     def watch(path: Path, size: int) -> None:
         original(path, size)
         sizes[path.name] = path.stat().st_size
 
-    monkeypatch.setattr(rehearsal, "_write", watch)
+    monkeypatch.setattr(workplace, "_write", watch)
     contents = {"a": b"x" * 3_000_001, "b": b"", "c": b"private"}
     rehearse_writing(contents, tmp_path / "target", tmp_path)
     assert sizes == {"a": 3_000_001, "b": 0, "c": 7, "rehearsal.zip": 3_000_008}

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from hexcursion.bundle.writing import write
-from hexcursion.bundle.writing.recovery import recover
+from hexcursion.bundle import write
+from hexcursion.bundle.write import recover
 from hexcursion.ledger import Ledger, LedgerError, Reservation
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.record import Release

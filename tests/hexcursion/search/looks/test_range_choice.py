@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 
 from dpgp_core.labels.ranges import FieldModel
 from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.statement.recomputed import check_guarantee, stated_cost
+from hexcursion.bundle.statement.guarantee import check_guarantee, stated_cost
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import BudgetExceeded, Ledger, RequestTaken, open_ledger
 from hexcursion.project.load import load_project

@@ -1,18 +1,55 @@
-"""The two GeoJSON layers of a bundle and the boundary they lie in, from the released paths."""
+"""The layers of a bundle as GeoJSON, and what a further format of the same cells, an export, is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from shapely.geometry import MultiPolygon
 
-from geo import Domain, decimals_for
+from geo import Domain, decimals_for, dissolve
+from geo.context.own_layers import OwnLayer
+from geo.domains.hexagons import cell_polygons
 from geo.geojson import cells_collection, collection_bytes, regions_collection
-from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Floats, Products
-from hexcursion.bundle.products.classes import class_column
-from hexcursion.bundle.products.regions import Drawn
+from hexcursion.bundle.products import (
+    CLASSES,
+    SHARE_DECIMALS,
+    Bools,
+    Floats,
+    ProductName,
+    Products,
+    class_column,
+)
 from hexcursion.project.response import ResponseScale
+
+# A dissolved region is written for this many paths; all paths are in the Parquet file.
+MAX_PATH_REGIONS = 8
+EARLIER_PATH_REGIONS = 10  # of bundles that were written before
+
+Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
+
+
+def region_list(products: Products, most: int = MAX_PATH_REGIONS) -> list[tuple[dict[str, Any], Bools]]:
+    """(properties, members (N,)) of every region, as in the file: classes first, `most` paths last."""
+    named: list[tuple[ProductName, int | None, Bools]] = [
+        *((name, None, products.classes == place) for place, name in enumerate(CLASSES)),
+        *((name, None, members) for name, members in products.sets().items()),
+        *(("path", k + 1, members) for k, members in enumerate(products.paths[:most])),
+    ]
+    return [
+        ({"product": name, "path": path, "cells": int(members.sum())}, members)
+        for name, path, members in named
+    ]
+
+
+def drawn_regions(cells: Sequence[str], products: Products) -> Drawn:
+    """(outline, properties) of every region: half of the work of the files that hold them."""
+    named = np.array(cells)
+    return [(dissolve(named[members].tolist()), properties) for properties, members in region_list(products)]
+
 
 CLASS = "class"
 LARGEST_LOG = 700.0  # beyond all data, and far within what `exp` can hold
@@ -78,3 +115,40 @@ def boundary_geojson(domain: Domain, facts: Mapping[str, Any], *, rehearsed: boo
     """The public region as one feature; `rehearsed` as for `cells_geojson`."""
     made = regions_collection([(domain.region, {"product": "boundary"})], facts)
     return collection_bytes(made, checked=rehearsed)
+
+
+DECLARED = "Public layers that the curator declared to be public. They do not follow from the released paths."
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """What every export is made from: public, checked, the same for all."""
+
+    statement: Mapping[str, Any]  # the checked privacy statement
+    facts: Mapping[str, Any]  # the key facts of the release, flat and harmless in a spreadsheet
+    domain: Domain  # the cells and the public region
+    products: Products  # what the release says at its published threshold
+    columns: Mapping[str, Sequence[Any]]  # N values for each name: `h3` and what is said of each cell
+    layers: Sequence[OwnLayer] = ()  # public layers that the curator added: not computed from the release
+
+    @cached_property
+    def outlines(self) -> list[MultiPolygon]:
+        """(N,) exact outlines of the cells, WGS 84."""
+        return cell_polygons(self.domain.cells)
+
+    @cached_property
+    def regions(self) -> Drawn:
+        """(outline, properties) of every region."""
+        return drawn_regions(self.domain.cells, self.products)
+
+
+@dataclass(frozen=True)
+class Export:
+    """One format."""
+
+    file: str  # the file's name in the bundle; one that a package adds ends as a file of data does
+    says: str  # one line for the README
+    most_bytes: int  # the largest size that a reader accepts
+    write: Callable[[Exported], bytes]  # the file's bytes
+    # N values for each name, found in a stranger's file; BundleError where it is none of this format
+    read: Callable[[bytes], Mapping[str, Sequence[Any]]]

@@ -14,9 +14,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.untrusted import clean, strict_json
+from hexcursion.bundle import layout
+from hexcursion.bundle.untrusted import BundleError, clean, strict_json
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.model import read_toml
 

@@ -1,4 +1,4 @@
-"""The shelf: bundles that this installation has published and committed, newest first, and their files."""
+"""The bundles that lie on this machine, and the files that a reader can take along from one."""
 
 from __future__ import annotations
 
@@ -7,23 +7,114 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePath
 from typing import BinaryIO
 from zipfile import BadZipFile, ZipFile
 
-from hexcursion.bundle import Bundle, read_bundle
-from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
-from hexcursion.bundle.files.layout import CELLS, MAP, PAGE, REGIONS, STATEMENT
-from hexcursion.bundle.published.offers import page_of, slug
+from geo.context.surroundings import around
+from hexcursion import words
+from hexcursion.bundle import layout, read_bundle
+from hexcursion.bundle.exports import EXPORTS
+from hexcursion.bundle.layers import Exported, cell_columns, cells_geojson, drawn_regions, regions_geojson
+from hexcursion.bundle.layout import CELLS, MAP, PAGE, REGIONS, STATEMENT, contents_of, zip_bytes_to
+from hexcursion.bundle.page.drawn import Released
+from hexcursion.bundle.page.html import map_html
+from hexcursion.bundle.page.papers import map_pdf, map_png
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.writing.recovery import recover
+from hexcursion.bundle.read import Bundle
+from hexcursion.bundle.statement.build import facts
+from hexcursion.bundle.write import recover
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, open_ledger
 from hexcursion.ledger.places import bundles_folder
 
-LONGEST = 4_000_000  # bytes of a statement that are read for its title
+MEDIA = {
+    ".png": "image/png",
+    ".pdf": "application/pdf",
+    ".html": "text/html",
+    ".geojson": "application/geo+json",
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".gpkg": "application/geopackage+sqlite3",
+    ".parquet": "application/vnd.apache.parquet",
+    ".zip": "application/zip",
+}
+LONGEST = 60  # letters of the words in a file's name
+TITLES = {
+    "cells.csv": "Table (CSV)",
+    "release.gpkg": "GeoPackage, for QGIS",
+    "cells.parquet": "GeoParquet",
+}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One file to take along."""
+
+    title: str  # what it is, for a button
+    file: str  # its name
+    make: Callable[[], bytes]  # its bytes, made when they are asked for
+
+    @property
+    def media(self) -> str:
+        """Its media type."""
+        return media_of(self.file)
+
+
+def media_of(file: str) -> str:
+    """The media type of a file by its name."""
+    return MEDIA.get(PurePath(file).suffix, "application/octet-stream")
+
+
+def page_of(bundle: Bundle, address: str = "", *, named: bool = True, signed: str = "") -> bytes:
+    """`map.html` of a checked bundle; `address` is where it will stand, for cards of links. `signed`: who
+    signed it, as a list of signers says; never in the page of a bundle itself. `named`: with the coast and
+    the places around it, where this installation has them."""
+    near = around(bundle.domain, bundle.layers, world=named)
+    drawn, voted = bundle.draws, bundle.draws is not None
+    released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, voted, near, drawn)
+    return map_html(released, bundle.published, address=address, signed=signed)
+
+
+def offers(bundle: Bundle) -> tuple[Offer, ...]:
+    """Picture, page, web page, layers and tables: those that most readers ask for first."""
+    statement, domain = dict(bundle.statement), bundle.domain
+    stated, layers = facts(statement), bundle.layers
+
+    def exported(name: str) -> bytes:
+        columns = cell_columns(domain, bundle.published, bundle.field, bundle.response)
+        return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns, layers))
+
+    def regions() -> bytes:
+        return regions_geojson(domain, drawn_regions(domain.cells, bundle.published), stated)
+
+    return (
+        Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published, layers)),
+        Offer("Page to print (PDF)", "map.pdf", lambda: map_pdf(statement, domain, bundle.published, layers)),
+        Offer("Interactive page (HTML)", layout.PAGE, lambda: page_of(bundle)),
+        Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, stated)),
+        Offer("Regions (GeoJSON)", layout.REGIONS, regions),
+        *(Offer(TITLES.get(name, name), name, partial(exported, name)) for name in EXPORTS),
+        Offer(
+            "Privacy statement (JSON)",
+            layout.STATEMENT,
+            lambda: json.dumps(statement, indent=2, ensure_ascii=False).encode(),
+        ),
+    )
+
+
+def slug(bundle: Bundle) -> str:
+    """What was measured, of what and when, and the release's id, as part of a file's name."""
+    said = (words.named(bundle.statement["subject"]), str(bundle.statement["release"]["id"]))
+    parts = [re.sub(r"[^A-Za-z0-9]+", "-", text.replace(",", "")).strip("-").lower() for text in said]
+    return "-".join(filter(None, (parts[0][:LONGEST].strip("-"), parts[1][:40]))) or "release"
+
+
+LONGEST_STATEMENT = 4_000_000  # bytes of a statement that are read for its title
 _ID = re.compile(r"[0-9a-f]{16}")
 _OFFERED = (
     (CELLS, "Hexagons as GeoJSON", "application/geo+json"),
@@ -176,4 +267,4 @@ def _statement(source: Path) -> bytes:
     with ZipFile(source) as archive:
         inside = (entry for entry in archive.namelist() if entry.rpartition("/")[2] == STATEMENT)
         with archive.open(next(inside, "")) as stream:
-            return stream.read(LONGEST)
+            return stream.read(LONGEST_STATEMENT)

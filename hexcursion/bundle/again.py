@@ -1,4 +1,4 @@
-"""Where more than so many records lie per square kilometre, from the counts that a bundle holds: free."""
+"""What is computed anew from released sums: the field of a bundle, and the density of its records."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -18,18 +19,95 @@ from scipy.special import gammaincc, gammaincinv
 
 from dpgp_core.errors import CoreError
 from dpgp_core.excursion import agreed, cutoff_for_map
-from dpgp_core.mechanisms.sums.again import records_again
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.sums.again import read_again, records_again
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import GRID
+from dpgp_core.spectral.model_check import ModelCheck
 from geo import Domain, geometry_dict
 from geo.domains.hexagons import cell_polygons
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.products.area_shares import CONFIDENCE
-from hexcursion.bundle.reading.again import stored_sums, sums_design, sums_facts
-from hexcursion.bundle.reading.read import Bundle
+from hexcursion.bundle import layout
+from hexcursion.bundle.products import CONFIDENCE
+from hexcursion.bundle.read import Bundle
+from hexcursion.bundle.released_sums import StoredSums
+from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.new_place import made_whole, new_place
+from hexcursion.project.load import build_lattice
 from hexcursion.words import plural
 
 Floats = NDArray[np.float64]
+
+TOLERANCE = 16.0 * GRID  # response units: far above what machines differ by
+RELATIVE = 1e-4  # of a cell's deviation, likewise
+CHANCE_TOLERANCE = 0.02  # of a chance that is a share of 400 replicates, a few of which may tie elsewhere
+
+
+NO_SUMS = "{title!r} holds no released sums: {why}."
+TOO_OLD = "it was written by an earlier version of this program"
+NO_MECHANISM = "its mechanism, {name}, releases none"
+
+
+def stored_sums(bundle: Bundle) -> StoredSums:
+    """The released sums of a bundle. Raise `BundleError` if it holds none: it says why."""
+    if bundle.sums is None:
+        name = bundle.statement["design"]["mechanism"]
+        spectral = name == SpectralStatisticsDesign.mechanism
+        why = TOO_OLD if spectral else NO_MECHANISM.format(name=name)
+        raise BundleError(NO_SUMS.format(title=bundle.statement["release"]["title"], why=why))
+    return bundle.sums
+
+
+def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
+    """The design of a release that keeps sums. Raise `BundleError` if its mechanism releases none."""
+    design = design_from(statement["design"])
+    if not isinstance(design, SpectralStatisticsDesign):
+        raise BundleError(f"{layout.RELEASED_SUMS} belongs to no release of {design.mechanism}.")
+    return design
+
+
+def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts:
+    """The public facts by which the sums of a bundle were made and are read. `shared`: those of another
+    bundle of the same cells, whose work is used again."""
+    guarantee = bundle.statement["guarantee"]
+    lattice = build_lattice(bundle.domain) if shared is None else shared.lattice
+    return PublicFacts(
+        lattice, guarantee["n"], guarantee["relation"],
+        places_public=guarantee["protects"] == "values", single=guarantee["unit"] == "cell",
+        covariates=bundle.covariates, law=sums_design(bundle.statement).law,
+        shelf=None if shared is None else shared.shelf,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def field_again(
+    bundle: Bundle, facts: PublicFacts | None = None
+) -> tuple[tuple[Floats, Floats], ModelCheck | None]:
+    """(N,) mean and deviation of the field, response units, and the model's check, from released sums.
+    `facts`: as `sums_facts` makes them, where they are at hand. Raise `BundleError` if there are no sums, if
+    they are not those of the statement's design, or if this machine makes other features from it."""
+    stored, design = stored_sums(bundle), sums_design(bundle.statement)
+    try:
+        mean, sd, check = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
+    except (CoreError, ArithmeticError) as error:
+        raise BundleError(
+            f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."
+        ) from error
+    return (mean if stored.public_mean is None else mean + stored.public_mean, sd), check
+
+
+def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
+    """Refuse a bundle whose published field does not follow from its released sums. Raise `BundleError` as
+    `field_again`, and if what they state is something else than what is published."""
+    made, check = field_again(bundle, facts)
+    if bundle.field is None or not all(
+        np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # what is NaN does not follow
+        for again, told in zip(made, bundle.field, strict=True)
+    ):
+        raise BundleError(f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed.")
+    stated = (bundle.statement.get("told") or {}).get("model")
+    if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
+        raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")
+
 
 LEAST = 1e-6  # expected records of a hexagon, and relative deviation of a number that is known
 

@@ -1,10 +1,12 @@
-"""The label's picture: the released classes inside their public boundary, as one small SVG."""
+"""The label, one A4 page: what a release is, costs and protects, with its picture as a small SVG."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from html import escape
+from pathlib import Path
 from textwrap import wrap
 from typing import Any
 
@@ -13,13 +15,18 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, shape
 
+from dpgp_core.numbers import upper
 from geo import dissolve
 from geo.colours import colour
 from geo.context.own_layers import Named, OwnLayer
 from geo.domains.hexagons import multipolygon, rings, simplified
 from geo.maps.painting import Mark, legend
-from hexcursion.bundle.products.at_threshold import Products
-from hexcursion.bundle.products.classes import paint_classes
+from hexcursion import words
+from hexcursion.bundle.products import Products, counted, paint_classes, threshold_words
+from hexcursion.bundle.statement.designs import design_line
+from hexcursion.bundle.statement.expected import how_right
+from hexcursion.bundle.statement.receipt_check import publishers_notes, publishers_own
+from hexcursion.bundle.untrusted import source_of
 
 WIDTH = 920.0  # SVG units; a unit is a tenth of a millimetre on paper
 MAX_VERTICES = 6_000
@@ -94,11 +101,11 @@ def _pattern(mark: Mark) -> str:
 def _legend(entries: Sequence[tuple[str, str]], total: str, top: float) -> tuple[str, float]:
     """The legend's SVG under the map, with a last line on all of it, and its height; long lines run on."""
     step, lines, y = 42.0, [], top + 22.0
-    for fill, words in entries:
+    for fill, said in entries:
         lines.append(
             f'<rect x="0" y="{y:.0f}" width="30" height="30" fill="{fill}" stroke="{INK}" stroke-width="2"/>'
         )
-        for line in wrap(words, LETTERS):
+        for line in wrap(said, LETTERS):
             lines.append(_text(44, y + 24, line))
             y += 32.0
         y += step - 32.0
@@ -106,8 +113,8 @@ def _legend(entries: Sequence[tuple[str, str]], total: str, top: float) -> tuple
     return "\n".join(lines), y + step - top
 
 
-def _text(x: float, y: float, words: str) -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="24" fill="{INK}">{escape(words)}</text>'
+def _text(x: float, y: float, said: str) -> str:
+    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="24" fill="{INK}">{escape(said)}</text>'
 
 
 NAMES = 40
@@ -193,3 +200,169 @@ def _names(names: Sequence[Named], spots: NDArray[np.float64], width: float, hei
         if len(written) == NAMES:
             break
     return written
+
+
+# Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
+ROOMY, FULL = 1_300, 2_400
+MAX_CREDITS = 900
+STYLE_PATH = Path(__file__).parents[1] / "resources" / "label.css"
+# The receipt's own lines that the label says elsewhere, larger.
+SHOWN_ELSEWHERE = frozenset(
+    {"Unit of protection", "This release", "In words", "Group", "Records", "Mechanism", "Data", "Randomness"}
+)
+
+
+def label_html(
+    statement: Mapping[str, Any],
+    cells: Sequence[str],
+    region: Mapping[str, Any],
+    products: Products,
+    picture: str | None = None,
+    layers: Sequence[OwnLayer] = (),
+) -> str:
+    """Return one HTML page without scripts or outside requests, every text of the release escaped. It is made
+    from the statement and the released paths alone, so a viewer makes it anew from any bundle. `cells`: N H3
+    indices; `region`: GeoJSON, WGS 84; `picture`: its SVG where that was drawn already."""
+    style = _style()
+    title = statement["release"]["title"] or words.named(statement["subject"])
+    question = words.asked(statement["subject"], statement["guarantee"]["unit_word"])
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{source_of(style)}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Privacy facts: {escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main class="sheet{_density(statement)}">
+<h1>Privacy facts</h1>
+<p class="title">{escape(question)}</p>
+<p class="answer">{escape(counted(products))}</p>
+<p class="question">{escape(f"{title}. {words.covered(statement)}")}</p>
+<p class="small own">Title, name of the value, what is measured and what is marked *: {words.PUBLISHERS}.</p>
+{_flags(statement)}
+<div class="bar"></div>
+<div class="top">
+<section class="map">
+{picture or picture_svg(cells, region, products, threshold_words(statement), layers)}
+<h2 class="next">Does not protect</h2>
+<div class="small">{_list(words.limits(statement))}</div>
+</section>
+<section>
+<h2>Protects</h2>
+<p class="protects">{escape(statement["guarantee"]["protected"])}</p>
+{_amounts(statement)}
+<p class="words">{escape(statement["guarantee"]["in_words"])}</p>
+<h2 class="next">How right</h2>
+{"".join(f'<p class="words">{escape(text)}</p>' for text in how_right(statement, products))}
+</section>
+</div>
+<div class="bar"></div>
+<section class="rows">
+<h2>For specialists</h2>
+<table>
+{_rows(statement)}
+</table>
+</section>
+<footer class="foot">
+{_foot(statement)}
+</footer>
+</main>
+</body>
+</html>
+"""
+
+
+@cache
+def _style() -> str:
+    return STYLE_PATH.read_text(encoding="utf-8")
+
+
+def _density(statement: Mapping[str, Any]) -> str:
+    """A smaller type where much is to be said: the label stays one page."""
+    said = [text for _, text, _ in _lines(statement)]
+    length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
+    return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
+
+
+def _flags(statement: Mapping[str, Any]) -> str:
+    flags = []
+    if statement["release"]["simulation"]:
+        flags.append(("hard", "Simulation with a fixed seed: this is not a private release."))
+    if statement["release"]["generated"]:
+        flags.append(("", "Generated demo data: no real person is described."))
+    if not statement["tuning"]["accounted"]:
+        flags.append(("hard", "Tuning not accounted: the true privacy loss is larger than stated."))
+    return "\n".join(f'<p class="flag {kind}">{escape(text)}</p>' for kind, text in flags)
+
+
+def _amounts(statement: Mapping[str, Any]) -> str:
+    guarantee = statement["guarantee"]
+    epsilon, delta = upper(guarantee["epsilon"]), upper(guarantee["delta"], 3)
+    times = escape(words.times(guarantee["epsilon"]))
+    return f"""<div class="amount"><span>epsilon</span><b>{epsilon}</b></div>
+<div class="amount small"><span>delta ({escape(words.one_in(guarantee["delta"]))})</span><b>{delta}</b></div>
+<div class="amount small"><span>odds up to (but for delta)</span><b>{times}</b></div>"""
+
+
+def _rows(statement: Mapping[str, Any]) -> str:
+    rows = []
+    for topic, text, warning in _lines(statement):
+        mark = ' class="warning"' if warning else ""
+        rows.append(f"<tr{mark}><th>{escape(topic)}</th><td>{escape(text)}</td></tr>")
+    return "\n".join(rows)
+
+
+def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """(topic, text, warning) of the table: what is not said elsewhere of the receipt, groups, design."""
+    lines = [
+        (
+            line["topic"],
+            f"{line['text']} *" if publishers_own(line, statement) else line["text"],
+            line["warning"],
+        )
+        for line in statement["receipt"]
+        if line["topic"] not in SHOWN_ELSEWHERE
+    ]
+    domain, tuning = statement["subject"]["domain"], statement["tuning"]
+    topics = {topic for topic, _, _ in lines}
+    if "Domain" not in topics:
+        lines.insert(
+            0, ("Domain", f"{domain['cells']:,} H3 cells of resolution {domain['resolution']}.", False)
+        )
+    if "Tuning" not in topics:
+        lines.append(("Tuning", f"{tuning['kind']}: {tuning['detail']}", not tuning["accounted"]))
+    groups = [line["in_words"] for line in statement["guarantee"]["groups"]]
+    lines.append(("Several records", " ".join(groups) or "No group guarantee is stated.", False))
+    lines.append(
+        ("Design", f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", False)
+    )
+    return lines
+
+
+def _list(items: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+
+
+def _foot(statement: Mapping[str, Any]) -> str:
+    release, software = statement["release"], statement["software"]
+    entry = statement["ledger"]["entry"] or "none"
+    lines = [
+        f"Release <code>{escape(release['id'])}</code>, {escape(release['created'])}. "
+        f"Ledger entry <code>{escape(entry)}</code>. "
+        f"Made with {escape(software['name'])} {escape(software['version'])}.",
+        "The released paths may be thresholded, smoothed and redrawn freely: that costs no more privacy.",
+        *(escape(text) for text in _credits(statement)),
+    ]
+    return "\n".join(f"<p>{line}</p>" for line in lines)
+
+
+def _credits(statement: Mapping[str, Any]) -> list[str]:
+    """Attribution and notes; where they are too long for the page, the file that holds them in full."""
+    given = [*statement["attribution"], *publishers_notes(statement)]
+    trip = [statement["trip"]["in_words"]] if "trip" in statement else []
+    if sum(map(len, given)) <= MAX_CREDITS:
+        return [*trip, *(f"{text} *" for text in given)]
+    return [*trip, "Credits and licences of the data: ATTRIBUTION.txt. Notes: statement.json."]

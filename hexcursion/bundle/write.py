@@ -1,41 +1,43 @@
-"""Writing a bundle: checked in memory, staged beside its place, then put there whole or not at all."""
+"""Writing a bundle: checked in memory, staged beside its place, put there whole, even after a crash."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from geo import GeoError, domain_from_cells, geometry_dict
 from geo.context.surroundings import around
-from hexcursion.bundle.documents.label import label_html
-from hexcursion.bundle.documents.papers import attribution_text, readme_text
-from hexcursion.bundle.documents.picture import picture_svg
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.exports.base import Exported
-from hexcursion.bundle.exports.registry import EXPORTS
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.archive import zip_bytes_to
-from hexcursion.bundle.files.attached import script_bytes
-from hexcursion.bundle.files.maps import boundary_geojson, cell_columns, cells_geojson, regions_geojson
-from hexcursion.bundle.files.own_layers import layers_bytes, read_layers
-from hexcursion.bundle.files.paths import MAX_VALUES, paths_bytes, rounded, rounded_field
-from hexcursion.bundle.files.public_field import covariates_bytes, field_bytes
-from hexcursion.bundle.files.released_sums import sums_bytes
+from hexcursion.bundle import layout
+from hexcursion.bundle.areas import layers_bytes, read_layers
+from hexcursion.bundle.exports import EXPORTS
+from hexcursion.bundle.layers import Exported, boundary_geojson, cell_columns, cells_geojson, regions_geojson
+from hexcursion.bundle.layout import script_bytes, zip_bytes_to
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.page.html import map_html
-from hexcursion.bundle.page.print_map import map_png
-from hexcursion.bundle.products.classes import threshold_words
-from hexcursion.bundle.reading.read import bundle_from_contents, published_products, region_of
+from hexcursion.bundle.page.label import label_html, picture_svg
+from hexcursion.bundle.page.papers import attribution_text, map_png, readme_text
+from hexcursion.bundle.products import threshold_words
+from hexcursion.bundle.read import bundle_from_contents, published_products, region_of
+from hexcursion.bundle.released_sums import sums_bytes
 from hexcursion.bundle.statement.build import build_statement, facts
+from hexcursion.bundle.statement.designs import schema_bytes
 from hexcursion.bundle.statement.expected import told_block
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.statement.schemas import schema_bytes
-from hexcursion.bundle.writing.workplace import Workplace
+from hexcursion.bundle.tables import (
+    MAX_VALUES,
+    covariates_bytes,
+    field_bytes,
+    paths_bytes,
+    rounded,
+    rounded_field,
+)
+from hexcursion.bundle.untrusted import BundleError
+from hexcursion.bundle.workplace import Workplace
 from hexcursion.new_place import sync_folder
 from hexcursion.record import Release
 
@@ -221,3 +223,74 @@ def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
     sync_folder(folder)
+
+
+NOTE = "pending.json"
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What a staged bundle waits for: the commit of this release with this digest in this ledger."""
+
+    release_id: str
+    name: str  # of the bundle's folder
+    digest: str  # SHA-256 of its SHA256SUMS, hex
+    ledger: str  # the public identity of the ledger's key
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What was finished and what was not."""
+
+    placed: tuple[str, ...] = ()  # release ids that were put in their place
+    waiting: tuple[str, ...] = ()  # release ids that wait because their place is taken
+    deleted: int = 0  # how many work folders of dead processes were deleted
+
+
+def note_pending(work: Path, pending: Pending) -> None:
+    """Leave word in a work folder, flushed to disk, before the commit is asked for."""
+    draft = work / f".{NOTE}"
+    with draft.open("w", encoding="utf-8") as stream:
+        json.dump(asdict(pending), stream)
+        stream.flush()
+        os.fsync(stream.fileno())
+    draft.rename(work / NOTE)
+
+
+def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]]) -> Recovered:
+    """Finish or discard what dead processes left in a folder of bundles. `parent`: the folder in which
+    bundles are put; `ledger`: the identity of the ledger's key. What waits for another ledger is left alone;
+    `committed`: release id to digest of everything that the ledger committed; asked only if something waits.
+    A folder without a note was left before anything could be committed. With one, the ledger decides: if it
+    committed this release with this digest, the bundle is put in its place; otherwise the charge is open or
+    was given back, nobody has seen the bundle, and it is deleted."""
+    placed, waiting, deleted = [], [], 0
+    for work in Workplace.abandoned(parent):
+        pending = read_note(work.folder)
+        if pending is None:
+            work.remove()
+            deleted += 1
+        elif pending.ledger == ledger:
+            if committed().get(pending.release_id) != pending.digest:
+                work.remove()
+                deleted += 1
+                continue
+            try:
+                Staged(parent / pending.name, work.folder, pending.digest).place()
+            except BundleError:
+                waiting.append(pending.release_id)
+            else:
+                placed.append(pending.release_id)
+                work.remove()
+    return Recovered(tuple(placed), tuple(waiting), deleted)
+
+
+def read_note(work: Path) -> Pending | None:
+    """What a work folder waits for; None where nothing was staged to its end."""
+    try:
+        pending = Pending(**json.loads((work / NOTE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+    # The name becomes a path: it must be one plain name.
+    plain = isinstance(pending.name, str) and Path(pending.name).name == pending.name not in ("", "..")
+    return pending if plain else None

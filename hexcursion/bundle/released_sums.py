@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from dpgp_core.errors import CoreError
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.kept import KeptField, KeptSums
-from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.files import layout
-from hexcursion.bundle.untrusted import checked_parquet, table_of
+from hexcursion.bundle import layout
+from hexcursion.bundle.untrusted import BundleError, checked_parquet, table_of
 from hexcursion.record import Release
 
 Floats = NDArray[np.float64]

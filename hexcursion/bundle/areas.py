@@ -1,0 +1,255 @@
+"""The curator's own layers, and what a release says of areas such as those named in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry.base import BaseGeometry
+
+from dpgp_core.excursion import Direction, area_shares, excursion, joint_excursions
+from dpgp_core.noise import SimulationEntropy
+from geo import Domain, GeoError, geometry_dict
+from geo.context.own_layers import DECIMALS, MOST_FEATURES, Feature, OwnLayer, check_amount, shape_of
+from geo.domains.areas import Areas, areas_of
+from geo.domains.hexagons import multipolygon
+from geo.geojson import collection_bytes
+from hexcursion import words
+from hexcursion.bundle import layout
+from hexcursion.bundle.layers import DECLARED
+from hexcursion.bundle.products import CONFIDENCE, Floats, Products
+from hexcursion.bundle.untrusted import BundleError, strict_json
+
+MOST_MEETINGS = 200_000
+"""Pairs of an edge of a layer and a cell: the 20,000 corners of a map of boroughs make a third of them."""
+
+
+def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
+    """GeoJSON with a feature for each thing, its layer and its label as properties."""
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"layer": layer.name, "label": one.label},
+            "geometry": _geometry(one),
+        }
+        for layer in layers
+        for one in layer.features
+    ]
+    styles = {
+        layer.name: {"colour": layer.colour, "width": layer.width}
+        for layer in layers
+        if layer.colour or layer.width
+    }
+    written: dict[str, Any] = {"type": "FeatureCollection", "declared": DECLARED}
+    return collection_bytes({**written, **({"styles": styles} if styles else {}), "features": features})
+
+
+def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
+    """The layers of a bundle that anyone may have made. Raise `BundleError` for what no release writes: other
+    properties, shapes, styles or amounts."""
+    collection: Any = strict_json(content, layout.LAYERS)
+    features = collection.get("features") if isinstance(collection, dict) else None
+    if not isinstance(features, list) or not 1 <= len(features) <= MOST_FEATURES:
+        raise BundleError(f"{layout.LAYERS} must hold 1 to {MOST_FEATURES:,} features.")
+    found: dict[str, list[Feature]] = {}
+    try:
+        for feature in features:
+            layer, one = _feature(feature)
+            found.setdefault(layer, []).append(one)
+        styles = _styles(collection, found.keys())
+        layers = tuple(
+            OwnLayer(name, tuple(members), *styles.get(name, ("", 0.0))) for name, members in found.items()
+        )
+        check_amount(layers)
+    except GeoError as error:
+        raise BundleError(f"{layout.LAYERS} cannot be used: {error}") from error
+    return layers
+
+
+def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
+    """The named polygons of the layers and their parts of the hexagons; None where there are none. Nor are
+    there any where their outlines run to and fro over the hexagons."""
+    named: dict[str, list[BaseGeometry]] = {}
+    for layer in layers:
+        for one in layer.areas:
+            named.setdefault(one.label, []).append(one.shape)
+    if not named:
+        return None
+    shapes = [multipolygon(shapely.union_all(parts)) for parts in named.values()]
+    try:
+        found = areas_of([*named], shapes, domain, most=MOST_MEETINGS)
+    except GeoError:  # no map of areas: such outlines are drawn, and no more
+        return None
+    inside = found.weights.sum(axis=1) > 0.0
+    return found.part(inside) if bool(inside.any()) else None
+
+
+def _styles(collection: Any, names: Collection[str]) -> dict[str, tuple[str, float]]:
+    """Colour and width of the layers that have their own."""
+    stated = collection.get("styles", {})
+    if not isinstance(stated, dict) or not set(stated) <= set(names):
+        raise BundleError(f"the styles of {layout.LAYERS} are of layers that it does not hold.")
+    found = {}
+    for name, one in stated.items():
+        known = isinstance(one, dict) and set(one) == {"colour", "width"}
+        width: Any = one["width"] if known else None
+        if not known or not isinstance(one["colour"], str) or type(width) not in (int, float):
+            raise BundleError(f"a style of {layout.LAYERS} is a colour and a width, and nothing else.")
+        found[name] = (one["colour"], float(width))
+    return found
+
+
+def _feature(feature: Any) -> tuple[str, Feature]:
+    properties = feature.get("properties") if isinstance(feature, dict) else None
+    if not isinstance(properties, dict) or set(properties) != {"layer", "label"}:
+        raise BundleError(f"every feature of {layout.LAYERS} has a layer and a label, and nothing else.")
+    layer, label = properties["layer"], properties["label"]
+    if not isinstance(layer, str) or not isinstance(label, str):
+        raise BundleError(f"layer and label of a feature of {layout.LAYERS} are texts.")
+    return layer, Feature(label, shape_of(feature.get("geometry"), layer))
+
+
+def _geometry(one: Feature) -> dict[str, Any]:
+    if one.kind == "area":
+        made = geometry_dict(multipolygon(one.shape))
+    else:
+        made = dict(shapely.geometry.mapping(one.shape))
+    return {"type": made["type"], "coordinates": _rounded(made["coordinates"])}
+
+
+def _rounded(part: Any) -> Any:
+    return [_rounded(one) for one in part] if isinstance(part, list | tuple) else round(float(part), DECIMALS)
+
+
+SEED = 20270101  # the same bundle and areas always give the same answers
+SETS = 1_000
+FEWEST = 10  # draws that can tell how hexagons vary together
+
+
+@dataclass(frozen=True)
+class AreaAnswer:
+    """What a release says of one area."""
+
+    name: str  # Of the area
+    share: float | None  # Expected share of the area beyond the threshold; None where no hexagon lies in it
+    low: float | None  # with `high`: Interval that holds that share with `confidence`
+    high: float | None
+    confidence: float
+    covered: float  # Share of the area in which there are hexagons; the others are left out of its answer
+
+    def row(self) -> dict[str, str | float | None]:
+        """Columns of a table, shares with four decimals."""
+        found = {"share": self.share, "low": self.low, "high": self.high}
+        shares = {name: None if value is None else round(value, 4) for name, value in found.items()}
+        return {
+            "area": self.name, **shares, "confidence": self.confidence, "covered": round(self.covered, 4)
+        }  # fmt: skip
+
+
+def shares_of(
+    areas: Areas,
+    field: tuple[Floats, Floats] | None,
+    draws: Floats,
+    level: float,
+    direction: Direction,
+    confidence: float = CONFIDENCE,
+) -> list[AreaAnswer]:
+    """One answer for each of the areas. `areas`: with the (A, N) parts of the hexagons that lie in each;
+    `field`: (N,) mean and standard deviation, response units, where the mechanism has them; `draws`: (J, N)
+    joint draws of the field, response units; `level`: the threshold, response units; `confidence`: of the
+    intervals, in (0, 1). Raise `BundleError` for fewer than `FEWEST` draws."""
+    if draws.shape[0] < FEWEST:
+        raise BundleError(
+            f"This release has {words.plural(draws.shape[0], 'draw')} of its field, too few for intervals: "
+            f"that takes {FEWEST}."
+        )
+    sets: Iterable[NDArray[np.bool_]] = [excursion(draws, level, direction)]
+    if field is not None:
+        sets = joint_excursions(*field, draws, level, direction, SETS, SimulationEntropy(SEED))
+    some = areas.weights.sum(axis=1) > 0.0
+    found = iter(area_shares(sets, areas.weights[some], confidence))
+    answers = []
+    for name, covered, inside in zip(areas.names, areas.covered.tolist(), some.tolist(), strict=True):
+        if inside:
+            each = next(found)
+            answers.append(AreaAnswer(name, each.mean, each.low, each.high, confidence, covered))
+        else:
+            answers.append(AreaAnswer(name, None, None, None, confidence, 0.0))
+    return answers
+
+
+MOST = 100
+FIRST = 3  # areas that one sentence names
+DUST = 1e-9  # what is nearer to a whole per cent than that is one
+
+
+@dataclass(frozen=True)
+class BoroughTable:
+    """The table."""
+
+    # name, share and interval in words, and how much of the area the hexagons cover; largest share first
+    rows: tuple[tuple[str, str, str, str], ...]
+    left_out: int  # areas that found no place in the table
+    intervals: bool  # whether the release has draws enough to say how surely
+
+    @property
+    def lead(self) -> str:
+        """The largest shares in one sentence; "" where there are none."""
+        first = [f"{name} {share}" for name, share, *_ in self.rows[:FIRST] if share != "0 %"]
+        return f"Largest shares: {', '.join(first)}." if first else ""
+
+    @property
+    def note(self) -> str:
+        """What the columns mean, and what is not in the table."""
+        said = "The share is that of the area's hexagons, by the part of them that lies in it."
+        if self.intervals:
+            said += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
+        else:
+            said += f" The release has too few draws of its field for intervals: that takes {FEWEST}."
+        said += " Open hexagons count by their chance."
+        if self.left_out:
+            said += f" {self.left_out:,} more areas: python -m hexcursion areas says them all."
+        return said
+
+
+def borough_table(
+    domain: Domain,
+    layers: Sequence[OwnLayer],
+    products: Products,
+    field: tuple[Floats, Floats] | None,
+    draws: Floats,
+    level: float,
+) -> BoroughTable | None:
+    """The table of the named areas in a map's own layers; None where there are none. `products` are at the
+    threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws; all in response
+    units."""
+    areas = named_areas_of(layers, domain)
+    if areas is None:
+        return None
+    if draws.shape[0] >= FEWEST:
+        answers = shares_of(areas, field, draws, level, products.direction)
+    else:
+        chance = products.votes if products.probability is None else products.probability
+        shares = (areas.weights @ chance / areas.weights.sum(axis=1)).tolist()
+        each = zip(areas.names, shares, areas.covered.tolist(), strict=True)
+        answers = [AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in each]
+    ordered = sorted(answers, key=lambda one: (-(one.share or 0.0), one.name))
+    rows = tuple(_row(one) for one in ordered[:MOST])
+    return BoroughTable(rows, max(0, len(ordered) - MOST), draws.shape[0] >= FEWEST)
+
+
+def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
+    interval = "–"
+    if one.low is not None and one.high is not None:  # rounded outwards: it still holds what it held
+        low, high = math.floor(100.0 * one.low + DUST), math.ceil(100.0 * one.high - DUST)
+        interval = f"{low} % to {high} %"
+    return one.name, _part(one.share or 0.0), interval, "all" if one.covered > 0.995 else _part(one.covered)
+
+
+def _part(share: float) -> str:
+    return f"{100.0 * share:.0f} %"

@@ -1,1 +1,0 @@
-"""What people read in a bundle: the label with its picture, README, attribution, registry entry."""

@@ -1,1 +1,0 @@
-"""Exports: the same cells once more in the formats that other programs like, one file per format."""

@@ -1,1 +1,0 @@
-"""What follows from released paths at a threshold: sets, regions, certainty, shares of areas."""

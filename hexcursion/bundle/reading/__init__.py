@@ -1,1 +1,0 @@
-"""Reading a bundle without trust: every file checked, and every layer against the released paths."""

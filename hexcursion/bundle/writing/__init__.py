@@ -1,1 +1,0 @@
-"""Writing a bundle: rehearsed, staged beside its place, put there whole or not at all."""
