@@ -32,6 +32,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/releasing/test_release.py",
     ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
+    "geo": (FROZEN, "tests/geo"),
+    "data_loaders": (FROZEN, "tests/data_loaders"),
+    "hexcursion/settings": (FROZEN, "tests/hexcursion/settings", "tests/hexcursion/cli/test_options.py"),
+    "hexcursion/project": (FROZEN, "tests/hexcursion/project", "tests/hexcursion/releasing/test_release.py"),
+    "pages": (FROZEN, "tests/pages"),
 }
 TESTS |= {
     path.relative_to(ROOT).as_posix(): (FROZEN, f"plugins/{path.parents[1].name}/tests")
