@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 _OFFERED = {
-    "AskedPath": "hexcursion.door.paths",
+    "AskedPath": "hexcursion.door.released",
     "CuratorWarning": "hexcursion.door.library",
     "Released": "hexcursion.door.released",
     "compare": "hexcursion.door.library",

@@ -4,7 +4,7 @@ from hexcursion.door.library import compare as compare
 from hexcursion.door.library import plan as plan
 from hexcursion.door.library import publish as publish
 from hexcursion.door.library import release as release
-from hexcursion.door.paths import AskedPath as AskedPath
+from hexcursion.door.released import AskedPath as AskedPath
 from hexcursion.door.released import Released as Released
 from hexcursion.door.released import open_bundle as open_bundle
 

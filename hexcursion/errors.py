@@ -1,6 +1,8 @@
-"""Errors a person reads: one clear sentence that names the remedy."""
+"""Errors a person reads, each one sentence that names the remedy, and how a long step says its progress."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from dpgp_core.errors import HexcursionError
 
@@ -11,3 +13,7 @@ class WorkflowError(HexcursionError, ValueError):
 
 class Cancelled(HexcursionError, RuntimeError):
     """The person asked to stop; nothing was released."""
+
+
+Report = Callable[[float, str], None]
+"""Told (fraction, text); may raise to cancel."""

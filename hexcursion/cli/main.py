@@ -16,18 +16,22 @@ from geo import GeoError
 from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
 from hexcursion.bundle.series.said import notes_of, periods_said, steps_of
 from hexcursion.bundle.series.written import PAGE, write_series
-from hexcursion.cli.areas import add_areas_command, add_outline_command
+from hexcursion.cli.bundles import (
+    add_areas_command,
+    add_outline_command,
+    add_sign_option,
+    add_signers_option,
+    add_signing_commands,
+    signers_of,
+)
 from hexcursion.cli.options import (
     add_release_options,
     settings_from_options,
     shorten_help,
     with_resolution,
 )
-from hexcursion.cli.periods import add_periods_command
-from hexcursion.cli.run import end_progress, progress, run_demo, run_release, run_view
-from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands, signers_of
-from hexcursion.comparing.report import csv_text, lines, svg_text
-from hexcursion.comparing.run import BY_HAND, EPSILONS
+from hexcursion.cli.run import add_periods_command, end_progress, progress, run_demo, run_release, run_view
+from hexcursion.comparing.run import BY_HAND, EPSILONS, csv_text, lines, svg_text
 from hexcursion.door.pipeline import compare_settings
 from hexcursion.door.series import read_series_of
 from hexcursion.errors import Cancelled, WorkflowError

@@ -19,10 +19,9 @@ from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
 from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, has_points, split_settings
 from hexcursion.door.pipeline import Listener, Planned, compare_settings, plan_settings, publish_planned
 from hexcursion.door.released import Released
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.ledger.sentences import alike_text
 from hexcursion.new_place import new_place
-from hexcursion.progress import Report
 from hexcursion.project.model import HeldTable
 from hexcursion.settings import ReleaseSettings, field, settings_from_mapping
 from hexcursion.settings.field import fields_of

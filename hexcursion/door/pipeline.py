@@ -12,10 +12,9 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
 from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from hexcursion.ledger import Ledger, begin, ledger_to_plan
-from hexcursion.progress import Report
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish

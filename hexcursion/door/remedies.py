@@ -15,9 +15,8 @@ from data_loaders import DataError
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo import GeoError
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.resolution import COARSEST
-from hexcursion.progress import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import Expected

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from hexcursion.lint.bundle import lint_bundle, plan_from_bundle
-from hexcursion.lint.checks import CHECKS, LEAK, NOTE, WARNING, Finding, lint
+from hexcursion.lint.checks import (
+    CHECKS,
+    CHOICES,
+    LEAK,
+    NOTE,
+    WARNING,
+    Finding,
+    PlannedRelease,
+    lint,
+    plan_from_mapping,
+)
 from hexcursion.lint.command import (
     CLEAN_RECIPE,
     PAPER_LONDON_RECIPE,
@@ -12,7 +22,6 @@ from hexcursion.lint.command import (
     report,
     run_lint,
 )
-from hexcursion.lint.plan import CHOICES, PlannedRelease, plan_from_mapping
 
 __all__ = [
     "CHECKS",

@@ -17,8 +17,20 @@ from hexcursion.bundle.page.papers import attribution_text, readme_text
 from hexcursion.bundle.published.bundle_store import page_of
 from hexcursion.bundle.read import bundle_from_contents, facts_of
 from hexcursion.bundle.untrusted import strict_json
-from hexcursion.lint.checks import LEAK, NOTE, SEVERITIES, WARNING, Finding, lint
-from hexcursion.lint.plan import CHOICES, NOT_STATED, UNSEEN, Cells, Origin, PlannedRelease
+from hexcursion.lint.checks import (
+    CHOICES,
+    LEAK,
+    NOT_STATED,
+    NOTE,
+    SEVERITIES,
+    UNSEEN,
+    WARNING,
+    Cells,
+    Finding,
+    Origin,
+    PlannedRelease,
+    lint,
+)
 from hexcursion.version import NAME, VERSION
 
 READERS = "everyone who gets the files"

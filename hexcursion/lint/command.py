@@ -9,8 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from hexcursion.lint.bundle import lint_bundle
-from hexcursion.lint.checks import LEAK, SEVERITIES, Finding, lint
-from hexcursion.lint.plan import CHOICES, Origin, PlannedRelease, TuningOrigin, plan_from_mapping
+from hexcursion.lint.checks import (
+    CHOICES,
+    LEAK,
+    SEVERITIES,
+    Finding,
+    Origin,
+    PlannedRelease,
+    TuningOrigin,
+    lint,
+    plan_from_mapping,
+)
 from hexcursion.search.optimisation.unsearched import takes_fixed
 from hexcursion.settings.model import ReleaseSettings, read_toml
 from hexcursion.settings.names import usual_delta

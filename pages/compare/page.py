@@ -7,8 +7,7 @@ import streamlit as st
 from dpgp_core.mechanisms.registry import mechanism_named
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
-from hexcursion.comparing.report import csv_text, svg_text
-from hexcursion.comparing.run import EPSILONS, Comparison, comparable_under
+from hexcursion.comparing.run import EPSILONS, Comparison, comparable_under, csv_text, svg_text
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.exploration.simulated import simulated_release

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from dpgp_core.mechanisms.terms import Protects
 from hexcursion.comparing.run import Comparison, Row
 from hexcursion.door.pipeline import compare_settings
-from hexcursion.progress import Report
+from hexcursion.errors import Report
 from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName

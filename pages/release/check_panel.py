@@ -9,8 +9,7 @@ import streamlit as st
 
 from hexcursion import words
 from hexcursion.lint import LEAK, lint, plan_from_settings
-from hexcursion.lint.checks import Finding
-from hexcursion.lint.plan import NOT_STATED, PRIVATE, PlannedRelease
+from hexcursion.lint.checks import NOT_STATED, PRIVATE, Finding, PlannedRelease
 from hexcursion.releasing.transaction import Plan
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Found, Workspace

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from dpgp_core.excursion import excursion
 from dpgp_core.numbers import significant, upper
 from hexcursion.door.pipeline import Planned, plan_choice, publish_planned
+from hexcursion.errors import Report
 from hexcursion.ledger import ledger_to_plan, open_ledger
 from hexcursion.ledger.assess import RECOGNISED, login_name
 from hexcursion.ledger.sentences import Alike
-from hexcursion.progress import Report
 from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import Plan, Published

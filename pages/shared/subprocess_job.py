@@ -23,9 +23,8 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.machine import most_memory
-from hexcursion.progress import Report
 from hexcursion.search.executors import NICER, VARIABLES
 from hexcursion.words import plural
 from pages.shared.jobs import whose

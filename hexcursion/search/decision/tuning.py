@@ -14,8 +14,7 @@ from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.numbers import upper
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.public_field import PublicField
-from hexcursion.errors import WorkflowError
-from hexcursion.progress import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale, tidy

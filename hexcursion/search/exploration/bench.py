@@ -16,8 +16,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation import Agreement
 from hexcursion.bundle import supports
-from hexcursion.errors import WorkflowError
-from hexcursion.progress import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import search_task

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from hexcursion.errors import WorkflowError
-from hexcursion.progress import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.tuning import Tuned, search_task

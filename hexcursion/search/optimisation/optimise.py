@@ -10,8 +10,7 @@ from itertools import groupby
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
-from hexcursion.errors import WorkflowError
-from hexcursion.progress import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.search.executors import Executor, SerialExecutor
 from hexcursion.search.optimisation.score import (
     Batch,

@@ -15,8 +15,7 @@ from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation import World
-from hexcursion.errors import WorkflowError
-from hexcursion.progress import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS, simulate_reference

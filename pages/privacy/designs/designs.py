@@ -13,8 +13,8 @@ from dpgp_core.priors.registry import PRIORS
 from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import BUDGETS
+from hexcursion.errors import Report
 from hexcursion.estimates.words import refuse_what_cannot_fit
-from hexcursion.progress import Report
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored

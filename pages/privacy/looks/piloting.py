@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpgp_core.numbers import upper
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.words import refuse_what_cannot_fit
 from hexcursion.ledger import open_ledger
-from hexcursion.progress import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.looks import look_warning, paid_look

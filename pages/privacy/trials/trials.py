@@ -12,8 +12,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.numbers import significant, upper
 from hexcursion.door.remedies import Tried, try_remedies
-from hexcursion.errors import WorkflowError
-from hexcursion.progress import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.decision.settle import as_searched

@@ -10,8 +10,8 @@ from geo.region import MAX_BYTES
 from hexcursion import words
 from hexcursion.bundle.areas import AreaAnswer, BoroughTable, borough_table
 from hexcursion.bundle.published.view import Viewer, answers_from, area_answers, question_words
-from hexcursion.cli.areas import table_csv
-from hexcursion.progress import Report
+from hexcursion.cli.bundles import table_csv
+from hexcursion.errors import Report
 from pages.shared.jobs import Job
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs, workspace

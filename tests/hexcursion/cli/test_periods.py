@@ -10,7 +10,7 @@ import pytest
 
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_epsilon, gaussian_mu, period_epsilons
 from dpgp_core.errors import InvalidValue
-from hexcursion.cli.periods import _told, period_lines
+from hexcursion.cli.run import _told, period_lines
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import county_settings
 from hexcursion.settings import ReleaseSettings

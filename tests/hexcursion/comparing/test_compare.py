@@ -11,8 +11,15 @@ import pytest
 from dpgp_core.mechanisms.bin_means import BinMeans
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.cli import main
-from hexcursion.comparing.report import csv_text, lines, svg_text
-from hexcursion.comparing.run import calibration_error, comparable, comparable_under, compare_mechanisms
+from hexcursion.comparing.run import (
+    calibration_error,
+    comparable,
+    comparable_under,
+    compare_mechanisms,
+    csv_text,
+    lines,
+    svg_text,
+)
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.settings import ReleaseSettings, SourceSettings

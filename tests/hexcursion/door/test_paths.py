@@ -11,7 +11,7 @@ import pandas
 import pytest
 
 import hexcursion
-from hexcursion.door.paths import FOLDER
+from hexcursion.door.released import FOLDER
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.places import home

@@ -19,8 +19,7 @@ from hexcursion.lint import (
     plan_from_mapping,
     plan_from_settings,
 )
-from hexcursion.lint.checks import LEAK, RULES, SEVERITIES, WARNING
-from hexcursion.lint.plan import NOT_STATED, PRIVATE_CONTENTS
+from hexcursion.lint.checks import LEAK, NOT_STATED, PRIVATE_CONTENTS, RULES, SEVERITIES, WARNING
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 

@@ -10,7 +10,7 @@ import pytest
 
 import hexcursion.search.decision.tuning as tuning_module
 from dpgp_core.simulation import Agreement
-from hexcursion.progress import Report
+from hexcursion.errors import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned, search_task, tune
