@@ -2,25 +2,205 @@
 
 from __future__ import annotations
 
+import altair as alt
 import streamlit as st
 
 from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.terms import Protects
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.comparing.attacks import one_more
+from hexcursion.comparing.practice import Records, Table
 from hexcursion.comparing.run import EPSILONS, Comparison, comparable_under, csv_text, svg_text
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.exploration.simulated import simulated_release
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
-from hexcursion.words import agreement_words, one_in
-from pages.compare import chart, practice_panel
-from pages.compare.view import MEASURES, compare_job, table
-from pages.privacy.question.ask import threshold_words
+from hexcursion.words import agreement_words, one_in, quantity, side_words
+from pages.compare.view import (
+    EDITIONS,
+    LEAST,
+    MEASURES,
+    WORDS,
+    MeasureName,
+    Practice,
+    compare_job,
+    dots,
+    edition_sentences,
+    figure_rows,
+    paint_table,
+    random_record,
+    record_sentences,
+    record_word,
+    release_sentence,
+    sentences_of,
+)
+from pages.privacy.ask import threshold_words
+from pages.release.releasing import baseline_at
 from pages.shared import maps
 from pages.shared.plain_text import plain
+from pages.shared.released_view import paint
 from pages.shared.session import side_jobs, workspace
-from pages.shared.session.workspace import Workspace
+from pages.shared.session.workspace import Explored, Found, Workspace
+from pages.shared.steps import RELEASE, TOUR
+
+
+def show_practice(work: Workspace) -> None:
+    """The maps, the table, one record more, and editions a year; only after a release."""
+    found, explored = work.found, work.explored
+    if found is None or explored is None:
+        st.info(
+            "This screen shows the private records as today's rules would publish them: it tells as "
+            "much as the map without privacy, so it opens after a release, on the screen "
+            f"{RELEASE.title}. The screen {TOUR.title} shows it for published sales.",
+            icon=":material/lock:",
+        )
+        return
+    work.saw_baseline()
+    viewer = explored.viewer
+    st.markdown(
+        "What today's rules would publish of the same records. **Only you see this**: it is made from "
+        "the private records, and no bundle, link or log holds any of it."
+    )
+    least = int(
+        st.segmented_control(
+            "Hide hexagons with fewer records than", LEAST, default=5, required=True, key="practice_least"
+        )
+    )
+    made = _practice(found, explored, least)
+    _maps(explored, made)
+    st.dataframe([line.cells() for line in made.lines], hide_index=True)
+    st.caption(
+        "*Shown*: hexagons that are not blank. *Agreement*: intersection over union with the map "
+        "without privacy, as published, where blank hexagons count as outside; *filled*: as a careful "
+        "reader fills them. *Exact value*: records whose value follows from tables without and with "
+        "them, their hexagon known. *Changes*: records without which the map would be another one. *Was "
+        "it in?*: how often somebody who knows all other records tells which of two tables holds it, or "
+        "which of two releases like this one; guessing gives 50 %."
+    )
+    for sentence in sentences_of(least, made.lines, viewer):
+        st.markdown(f"* {plain(sentence)}")
+    left, right = st.columns(2, gap="large")
+    with left:
+        _one_record_more(made.records, least, viewer)
+    with right:
+        _editions(made.records, least, viewer)
+
+
+def _practice(found: Found, explored: Explored, least: int) -> Practice:
+    """What the rules give, made once for a release in this session; nothing of it is shared."""
+    known = explored.practice.get(least)
+    if not isinstance(known, Practice) or known.project is not found.project:
+        truth = baseline_at(found.project, explored.baseline, explored.viewer.bundle.threshold)
+        known = explored.practice[least] = Practice.of(found, explored.viewer, least, truth)
+    return known
+
+
+def _maps(explored: Explored, made: Practice) -> None:
+    """No privacy, the rules, and the release: one camera, one colour scale."""
+    viewer = explored.viewer
+    what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
+    full = Table(made.truth | ~made.truth, made.truth)
+    panes, said, drawn = [], [], []
+    shown = {"Without privacy": full} | {
+        name.capitalize(): table for name, table in made.tables.items() if table.count is not None
+    }
+    for name, table in shown.items():
+        title = f"{name}: {100.0 * float(table.shown.mean()):.0f} % shown"
+        drawn.append(paint_table(table, what, title))
+        panes.append(Pane(title, drawn[-1], private=True, word=name))
+        said.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
+    released = paint(viewer, viewer.bundle.published, "classes", viewer.bundle.threshold, 0)
+    panes.append(Pane("Released: may be published", released))
+    maps.show(
+        viewer.domain, panes, mode="beside", key="practice_maps",
+        alt=f"{'; '.join(said)}, of {made.records.size:,}.",
+        legends={
+            f"{[*shown][1]} (the others in the same colours)": legend(drawn[1], maps.theme()),
+            "Released": legend(released, maps.theme()),
+        },
+        layers=viewer.bundle.layers,
+    )  # fmt: skip
+
+
+def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
+    """The arithmetic of two editions for one record that is drawn at random, and of two releases."""
+    word = record_word(viewer)
+    st.header("One record more", anchor=False)
+    key = f"practice_record_{viewer.bundle.statement['release']['id']}"
+    if st.button(f"Take a {plain(word)} at random", icon=":material/casino:", key="practice_draw"):
+        st.session_state[key] = random_record(records)
+    if key not in st.session_state:
+        st.caption("Two editions of the table, without and with one record, and what they say of it.")
+        return
+    for sentence in record_sentences(one_more(records, least, st.session_state[key]), viewer.unit, word):
+        st.markdown(f"* {plain(sentence)}")
+    if told := release_sentence(viewer):
+        st.markdown(f"* {plain(told)}")
+
+
+def _editions(records: Records, least: int, viewer: Viewer) -> None:
+    """A growing table renewed through the year, beside what as many releases cost together."""
+    st.header("Editions a year", anchor=False)
+    often = st.select_slider(
+        "The map is published", EDITIONS, value=4, format_func=WORDS.__getitem__, key="practice_editions"
+    )
+    for sentence in edition_sentences(records, least, often, viewer):
+        st.markdown(f"* {plain(sentence)}")
+
+
+PICK = "picked"
+
+
+def show_chart(found: Comparison, protects: Protects, measure: MeasureName, key: str) -> int | None:
+    """Draw one protection's curves; the number of the row whose dot was clicked, or None."""
+    rows = dots(found, protects, measure)
+    if not rows:
+        st.caption("No mechanism has this figure here.")
+        return None
+    title = MEASURES[measure].title
+    pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
+    height = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
+    colour = alt.Color("mechanism:N", title=None, legend=alt.Legend(orient="top", columns=2, labelLimit=260))
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X(
+            "epsilon:Q",
+            title="privacy budget ε",
+            scale=alt.Scale(type="log", nice=False, padding=14),
+            axis=alt.Axis(values=sorted({row["epsilon"] for row in rows}), format=".3~g"),
+        ),
+        color=colour,
+    )
+    dot = (
+        base.mark_point(filled=True)
+        .encode(
+            y=height,
+            shape=alt.Shape("mechanism:N", title=None),
+            size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
+            tooltip=[
+                alt.Tooltip("mechanism:N", title="mechanism"),
+                alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+                alt.Tooltip("value:Q", title=title, format=".3f"),
+                alt.Tooltip("design:N", title="parameters"),
+            ],
+        )
+        .add_params(pick)
+    )
+    spread = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
+    picked = st.altair_chart(
+        alt.layer(base.mark_line(opacity=0.5).encode(y=height), spread, dot).properties(
+            height=260, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+        ),
+        on_select="rerun",
+        selection_mode=PICK,
+        key=key,
+        alt=f"{title} against the privacy budget: one curve for each mechanism that hides {protects}.",
+    )
+    numbers = picked["selection"].get(PICK, [])
+    return int(numbers[0]["number"]) if numbers else None
+
 
 USUAL = (1.0, 2.0, 4.0)
 
@@ -84,14 +264,14 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
     )  # fmt: skip
     for position, protects in enumerate(found.protections):
         st.header(f"Hiding {plain(protects)}", anchor=False)
-        picked = chart.show(found, protects, measure or "agreement", f"compare_{position}_{measure}")
+        picked = show_chart(found, protects, measure or "agreement", f"compare_{position}_{measure}")
         st.caption("Click a dot to see its map.")
         if picked is not None:
             show_map(work, project, found, picked)
         for line in found.recommended(protects):
             st.markdown(f"* {plain(line)}")
         with st.expander("All figures", icon=":material/table_chart:"):
-            st.dataframe(table(found, protects), hide_index=True)
+            st.dataframe(figure_rows(found, protects), hide_index=True)
     with st.container(horizontal=True):
         st.download_button(
             "CSV",
@@ -156,7 +336,7 @@ def show(work: Workspace) -> None:
         default="mechanisms" if work.explored is None else "practice", key=f"compare_way_{work.mark}",
     )  # fmt: skip
     if way == "practice":
-        practice_panel.show(work)
+        show_practice(work)
     else:
         mechanisms(work)
 

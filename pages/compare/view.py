@@ -3,20 +3,39 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
+from dpgp_core.accounting.composition import compose
+from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.terms import Protects
+from dpgp_core.noise import SystemEntropy
+from dpgp_core.numbers import lower, upper
+from geo.maps.painting import Entry, Painting
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.statement.guarantee import stated_cost
+from hexcursion.comparing.attacks import (
+    OneMore,
+    as_it_happens,
+    changes,
+    most_told_apart,
+    told_apart,
+    two_editions,
+)
+from hexcursion.comparing.practice import Bools, Records, Rule, Table, careful
 from hexcursion.comparing.run import Comparison, Row
 from hexcursion.door.pipeline import compare_settings
 from hexcursion.errors import Report
 from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
-from hexcursion.words import design_words, spread_words
-from pages.shared.jobs import Job
-from pages.shared.subprocess_job import in_subprocess, workers
+from hexcursion.words import agreement_words, design_words, plural, quantity, spread_words
+from pages.shared.session.workspace import Found
+from pages.shared.subprocess_job import Job, in_subprocess, workers
 
 
 @dataclass(frozen=True)
@@ -72,7 +91,7 @@ def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[di
     return made
 
 
-def table(found: Comparison, protects: Protects) -> list[dict[str, str]]:
+def figure_rows(found: Comparison, protects: Protects) -> list[dict[str, str]]:
     """The rows of one protection in words."""
     return [_line(row) for row in found.under(protects)]
 
@@ -112,3 +131,250 @@ def load_and_compare(
     name: ExecutorName = "processes" if several > 1 else "serial"
     name = "dask" if settings.executor == "dask" else name
     return compare_settings(settings, names, epsilons, report, name, several)
+
+
+LEAST, SMOOTHED = (3, 5, 10), 10.0
+EDITIONS = (1, 4, 12, 52)
+WORDS = {1: "once", 4: "every quarter", 12: "every month", 52: "every week"}
+KERNEL_HEXAGONS = 20_000  # up to which a smoothed table is made on a screen
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table: a rule, or the release.
+
+    Parameters
+    ----------
+    shown, agreement, careful
+        shares of the hexagons, and agreement as published and as a careful reader fills what is blank
+    exact, changed, apart
+        shares of the records, and the AUC of "was it in?"; `bound` where it is one
+    """
+
+    name: str
+    shown: float
+    agreement: float
+    careful: float
+    exact: float
+    changed: float | None
+    apart: float
+    bound: bool = False
+
+    def cells(self) -> dict[str, str]:
+        """In words."""
+        return {
+            "published": self.name,
+            "shown": _percent(self.shown),
+            "agreement": agreement_words(self.agreement),
+            "filled": agreement_words(self.careful),
+            "exact value": _percent(self.exact),
+            "changes": "by noise" if self.changed is None else _percent(self.changed),
+            "was it in?": f"at most {_at_most(self.apart)}" if self.bound else _percent(self.apart),
+        }
+
+
+def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
+    numbers = {
+        f"at least {least}": Rule("minimum", least),
+        f"at least {least}, class only": Rule("minimum", least, numbers=False),
+    }
+    if hexagons > KERNEL_HEXAGONS:
+        return numbers
+    return numbers | {
+        "smoothed, at least 10": Rule("smoothed", SMOOTHED),
+        "smoothed, class only": Rule("smoothed", SMOOTHED, numbers=False),
+    }
+
+
+def paint_table(table: Table, what: str, title: str) -> Painting:
+    """Beyond the threshold, not, and blank, which a reader cannot tell from empty."""
+    entries = (
+        Entry(what, "above"),
+        Entry(f"not {what}", "below"),
+        Entry("hidden by the rule, or empty", "unsure"),
+    )
+    classes = np.where(table.shown, np.where(table.inside, 0, 1), 2)
+    notes = tuple(f"Released: {entries[place].label}" for place in classes.tolist())
+    return Painting(classes.astype(np.int64), entries, notes, title)
+
+
+def lines_of(
+    found: Found, viewer: Viewer, rules: dict[str, Rule], tables: dict[str, Table], records: Records,
+    truth: Bools,
+) -> list[Line]:  # fmt: skip
+    """A row for each rule, and one for the release."""
+    made = []
+    for name, rule in rules.items():
+        table, changed = tables[name], changes(records, rule)
+        row = Line(
+            name,
+            float(table.shown.mean()),
+            iou(table.inside, truth),
+            careful(found.project, found.tuned.result.model, records, table, truth),
+            two_editions(records, rule),
+            changed,
+            told_apart(changed),
+        )
+        made.append(row)
+    guarantee = viewer.bundle.statement["guarantee"]
+    hidden = guarantee["protects"] == "values and places"  # public places tell of everybody
+    apart = _apart(guarantee) if hidden else 1.0
+    agreed = iou(viewer.bundle.published.vote_set, truth)
+    name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
+    return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=hidden)]
+
+
+@dataclass(frozen=True, eq=False)
+class Practice:
+    """What today's rules publish of the private records with one minimum count; curator only.
+
+    Parameters
+    ----------
+    truth
+        (N,) the map without privacy
+    """
+
+    project: Project
+    records: Records
+    tables: dict[str, Table]
+    truth: Bools
+    lines: list[Line]
+
+    @classmethod
+    def of(cls, found: Found, viewer: Viewer, least: int, truth: Bools) -> Practice:
+        """Apply every rule, and measure what its table shows and gives away."""
+        records = Records.of(found.project)
+        rules = rules_of(least, records.size)
+        tables = {name: rule.apply(records) for name, rule in rules.items()}
+        lines = lines_of(found, viewer, rules, tables, records, truth)
+        return cls(found.project, records, tables, truth, lines)
+
+
+def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
+    """What the table says, and where today's practice is better; never more than it measures."""
+    table, classes, ours = lines[0], lines[1], lines[-1]
+    guarantee = viewer.bundle.statement["guarantee"]
+    word = record_word(viewer)
+    many = _many(word)
+    said = [
+        f"A rule of at least {least} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
+        f"it shows numbers, anybody with the tables before and after one {word} was added computes its "
+        f"value exactly: {_percent(table.exact)} of all {many}.",
+        f"Publishing the class alone is far safer: for {_percent(1.0 - (classes.changed or 0.0))} of the "
+        f"{many} it makes no difference whether they are in. For the others it does, they are identified "
+        "with certainty, and nobody can say how much the next edition, threshold or level adds.",
+        f"Of two releases like this one, {_both(guarantee)}, nobody, whatever they "
+        f"know, names the right one more often than {_at_most(_apart(guarantee))} of the time; and the "
+        "ledger says what the next release adds.",
+    ]
+    best = max(lines[:-1], key=lambda line: line.careful)
+    if best.careful > ours.careful:
+        said.append(
+            f"Where today's practice is better: a careful reader of the table “{best.name}” reaches an "
+            f"agreement of {agreement_words(best.careful)}, this release "
+            f"{agreement_words(ours.careful)}; and its numbers are exact where they are shown."
+        )
+    said.append(
+        "Neither hides that a record in a high neighbourhood is probably high; laws may accept either. "
+        "The yardstick is our own map without privacy."
+    )
+    return said
+
+
+def record_word(viewer: Viewer) -> str:
+    """What a row of the private data is called; the unit of protection may be a hexagon's whole record."""
+    guarantee = viewer.bundle.statement["guarantee"]
+    return "record" if guarantee["unit"] == "cell" else str(guarantee["unit_word"])
+
+
+def _both(guarantee: Mapping[str, Any]) -> str:
+    """The two releases between which a guarantee lets nobody tell."""
+    word = "hexagon’s whole record" if guarantee["unit"] == "cell" else guarantee["unit_word"]
+    if guarantee["relation"] == "add-or-remove":
+        return f"one with the {word} and one without"
+    if guarantee["protects"] == "values":
+        return f"one with the {word} and one with any other value in its place"
+    return f"one with the {word} and one with any other instead, wherever it lies"
+
+
+def _apart(guarantee: Mapping[str, Any]) -> float:
+    """How often both are told apart, at most."""
+    return most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
+
+
+def record_sentences(seen: OneMore, unit: str, word: str) -> list[str]:
+    """What two editions of a table, and of its classes, say of one record."""
+
+    def number(value: float) -> str:
+        return quantity(value, unit)
+
+    if seen.before is None or seen.after is None or seen.found is None:
+        start = "hidden without it" if seen.after is not None else "hidden: nothing learned"
+        said = [f"Its hexagon is {start}; its value is {number(seen.value)}."]
+    else:
+        said = [
+            f"{plural(seen.after[0], word)} with a mean of {number(seen.after[1])}, less "
+            f"{plural(seen.before[0], word)} with a mean of {number(seen.before[1])}: {seen.after[0]} × "
+            f"{number(seen.after[1])} − {seen.before[0]} × {number(seen.before[1])} = "
+            f"{number(seen.found)}, its value."
+        ]
+    changed = seen.side_before != seen.side_after
+    return [*said, f"The map of classes {'changes' if changed else 'is the same'} with it."]
+
+
+def random_record(records: Records) -> int:
+    """The number of a record that is drawn at random."""
+    return int(records.cell.size * SystemEntropy().uniform(1)[0])
+
+
+def release_sentence(viewer: Viewer) -> str | None:
+    """What two releases say of a record's value, where their cost is that of a Gaussian mechanism."""
+    cost = stated_cost(viewer.bundle.statement["guarantee"])
+    if not cost.gaussian_mu:
+        return None
+    # From one end of the clip range to the other a value moves the sums by at most mu times their noise, and
+    # the difference of two releases carries sqrt(2) of it. Where mu is for one record more or less, such an
+    # exchange is two steps.
+    mu = cost.gaussian_mu
+    if cost.neighbours == "add-or-remove":
+        mu = min(2.0 * mu, cost.exchange_mu or math.inf)
+    wide = lower(2.0 * 1.96 * np.sqrt(2.0) / mu, 2)
+    return (
+        "Two releases, without and with it, its place known: a 95 % interval for its value is at least "
+        f"{wide} times as wide as the whole range within which the release tells values apart."
+    )
+
+
+def edition_sentences(records: Records, least: int, often: int, viewer: Viewer) -> list[str]:
+    """A growing table renewed through the year, and what as many releases cost together."""
+    guarantee = viewer.bundle.statement["guarantee"]
+    together = compose([stated_cost(guarantee)] * often)
+    epsilon = composed_epsilon(together, guarantee["delta"]).epsilon
+    exposed, most = (
+        as_it_happens(records, least, often),
+        most_told_apart(together, epsilon, guarantee["delta"]),
+    )
+    return [
+        f"A table of at least {least} that grows through the year gives the exact value of "
+        f"{_percent(exposed)} of the {_many(record_word(viewer))} away: each is the only new one of "
+        "its hexagon in its period (periods at random, nothing from before the year).",
+        f"{plural(often, 'release')} of all records at ε {upper(guarantee['epsilon'], 3)} "
+        f"{'are' if often > 1 else 'is'} ε {upper(epsilon, 3)} together. Of two such years, "
+        f"{_both(guarantee)}, the right one is named at most {_at_most(most)} of the time. The ledger adds "
+        "this up and refuses what is beyond the budget; no rule of today adds anything up.",
+    ]
+
+
+def _many(word: str) -> str:
+    return plural(2, word).removeprefix("2 ")
+
+
+def _percent(share: float) -> str:
+    if 0.99 < share < 1.0:
+        return f"{lower(100.0 * share, 4)} %"
+    return f"{100.0 * share:.0f} %" if share == 0.0 or share >= 0.01 else f"{100.0 * share:.2g} %"
+
+
+def _at_most(share: float) -> str:
+    """A bound, rounded up."""
+    return f"{upper(100.0 * share, 2 if share < 0.99 else 4)} %"

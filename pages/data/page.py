@@ -19,9 +19,9 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_reading
 from hexcursion.project.example import changed_settings, county_settings
 from hexcursion.settings.model import ReleaseSettings
-from pages.data import public_data
+from pages.data import public_files
 from pages.data.sources import EARLIER, Sources, ask_sales, ask_sensors, refill
-from pages.data.written import on_screen
+from pages.data.table_columns import on_screen
 from pages.shared import maps, panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
@@ -235,7 +235,7 @@ if kind == "example":
         )  # fmt: skip
 else:
     if kind == "sales":
-        public_data.show(work)
+        public_files.ask_public_files(work)
     asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
     if asked is not None and (said := expected_reading(*asked.files)) is not None:
         st.caption(f":material/schedule: {plain(said)}")

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
+import streamlit as st
+
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.releasing.reach import public_folder
-from pages.shared.jobs import Job, Report
-from pages.shared.session.workspace import Fetched
+from pages.data.sources import show_paths
+from pages.shared.plain_text import Markdown, plain
+from pages.shared.session.side_jobs import show_progress
+from pages.shared.session.workspace import Fetched, Workspace
+from pages.shared.subprocess_job import Job
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
 _MEGA = 1_000_000
@@ -169,3 +175,97 @@ def _words(file: PublicFile, done: int, total: int | None) -> str:
         return f"{file.title}: asking {file.host}"
     size = total / _MEGA if total else file.megabytes
     return f"{file.title}: {done / _MEGA:.0f} of about {size:.0f} MB"
+
+
+FIRST_YEAR = 1995
+
+
+def ask_public_files(work: Workspace) -> None:
+    """The panel in whatever state the download is; what was fetched is put into the file widgets."""
+    job = work.download
+    running = job is not None and job.state.state == "running"
+    with st.expander(
+        "No files yet? Download the public ones", expanded=running, icon=":material/cloud_download:"
+    ):
+        if job is not None and running:
+            show_progress(job, "Cancel the download")
+            return
+        if job is not None:
+            work.download = None
+            try:
+                _take_fetched(job.result())
+            except Cancelled:
+                st.info("Cancelled. The next download goes on from there.", icon=":material/cancel:")
+            except WorkflowError as error:
+                st.error(plain(error), icon=":material/cloud_off:")
+            else:
+                st.success(
+                    "The files are here, and their paths are filled in below.", icon=":material/check:"
+                )
+        _offer_files(work)
+
+
+def _take_fetched(fetched: Fetched) -> None:
+    paths = {"sales_private": fetched.sales, "sales_postcodes": fetched.postcodes}
+    show_paths({**paths, "sales_reference": fetched.reference or ""})
+
+
+def _offer_files(work: Workspace) -> None:
+    st.markdown(
+        "The sales of England and Wales and the places of postcodes are published, under the Open Government "
+        "Licence v3.0. They are not private, but here one year can play the private data and the year before "
+        "the public reference."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        this_year = date.today().year
+        year = st.selectbox(
+            "Year of the sales",
+            range(this_year, FIRST_YEAR - 1, -1),
+            index=1,
+            width=160,
+            key="public_year",
+            persist_state="session",
+        )
+        before = st.checkbox(
+            "And the year before as reference data",
+            value=True,
+            key="public_before",
+            persist_state="session",
+            disabled=year == FIRST_YEAR,
+        )
+        again = st.checkbox(
+            "Fetch again what is here",
+            key="public_again",
+            help="Public files are corrected in place, month by month.",
+        )
+    earlier = year - 1 if before and year > FIRST_YEAR else None
+    offers = public_offers(year, earlier)
+    coming = [offer for offer in offers if again or not offer.here]
+    st.markdown("\n".join(f"- {_line(offer)}" for offer in offers))
+    st.caption("  \n".join(dict.fromkeys(plain(line) for offer in offers for line in offer.attribution)))
+    st.caption(f"Kept in {plain(public_folder())}, for all who use this installation.")
+    size = sum(offer.megabytes - offer.held for offer in coming)
+    hosts = " and ".join(dict.fromkeys(plain(offer.host) for offer in coming))
+    st.button(
+        f"Download from {hosts} (about {size} MB)" if coming else "Use the files that are here",
+        icon=":material/cloud_download:" if coming else ":material/check:",
+        on_click=_begin_download,
+        args=(work, year, earlier, again),
+    )
+    with st.popover("No internet on this machine?", type="tertiary", icon=":material/cloud_off:"):
+        st.markdown("\n".join(f"{number}. {step}" for number, step in enumerate(by_hand(year, earlier), 1)))
+
+
+def _line(offer: Offer) -> Markdown:
+    if offer.here:
+        state = "already here"
+    elif offer.held:
+        state = f"{offer.held:,} of about {offer.megabytes:,} MB are here"
+    else:
+        state = f"about {offer.megabytes:,} MB"
+    return f"**{plain(offer.title)}**, {state}, from {plain(offer.host)}"
+
+
+def _begin_download(work: Workspace, year: int, earlier: int | None, again: bool) -> None:
+    work.download = download_job(year, earlier, refresh=again)
+    work.ends_with(work.download)

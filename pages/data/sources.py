@@ -11,9 +11,9 @@ from data_loaders import SEGMENTS
 from hexcursion.bundle.series.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
-from pages.data import agency, filters, row_columns, written
+from pages.data import filters, table_columns
 from pages.data.filters import Rows
-from pages.data.row_columns import KEEP, at
+from pages.data.table_columns import KEEP, at
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -108,11 +108,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if path is None:
             st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
-        guess, told = written.first_look(path)
+        guess, told = table_columns.first_look(path)
         if guess is None:
             return None
         st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
-        agency.offer(guess, path)
+        filters.offer_agency(guess, path)
         columns = list(guess.columns)
         first, second = st.columns(2)
         x = first.selectbox(
@@ -122,11 +122,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
             "Latitude or northing", columns, index=at(columns, guess.y), key=f"sensors_y_{path}", **KEEP
         )
         with first:
-            value = row_columns.measured(columns, guess.value, path)
-        counted, named, unit = value == row_columns.NO_VALUE, "", "records"
+            value = table_columns.measured(columns, guess.value, path)
+        counted, named, unit = value == table_columns.NO_VALUE, "", "records"
         if counted:
             with second:
-                word, value = row_columns.counted_word(path), None
+                word, value = table_columns.counted_word(path), None
         else:
             named = second.text_input(
                 "What it is, in words",
@@ -152,10 +152,10 @@ def ask_sensors(work: Workspace) -> Sources | None:
             key=f"sensors_crs_{path}",
             **KEEP,
         )
-        numbers = written.numbers(guess, path)
-        owner, most = row_columns.owner(agency.owners(guess, path), guess.question, path)
-        identifier, time, day_first = row_columns.further(columns, guess.identifier, guess.time, path)
-        place_sd = row_columns.place_noise(columns, path)
+        numbers = table_columns.numbers(guess, path)
+        owner, most = table_columns.owner(filters.owners(guess, path), guess.question, path)
+        identifier, time, day_first = table_columns.further(columns, guess.identifier, guess.time, path)
+        place_sd = table_columns.place_noise(columns, path)
         trip = None
         if place_sd is not None:
             trip = _file(
@@ -282,12 +282,12 @@ def refill(work: Workspace) -> None:
         state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
     else:
         known = (
-            ("x", data.x), ("y", data.y), ("value", data.value or row_columns.NO_VALUE), ("crs", data.crs),
+            ("x", data.x), ("y", data.y), ("value", data.value or table_columns.NO_VALUE), ("crs", data.crs),
             ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
-            ("day_first", row_columns.order_words(data.day_first)),
+            ("day_first", table_columns.order_words(data.day_first)),
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
-        told = (*known, *written.shown(data).items())
+        told = (*known, *table_columns.shown(data).items())
         state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")

@@ -12,9 +12,8 @@ from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import COARSEST, FINEST
-from pages.hexagons import covariates, own_layers
-from pages.hexagons.mending import offer_exchange, stop
-from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
+from pages.hexagons import layers
+from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, offer_exchange, stop_stray, take_outline
 from pages.shared import maps, panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -64,9 +63,9 @@ def fill(asked: Asked, resolution: int) -> None:
         features=asked.features, feature_column=asked.column, land_only=asked.land_only,
     )  # fmt: skip
     if asked.region is not None and asked.region == work.uploads.get("named"):
-        own_layers.take_areas(work, asked.region)
+        layers.take_areas(work, asked.region)
     else:
-        own_layers.draw_again(work)
+        layers.draw_again(work)
     panels.check_basemap_again(work)
     st.rerun()
 
@@ -126,8 +125,8 @@ with left:
         st.caption(":material/info: Until another area is named, the one shown stays in use.")
     if work.domain is not None:
         propose(work.domain)
-        own_layers.ask(work)
-        painting = covariates.ask(work)
+        layers.ask_layers(work)
+        painting = layers.ask_covariates(work)
     panels.say_basemap()
 with right:
     if work.domain is None:
@@ -136,7 +135,7 @@ with right:
         summary(work.domain)
         lost = work.stray()
         if lost is not None:
-            stop(work, lost)
+            stop_stray(work, lost)
         hidden = way == DRAW or work.private is None
         places = [] if hidden or work.private is None else work.private.places
         pane = Pane("", painting or paint_cells(work.domain.size), private=bool(places), points=places)

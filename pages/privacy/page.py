@@ -5,9 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
-from pages.privacy.question.ask import ask_privacy
-from pages.privacy.search import search_panel
-from pages.privacy.trials import own_design, simulated_panel, vary_panel
+from pages.privacy import design_panels, search_panel
+from pages.privacy.ask import ask_privacy
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 
@@ -29,8 +28,8 @@ if scored is not None and work.found is not None:
     st.header("A closer look at this design", anchor=False)
     numbers, own, sure = st.tabs(["What each number does", "Your own design", "How sure are the sets?"])
     with numbers:
-        vary_panel.show(work, work.found, scored)
+        design_panels.show_variations(work, work.found, scored)
     with own:
-        own_design.show(work, work.found, scored)
+        design_panels.show_own_design(work, work.found, scored)
     with sure:
-        simulated_panel.show_coverage(work, work.found, scored)
+        design_panels.show_coverage(work, work.found, scored)

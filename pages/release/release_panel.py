@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import logging
+
 import streamlit as st
 
+from dpgp_core.numbers import upper
+from hexcursion import words
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_release
+from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.sentences import alike_text, shared_text
+from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.releasing.transaction import Plan
 from hexcursion.settings import field
-from pages.release import check_panel, confirm, stop_panel
-from pages.release.releasing import BudgetState, budget_state, count_together, plan
+from hexcursion.settings.names import ReferenceKind
+from pages.privacy.designs import expected_words
+from pages.release import checks
+from pages.release.releasing import BudgetState, budget_state, count_together, plan, release, released_as
 from pages.shared import panels
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released_view import receipt_lines
 from pages.shared.server.access import curator_address
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session import side_jobs
+from pages.shared.session.workspace import Found, Workspace, new_session
+from pages.shared.steps import LEDGER, VIEWER
 
 
 def show(work: Workspace, found: Found) -> None:
     """The receipt to read, and the form to submit."""
     found = _looked(work, found)
-    if stop_panel.stopped(work, found):
+    if checks.stopped(work, found):
         return
-    stop_panel.what_helps(work, found)
+    checks.what_helps(work, found)
     try:
         planned = plan(found.project, found.choice)
     except WorkflowError as error:
@@ -49,14 +59,14 @@ def show(work: Workspace, found: Found) -> None:
             st.caption(f":material/schedule: {plain(said)}")
         _agreed(work, found, budget)
         _form(work, found, budget)
-        check_panel.show(work, found, planned)
+        checks.show_checks(work, found, planned)
     if work.finished:
         panels.list_finished()
 
 
 def _looked(work: Workspace, found: Found) -> Found:
     """Whether the curator chose by looking: it changes what the release says, not what it costs."""
-    known = work.chosen_by_looking or check_panel.by_looking(work)
+    known = work.chosen_by_looking or checks.by_looking(work)
     if known:
         work.say_looked(True)
         st.session_state[f"looked_{work.mark}"] = True
@@ -164,5 +174,111 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
         except WorkflowError as error:  # too long, or not to be shown
             st.error(plain(error), icon=":material/error:")
         else:
-            confirm.begin(work, total)
-    confirm.show(work, budget)
+            begin_question(work, total)
+    show_question(work, budget)
+
+
+_LOG = logging.getLogger(__name__)
+
+
+ASKED = "release-asked"
+
+
+def begin_question(work: Workspace, total: float | None) -> None:
+    """Ask from now on, until it is answered. `total` is the budget to set with a first release."""
+    panels.begin_question(ASKED, (work.session, work.found, total))
+
+
+def show_question(work: Workspace, budget: BudgetState) -> None:
+    """The question, while it stands: about this very plan."""
+    session, found, total = panels.question_about(ASKED) or (None, None, None)
+    if isinstance(found, Found) and session == work.session and found is work.found:
+        panels.ask_twice(ASKED, "Release this map?", _question, work, found, budget, total)
+
+
+def _question(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:
+    """What it costs, what is left then, how good it is expected to be; and the button that does it."""
+    settings = found.project.settings
+    st.markdown(f"**{plain(settings.title or 'The map')}**")
+    left = budget.left if total is None else words.remaining(total - budget.asked)
+    first, second = st.columns(2)
+    first.metric("It costs ε", plain(upper(budget.asked, 3)))
+    second.metric("Then left ε", plain(left))
+    expected = found.choice.expected
+    if expected is None:
+        st.markdown("How good the map will be is **not known**: its design was given by hand.")
+    else:
+        said = expected_words(expected.agreement, expected.area_error, expected.right)
+        if expected.low is not None and expected.high is not None:
+            said += f"; {words.range_words(expected.low, expected.high, little=expected.little)}"
+        st.markdown(
+            f"**{plain(said[0].upper() + said[1:])}**, as measured on {plain(_basis(expected.basis))}."
+        )
+    st.markdown("The map is drawn **once**. What is published cannot be taken back, and ε stays spent.")
+    token = work.session
+    if panels.answered(ASKED, token):
+        release_once(work, found, total, token)
+
+
+def release_once(work: Workspace, found: Found, total: float | None, token: str) -> None:
+    """Release what was asked for, unless an earlier click did; then show what there is.
+
+    Parameters
+    ----------
+    token
+        the session's token when the question was asked: a click that waited while another one failed belongs
+        to a question that stands no more
+    """
+    with work.releasing:
+        if work.release_id is None and work.session == token:
+            with side_jobs.note_release(token) as asked:
+                _release(work, found, total, asked)
+    if work.release_id is not None:
+        panels.end_question(ASKED)
+        work.budget_text = budget_state(plan(found.project, found.choice)).line
+        st.rerun()
+
+
+def _release(work: Workspace, found: Found, total: float | None, asked: side_jobs.Asked) -> None:
+    try:
+        with st.spinner("Charging the ledger, drawing, writing the bundle"):
+            # Nothing that could start the script anew may stand between the draw and its memory.
+            published = release(found.project, found.choice, total, work.session)
+            work.release_id = asked.release_id = published.release.release_id
+    except RequestTaken as taken:
+        asked.release_id = released_as(taken.entry, found.project.settings.ledger)
+        _exists(asked.release_id, taken.entry)
+    except WorkflowError as error:
+        asked.text = str(error)
+        if isinstance(error, Unreleased):  # trying again is a request of its own, and costs again
+            work.session = new_session()
+        st.error(plain(error), icon=":material/error:")
+    except Exception:
+        _LOG.exception("a release did not complete")
+        st.error(
+            "The release did not complete. If it was charged, the charge stands until a person voids it on "
+            "the Ledger screen; the server's log says what happened.",
+            icon=":material/error:",
+        )
+
+
+def _exists(name: str | None, entry: int) -> None:
+    """The ledger knows this request: nothing was charged again."""
+    if name is None:
+        st.info(
+            f"This release was asked for before, as entry {entry:d} of the ledger: it is under way, or broke "
+            "off. Nothing was charged again.",
+            icon=":material/receipt_long:",
+        )
+        st.page_link(LEDGER.path, label="See the ledger", icon=LEDGER.icon)
+        return
+    st.info(
+        "This release exists already. Nothing was drawn or charged again.", icon=":material/check_circle:"
+    )
+    st.page_link(VIEWER.path, label="Open it", icon=VIEWER.icon, query_params={"release": name})
+
+
+def _basis(basis: ReferenceKind) -> str:
+    return {"simulated": "simulated fields", "private selection": "what was paid for beforehand"}.get(
+        basis, f"the {basis}"
+    )

@@ -1,8 +1,8 @@
-"""One computation in a process of its own that gives way to the server, with progress and an end.
+"""Background jobs: a thread with progress and cancel, and in it a process of its own that waits its turn.
 
 A session's long computation would otherwise share the interpreter with every other session's screens. The
 process leads a group of its own, so that whatever it starts ends with it: when it is done, when the person
-cancels, when the session is forgotten, and when the server is killed.
+cancels, when the session is forgotten, and when the server is killed. No Streamlit here: processes load this.
 """
 
 from __future__ import annotations
@@ -15,20 +15,149 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterator
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
-from hexcursion.errors import Report, WorkflowError
+from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.estimates.machine import most_memory
 from hexcursion.search.executors import NICER, VARIABLES
 from hexcursion.words import plural
-from pages.shared.jobs import whose
 from pages.shared.uploads import PrivateFolder
+
+Result = TypeVar("Result")
+Stage = Literal["running", "done", "failed", "cancelled"]
+
+
+_THREAD = threading.local()
+
+
+def whose() -> str | None:
+    """The session whose job this thread runs; None in any other thread, and for a job of no session."""
+    return getattr(_THREAD, "session", None)
+
+
+def _session() -> str | None:
+    """The session whose screen is being run in this thread; None where there is no screen."""
+    from streamlit.runtime.scriptrunner import get_script_run_ctx  # a subprocess has none
+
+    context = get_script_run_ctx(suppress_warning=True)
+    return None if context is None else context.session_id
+
+
+LEAST_SECONDS, LEAST_FRACTION, STEADY = 3.0, 0.1, 1.4
+Mark = tuple[float, float]  # seconds since the start, fraction done
+
+
+def seconds_left(marks: Sequence[Mark], now: float) -> float | None:
+    """Return how long a job still takes; None where the paces of the last half and quarter differ by over
+    `STEADY`.
+    """
+    if not marks or now < LEAST_SECONDS or marks[-1][1] < LEAST_FRACTION:
+        return None
+
+    def pace(since: float) -> float:
+        done = next((fraction for spent, fraction in reversed(marks) if spent <= since), 0.0)
+        return (marks[-1][1] - done) / (now - since)
+
+    half, quarter = pace(now / 2), pace(3 * now / 4)
+    if not 0 < max(half, quarter) <= STEADY * min(half, quarter):
+        return None
+    return (1.0 - marks[-1][1]) / half
+
+
+@dataclass(frozen=True)
+class JobState:
+    """What a page shows of a job: how far it is, in words and as a share of 1."""
+
+    state: Stage
+    fraction: float
+    text: str
+    seconds: float
+    seconds_left: float | None
+
+
+class Job(Generic[Result]):
+    """Run `work(report)` once in a daemon thread.
+
+    `report(fraction, text)` publishes progress and raises `Cancelled` once `cancel()` was called.
+    """
+
+    def __init__(self, work: Callable[[Report], Result]) -> None:
+        self._lock = threading.Lock()
+        self._cancelled = threading.Event()
+        self._fraction, self._text = 0.0, "Starting"
+        self._state: Stage = "running"
+        self._result: Result | None = None
+        self._error: BaseException | None = None
+        self._marks: list[Mark] = []
+        self._session = _session()
+        self._started = time.monotonic()
+        self._ended: float | None = None
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    def _report(self, fraction: float, text: str) -> None:
+        if self._cancelled.is_set():
+            raise Cancelled("The computation was cancelled; nothing was released.")
+        with self._lock:
+            self._fraction, self._text = min(max(fraction, 0.0), 1.0), text
+            self._marks.append((time.monotonic() - self._started, self._fraction))
+
+    def _run(self, work: Callable[[Report], Result]) -> None:
+        result: Result | None = None
+        error: BaseException | None = None
+        outcome: Stage
+        _THREAD.session = self._session
+        try:
+            result = work(self._report)
+            self._report(1.0, "Done")
+            outcome = "done"
+        except Cancelled as stop:
+            outcome, error = "cancelled", stop
+        except BaseException as failure:  # kept whole and raised again by `result()`
+            outcome, error = "failed", failure
+        with self._lock:
+            self._result, self._error, self._state = result, error, outcome
+            self._ended = time.monotonic()
+
+    def cancel(self) -> None:
+        """Ask the computation to stop at its next report."""
+        self._cancelled.set()
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether `cancel` was called; the computation may not have heard of it yet."""
+        return self._cancelled.is_set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait for the end; True once the job is no longer running."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    @property
+    def state(self) -> JobState:
+        """Where it stands now."""
+        with self._lock:
+            end = self._ended if self._ended is not None else time.monotonic()
+            spent = end - self._started
+            left = seconds_left(self._marks, spent) if self._state == "running" else None
+            return JobState(self._state, self._fraction, self._text, spent, left)
+
+    def result(self) -> Result:
+        """Return the result of a finished job or raise its error; `RuntimeError` while it runs."""
+        with self._lock:
+            if self._state == "running":
+                raise RuntimeError("the job is still running")
+            if self._error is not None:
+                raise self._error
+            return self._result  # type: ignore[return-value]
+
 
 VARIABLE = "HEXCURSION_AT_ONCE"
 """Environment variable: how many computations run at once; as many as the cores can do without it."""
@@ -45,12 +174,8 @@ class _Ticket:
 
 
 class Turns:
-    """A line of computations: first come, first served, but nobody has two turns at once.
-
-    Parameters
-    ----------
-    at_once
-        How many run at the same time.
+    """A line of computations, `at_once` of them at a time: first come, first served; nobody has two turns at
+    once.
     """
 
     def __init__(self, at_once: int) -> None:
@@ -61,14 +186,8 @@ class Turns:
 
     @contextmanager
     def turn(self, owner: Hashable, tell: Callable[[str], None]) -> Iterator[None]:
-        """Wait for a turn and hold it.
-
-        Parameters
-        ----------
-        owner
-            Whose computation it is.
-        tell
-            Told again and again why it waits; what it raises takes the computation out of the line.
+        """Wait for a turn of `owner` and hold it; `tell` hears why it waits, and what it raises ends the
+        waiting.
         """
         mine = _Ticket(owner)
         with self._changed:
@@ -121,19 +240,9 @@ def _first_of_each(tickets: list[_Ticket]) -> list[_Ticket]:
 
 
 def at_once(cores: int, workers: int) -> int:
-    """How many computations run at once: as the environment says, otherwise as the cores can do.
+    """Return how many computations run at once: as the environment says, otherwise as the cores can do.
 
-    Parameters
-    ----------
-    cores
-        Of this machine.
-    workers
-        Processes of one search.
-
-    Raises
-    ------
-    WorkflowError
-        Where the environment says something else than a whole number above 0.
+    `WorkflowError` where the environment says something else than a whole number above 0.
     """
     said = os.environ.get(VARIABLE, "").strip()
     if not said:
@@ -143,7 +252,6 @@ def at_once(cores: int, workers: int) -> int:
     return int(said)
 
 
-Result = TypeVar("Result")
 HEARS = 0.1  # seconds between two looks at whether the person has cancelled
 MOST_WORKERS = 4  # of one search: other sessions search too
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,19 +267,11 @@ class Lost(WorkflowError):
 
 
 def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any) -> Result:
-    """`work(report, *arguments)` in a process of its own, when it is its turn; its result, or what it raised.
+    """Return `work(report, *arguments)` from a process of its own, when it is its turn, or raise what it
+    raised.
 
-    Parameters
-    ----------
-    report
-        Told what the process reports. It may raise to cancel: the process and its children are ended then.
-    work
-        A function of a module; it and its arguments can be pickled. They travel through a pipe, never a file.
-
-    Raises
-    ------
-    Lost
-        Where the process ended without an answer.
+    `report` may raise to cancel: the process and its children are ended then. Function and arguments are
+    pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer.
     """
     with _turns().turn(whose(), lambda why: report(0.0, why)):
         return _in_a_process(report, work, arguments)

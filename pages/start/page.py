@@ -6,10 +6,45 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared.steps import DATA, HELP, TOUR, VIEWER
-from pages.start import example_panel
+from hexcursion.errors import WorkflowError
+from pages.shared.plain_text import plain
+from pages.shared.session import workspace
+from pages.shared.session.workspace import Explored, Found
+from pages.shared.shipped import Finished, finished_example
+from pages.shared.steps import DATA, HELP, RELEASE, TOUR, VIEWER
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
+CHARGED = "Made beforehand, and charged to no account here."
+
+
+def open_example() -> None:
+    """The button, and what it opens."""
+    if not st.button(
+        "Open the finished example",
+        icon=":material/play_arrow:",
+        help="House sales of Lucas County, Ohio, searched and released beforehand: a map to explore beside "
+        "the one without privacy, and the choices behind it. Opening it draws and charges nothing.",
+    ):
+        return
+    try:
+        with st.spinner("Opening the finished example"):
+            take(finished_example())
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+    else:
+        st.switch_page(RELEASE.path)
+
+
+def take(finished: Finished) -> None:
+    """Make the finished example this session's workspace."""
+    fresh = workspace.start_over()
+    fresh.adopt(finished.project.settings)
+    fresh.private, fresh.reference = finished.private, finished.reference
+    fresh.domain, fresh.layers = finished.project.domain, finished.project.layers
+    fresh.found = Found(finished.project, finished.tuned, finished.tuned.choice)
+    fresh.explored = Explored(finished.viewer, finished.baseline)
+    fresh.release_id, fresh.budget_text = finished.viewer.bundle.statement["release"]["id"], CHARGED
+
 
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -21,7 +56,7 @@ with left:
     )
     if st.button("Take the two-minute tour", type="primary", icon=TOUR.icon):
         st.switch_page(TOUR.path)
-    example_panel.show()
+    open_example()
 with right:
     before, after = st.columns(2)
     before.image(

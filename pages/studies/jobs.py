@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from hexcursion.project.model import Project
 from hexcursion.search.decision.choice import Choice
-from pages.shared.jobs import Job
-from pages.shared.subprocess_job import in_subprocess
+from pages.shared.subprocess_job import Job, in_subprocess
 from studies.attacks.design_audit import audit_choice
 from studies.attacks.reconstruction import reconstruct_choice
 from studies.registry import STUDIES

@@ -13,10 +13,10 @@ from geo.maps.painting import LegendEntry
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_study
 from pages.shared import maps
-from pages.shared.jobs import Job
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace
 from pages.shared.session.side_jobs import show_progress
+from pages.shared.subprocess_job import Job
 from pages.studies.jobs import audit_job, study_job
 from studies.london.paper_map import PaperMap, map_svg, paper_maps
 from studies.registry import STUDIES, Study

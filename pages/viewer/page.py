@@ -8,13 +8,12 @@ from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
 from pages.shared import released_view
 from pages.shared.plain_text import plain
-from pages.shared.released.area_answers import areas_of, ask_areas, own_areas
 from pages.shared.released_view import anything_chosen, ask_bundle, embedded_label, receipt_lines
 from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
-from pages.viewer import reading, taking
-from pages.viewer.beside import others_beside
-from pages.viewer.together import ask_together
+from pages.viewer import reading
+from pages.viewer.others import ask_together, others_beside
+from pages.viewer.reading import areas_of, ask_areas, own_areas
 
 top = st.container()
 with st.sidebar if anything_chosen() else st.container():  # in plain sight as long as there is nothing else
@@ -60,7 +59,7 @@ else:
     with periods:
         ask_together(opened)
     with files:
-        taking.downloads(opened)
+        reading.downloads(opened)
     with protected:
         released_view.statement_facts(viewer)
         own = {number for number, line in enumerate(statement["receipt"]) if publishers_own(line, statement)}

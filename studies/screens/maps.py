@@ -54,7 +54,7 @@ import numpy as np
 import streamlit as st
 from studies.screens.maps import field_over
 from geo.maps import linked, painting
-from pages.shared import linked_maps
+from pages.shared import maps
 
 start = time.process_time()
 domain, values = field_over({cells})
@@ -65,7 +65,7 @@ else:
     field = painting.paint_set(values >= 11.0, inside="above 11", outside="not above 11", title="t")
 linked.linked_scene(domain, [linked.Pane("Released", field)], mode="single", alt="a map")
 st.write(f"{{domain.size}} cells, scene {{time.process_time() - made:.2f}} s")
-linked_maps.show(domain, [linked.Pane("Released", field)], mode="single", key="k", alt="a map", height=460)
+maps.show(domain, [linked.Pane("Released", field)], mode="single", key="k", alt="a map", height=460)
 """
 
 

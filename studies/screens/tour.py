@@ -52,7 +52,7 @@ from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.decision.stored import text_of
 from hexcursion.search.decision.tuning import Tuned, tune
-from pages.privacy.designs.designs import BUDGETS
+from pages.privacy.designs import BUDGETS
 from studies.agreement.panel import simulated
 from studies.london.study import released_sets
 
@@ -213,7 +213,7 @@ def house(records: Records, mu: float) -> dict[str, Any]:
     Parameters
     ----------
     mu
-        of the release, a Gaussian mechanism: see `pages.compare.practice.release_sentence`
+        of the release, a Gaussian mechanism: see `pages.compare.view.release_sentence`
     """
     chosen = int(np.random.default_rng(SEED).integers(records.cell.size))
     seen = one_more(records, LEAST, chosen)

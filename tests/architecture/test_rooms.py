@@ -208,7 +208,7 @@ def test_no_file_names_a_machine() -> None:
 
 THREADS = {
     "pages/data/public_files.py",  # waits for the network
-    "pages/shared/jobs.py",  # what a job is
+    "pages/shared/subprocess_job.py",  # what a job is
 }
 
 
@@ -218,5 +218,5 @@ def test_what_a_screen_computes_in_the_background_runs_in_a_process_of_its_own()
     begun = {path for path in text if re.search(r"(?<!\w)Job\(", text[path])}
     elsewhere = {path for path in begun if "in_subprocess(report" in text[path]}
     names = {path.relative_to(ROOT).as_posix() for path in begun}
-    assert len(names - THREADS) >= 6
+    assert len(names - THREADS) >= 5
     assert {path.relative_to(ROOT).as_posix() for path in begun - elsewhere} <= THREADS

@@ -17,14 +17,11 @@ from hexcursion.project.model import Project
 from hexcursion.record import Expected
 from hexcursion.search.decision.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
-from pages.privacy.designs import designs
-from pages.privacy.looks import pilot_panel, piloting
-from pages.privacy.search import search_panel, solve_panel
-from pages.privacy.trials import own_design, simulated_panel, trials, vary_panel
-from pages.release import stop_panel
-from pages.shared.jobs import Job
-from pages.shared.released import area_answers
+from pages.privacy import design_panels, designs, frontier, pilot_panel, search_panel, trials
+from pages.release import checks
+from pages.shared.subprocess_job import Job
 from pages.studies import jobs
+from pages.viewer import reading
 from tests.patience import HANG
 
 OpenApp = Callable[..., AppTest]
@@ -45,7 +42,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
         return work(report, *arguments)
 
-    for module in (designs, trials, jobs, area_answers):
+    for module in (designs, trials, jobs, reading):
         monkeypatch.setattr(module, "in_subprocess", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
 
@@ -108,12 +105,12 @@ def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is computed beside the screen Privacy and utility is over when it asks."""
     for module, name, make in (
         (search_panel, "search_job", designs.search_job),
-        (solve_panel, "solve_job", trials.solve_job),
-        (stop_panel, "remedies_job", _larger_budget),
-        (vary_panel, "sweep_job", trials.sweep_job),
-        (own_design, "typed_job", trials.typed_job),
-        (simulated_panel, "coverage_job", trials.coverage_job),
-        (pilot_panel, "pilot_job", piloting.pilot_job),
+        (frontier, "solve_job", trials.solve_job),
+        (checks, "remedies_job", _larger_budget),
+        (design_panels, "sweep_job", trials.sweep_job),
+        (design_panels, "typed_job", trials.typed_job),
+        (design_panels, "coverage_job", trials.coverage_job),
+        (pilot_panel, "pilot_job", designs.pilot_job),
     ):
         monkeypatch.setattr(module, name, finished(make))
 

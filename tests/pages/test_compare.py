@@ -79,6 +79,6 @@ def test_every_measure_has_dots_and_rows_have_words(open_app: OpenApp) -> None:
         assert dot["low"] <= dot["value"] <= dot["high"]
         app.segmented_control(key="compare_measure").set_value(measure).run()
         assert not app.exception
-    (line,) = view.table(found, "values and places")
+    (line,) = view.figure_rows(found, "values and places")
     assert line["mechanism"] == "Noisy cell statistics"
     assert line["agreement"] == "1", "no release differs, so no spread is said"

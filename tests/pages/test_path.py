@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle.published.bundle_store import find_bundle
 from hexcursion.ledger import open_ledger
-from pages.release import confirm
+from pages.release import release_panel
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.released_view import threshold_stops
 from pages.shared.steps import (
@@ -104,8 +104,10 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
     open_app: OpenApp, jobs_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws = []
-    real = confirm.release
-    monkeypatch.setattr(confirm, "release", lambda *arguments: draws.append(real(*arguments)) or draws[-1])
+    real = release_panel.release
+    monkeypatch.setattr(
+        release_panel, "release", lambda *arguments: draws.append(real(*arguments)) or draws[-1]
+    )
     app = at_release(open_app)
     said = texts(app)
     for topic in ("Unit of protection", "Tuning", "This release", "In words", "Group"):

@@ -18,7 +18,7 @@ from hexcursion.ledger import Charge, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
-from pages.release import confirm
+from pages.release import release_panel
 from pages.release.releasing import budget_state, plan, release
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
@@ -59,12 +59,12 @@ def test_two_clicks_at_once_are_one_release_also_where_the_first_one_fails(
             raise Unreleased(3, "The release broke off after it was charged.")
         return SimpleNamespace(release=SimpleNamespace(release_id="0123456789abcdef"))
 
-    monkeypatch.setattr(confirm, "release", release)
-    monkeypatch.setattr(confirm, "plan", lambda *_: None)
-    monkeypatch.setattr(confirm, "budget_state", lambda _: SimpleNamespace(line="spent"))
+    monkeypatch.setattr(release_panel, "release", release)
+    monkeypatch.setattr(release_panel, "plan", lambda *_: None)
+    monkeypatch.setattr(release_panel, "budget_state", lambda _: SimpleNamespace(line="spent"))
     found, token = SimpleNamespace(project=None, choice=None), work.session
     clicks = [
-        threading.Thread(target=confirm.release_once, args=(work, found, None, token)) for _ in range(2)
+        threading.Thread(target=release_panel.release_once, args=(work, found, None, token)) for _ in range(2)
     ]
     for click in clicks:
         click.start()
@@ -109,7 +109,7 @@ def test_the_release_that_is_asked_for_is_noted_by_its_token(open_app: OpenApp, 
 
 
 def test_only_so_many_releases_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(side_jobs, "MOST", 2)
+    monkeypatch.setattr(side_jobs, "MOST_ASKED", 2)
     for token in ("one", "two", "three"):
         with side_jobs.note_release(token):
             pass

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.jobs import Job
+from pages.shared.subprocess_job import Job
 from studies import registry
 from studies.london.paper_map import paper_maps
 from studies.registry import RESULTS, STUDIES

@@ -15,9 +15,9 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.exploration.simulated import SimulatedRelease
 from hexcursion.settings.model import ReleaseSettings
-from pages.shared.jobs import Job
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
+from pages.shared.subprocess_job import Job
 
 POLL_SECONDS = 0.4
 

@@ -26,10 +26,10 @@ from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
-from pages.shared.jobs import Job
 from pages.shared.session.previews import Box, Preview, Stray, stray
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
+from pages.shared.subprocess_job import Job
 from pages.shared.uploads import PrivateFolder
 
 KEY = "workspace"

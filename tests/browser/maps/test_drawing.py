@@ -18,7 +18,7 @@ from geo import domain_from_bbox
 from geo.maps.linked import Pane
 from geo.context.own_layers import own_layer
 from geo.maps.painting import paint_cells
-from pages.shared import linked_maps
+from pages.shared import maps
 
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 ring = [[-0.2, 51.45], [-0.1, 51.45], [-0.1, 51.55], [-0.2, 51.55], [-0.2, 51.45]]
@@ -29,7 +29,7 @@ def drawn(sent):
     st.session_state["sent"] = sent
 pane = Pane("", paint_cells(domain.size))
 more = dict(layers=(layer,), on_drawn=drawn)
-linked_maps.show(domain, [pane], mode="single", key="k", alt="a map", height=400, **more)
+maps.show(domain, [pane], mode="single", key="k", alt="a map", height=400, **more)
 st.code(repr(st.session_state.get("sent")))
 """
 

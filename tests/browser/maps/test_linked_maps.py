@@ -31,10 +31,10 @@ SCRIPT = f"""
 import numpy as np
 import streamlit as st
 from geo import domain_from_bbox
-from geo.maps import layers as maps
+from geo.maps import layers
 from geo.maps import linked
 from geo.maps import painting
-from pages.shared import linked_maps
+from pages.shared import maps
 
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 x, y = domain.centres.T
@@ -45,11 +45,11 @@ def paint(mask):
 west = x < np.quantile(x, cut / 10)
 panes = [linked.Pane("Released", paint(west)), linked.Pane("Baseline", paint(~west), private=True)]
 if st.checkbox("another chart"):
-    st.pydeck_chart(maps.preview_deck(domain), key="another", height=200)
+    st.pydeck_chart(layers.preview_deck(domain), key="another", height=200)
 panes = panes[: 1 if mode == "single" else 2]
 streets = st.checkbox("streets")
 if st.checkbox("shown", True):
-    linked_maps.show(domain, panes, mode=mode, key="k", alt="a map", height={HEIGHT}, streets=streets)
+    maps.show(domain, panes, mode=mode, key="k", alt="a map", height={HEIGHT}, streets=streets)
 """
 
 

@@ -27,7 +27,7 @@ import numpy as np
 import streamlit as st
 from geo import domain_from_bbox
 from geo.maps import linked, painting
-from pages.shared import linked_maps
+from pages.shared import maps
 
 domain = domain_from_bbox(-2.0, 52.0, -0.9, 52.6, 8)  # 7,533 cells
 x, y = domain.centres.T / 10_000
@@ -36,7 +36,7 @@ if st.radio("shown", ["set", "field"]) == "set":
     shown = painting.paint_set(inside, inside="in", outside="out", title="t")
 else:
     shown = painting.paint_field(x, "m", title="t", breaks=[0.0])
-linked_maps.show(domain, [linked.Pane("Released", shown)], mode="single", key="k", alt="a map", height=400)
+maps.show(domain, [linked.Pane("Released", shown)], mode="single", key="k", alt="a map", height=400)
 """
 NO_WEBGL = """
 const given = HTMLCanvasElement.prototype.getContext;

@@ -34,7 +34,7 @@ from hexcursion.comparing.practice import (
     units_of,
 )
 from hexcursion.project.load import load_project
-from pages.compare.practice import Line, edition_sentences, release_sentence
+from pages.compare.view import Line, edition_sentences, release_sentence
 from studies.agreement.practice import lucas_settings
 
 ROW = Records(

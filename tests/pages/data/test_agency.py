@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
-from pages.data.agency import sentences, widget_state
+from pages.data.filters import agency_sentences, widget_state
 
 
 def of(name: str, head: str) -> Recognised:
@@ -34,4 +34,4 @@ def test_what_a_person_must_choose_is_emptied() -> None:
     mixed = of("openaq", "location_id,sensors_id,datetime,lat,lon,parameter,value")
     state = widget_state(mixed, "p")
     assert (state["sensors_where_p"], state["sensors_reference_where_p"]) == (["parameter"], [])
-    assert "What a row measures: parameter, of which you choose one entry." in sentences(mixed)
+    assert "What a row measures: parameter, of which you choose one entry." in agency_sentences(mixed)

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from hexcursion.errors import WorkflowError
 from hexcursion.releasing.reach import public_folder
 from hexcursion.settings import ReleaseSettings
-from pages.data import public_data
-from pages.shared.jobs import Job
+from pages.data import public_files
 from pages.shared.session.workspace import Fetched
 from pages.shared.steps import DATA
+from pages.shared.subprocess_job import Job
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import OpenApp, errors, kind, work_of
 from tests.pages.views.public_server import Server, place_files_at
@@ -102,7 +102,7 @@ class TestDownload:
 
         app = kind(open_app(DATA.path), "sales")
         jobs: list[Job[Fetched]] = []
-        monkeypatch.setattr(public_data, "download_job", lambda *_, **__: jobs.append(Job(slow)) or jobs[-1])
+        monkeypatch.setattr(public_files, "download_job", lambda *_, **__: jobs.append(Job(slow)) or jobs[-1])
         next(button for button in app.button if button.label.startswith("Download from")).click().run()
         assert not app.exception
         jobs[0].cancel()
@@ -120,7 +120,7 @@ def begun(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, work: Callable[...
         return made
 
     app = kind(open_app(DATA.path), "sales")
-    monkeypatch.setattr(public_data, "download_job", job)
+    monkeypatch.setattr(public_files, "download_job", job)
     next(button for button in app.button if button.label.startswith("Download from")).click().run()
     assert not app.exception
     return app

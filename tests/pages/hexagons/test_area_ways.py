@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
-from pages.hexagons import own_layers, ways
+from pages.hexagons import layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
 from pages.shared.session.previews import proposal_of
 from pages.shared.steps import DATA, HEXAGONS
@@ -78,7 +78,7 @@ def test_what_is_no_outline_is_refused(sent: object, said: str) -> None:
 def test_an_outline_becomes_the_area_and_a_bad_one_changes_nothing(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ways.linked_maps, "built", lambda: True)
+    monkeypatch.setattr(ways.maps, "built", lambda: True)
     app = at_hexagons(open_app)
     work = work_of(app)
     west, south, east, north = work.domain.region.bounds
@@ -106,7 +106,7 @@ def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
         ],
     }
     path = str(work.folder.keep("boroughs.geojson", json.dumps(boroughs).encode()))
-    own_layers._show(work, [own_layers.Wish(path, "name")])
+    layers._show(work, [layers.Wish(path, "name")])
     app.run()
     assert not app.exception
     assert work.choices["layers"] == (path,)
@@ -135,7 +135,7 @@ def test_a_layer_of_elsewhere_is_left_out_with_a_reason(open_app: OpenApp) -> No
     work = work_of(app)
     far = {"type": "FeatureCollection", "features": [square(100.0, 0.0, 101.0, 1.0, name="far")]}
     path = str(work.folder.keep("far.geojson", json.dumps(far).encode()))
-    own_layers._show(work, [own_layers.Wish(path, "name")])
+    layers._show(work, [layers.Wish(path, "name")])
     assert work.layers == ()
     assert work.choices["layers"] == ()
 

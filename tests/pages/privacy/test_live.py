@@ -12,11 +12,10 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.settings import ReleaseSettings
 from hexcursion.words import ratio_words
-from pages.privacy.designs.designs import search_job
-from pages.privacy.question import ask
-from pages.privacy.search import search_panel
-from pages.shared.jobs import Job
+from pages.privacy import ask, search_panel
+from pages.privacy.designs import search_job
 from pages.shared.session import workspace
+from pages.shared.subprocess_job import Job
 from tests.pages.conftest import finished, press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.ledger import open_ledger
-from pages.privacy.looks.pilot_panel import WAYS
+from pages.privacy.pilot_panel import WAYS
 from pages.shared.steps import RELEASE
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import work_of

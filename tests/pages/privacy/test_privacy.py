@@ -10,11 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.ledger import open_ledger
 from hexcursion.search.decision.tuning import Tuned
-from pages.privacy.guarantee.odds import attack_odds
-from pages.privacy.search import search_panel, solve_panel
-from pages.shared.jobs import Job
+from pages.privacy import frontier, search_panel
+from pages.privacy.question_view import attack_odds
 from pages.shared.session import side_jobs
 from pages.shared.steps import HEXAGONS, PRIVACY, RELEASE
+from pages.shared.subprocess_job import Job
 from tests.pages.conftest import insist, press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, searched
@@ -187,7 +187,7 @@ def test_a_cancel_leaves_at_once_even_where_the_computation_has_not_heard_of_it(
 
     app = want(searched(open_app), 0.8)
     for module, name, begin, stop, said in (
-        (solve_panel, "solve_job", "Find the smallest ε for 0.80", "Cancel the solving", "Cancelled."),
+        (frontier, "solve_job", "Find the smallest ε for 0.80", "Cancel the solving", "Cancelled."),
         (search_panel, "search_job", "Search for the smallest budget", "Cancel the search",
          "The search was cancelled. Nothing was released."),
     ):  # fmt: skip

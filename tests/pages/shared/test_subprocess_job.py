@@ -21,13 +21,11 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.search.executors import ProcessExecutor
-from pages.privacy.designs.designs import load_and_tune
-from pages.privacy.looks.piloting import pilot_job
+from pages.privacy.designs import load_and_tune, pilot_job
 from pages.release.releasing import curators_baseline
-from pages.shared.jobs import Job
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HELP
-from pages.shared.subprocess_job import Lost, in_subprocess
+from pages.shared.subprocess_job import Job, Lost, in_subprocess
 from tests.pages.conftest import texts
 from tests.patience import HANG
 from tests.town import Town
@@ -174,7 +172,7 @@ def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
     there = curators_baseline(project, tuned)
     assert np.array_equal(there.mean, here.mean)
     assert np.array_equal(there.inside, here.inside)
-    monkeypatch.setattr("pages.privacy.looks.piloting.paid_look", None)
+    monkeypatch.setattr("pages.privacy.designs.paid_look", None)
     asked = town.settings(
         resolution=7, reference=None, reference_public=False, pilot=0.3, centre=30.0, clip=15.0
     )
@@ -193,7 +191,7 @@ def test_a_pilot_whose_process_is_lost_says_that_it_may_be_charged(
     def lost(*_: object) -> None:
         raise Lost("The computation ended before it was done.")
 
-    monkeypatch.setattr("pages.privacy.looks.piloting.in_subprocess", lost)
+    monkeypatch.setattr("pages.privacy.designs.in_subprocess", lost)
     job = pilot_job(town.settings(), 2.0)
     assert job.wait(HANG)
     with pytest.raises(WorkflowError, match="Look into the ledger first"):

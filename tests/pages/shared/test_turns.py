@@ -10,8 +10,7 @@ import pytest
 
 from hexcursion.errors import Cancelled, WorkflowError
 from pages.shared import subprocess_job as apart_module
-from pages.shared.jobs import Job, whose
-from pages.shared.subprocess_job import Turns, at_once
+from pages.shared.subprocess_job import Job, Turns, at_once, whose
 from tests.patience import HANG
 
 
@@ -174,7 +173,7 @@ def test_a_job_says_that_it_waits_and_can_be_cancelled_there(monkeypatch: pytest
 
 
 def test_a_job_knows_whose_it_is_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.jobs._session", lambda: "Ann")
+    monkeypatch.setattr("pages.shared.subprocess_job._session", lambda: "Ann")
     job = Job(lambda report: whose())
     assert job.wait(HANG)
     assert job.result() == "Ann"

@@ -14,8 +14,8 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
 from pages.shared.server.middleware import security_policy
-from pages.viewer import beside
-from pages.viewer.together import series_of
+from pages.viewer import others
+from pages.viewer.others import series_of
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.exports.test_series import made
 
@@ -37,7 +37,7 @@ def test_the_earliest_stands_first_and_all_share_one_legend(
     monkeypatch.setattr("pages.shared.maps.theme", lambda: "light")
     later, earlier = (of_another_day(released, f"{year}-05-01T10:00:00Z") for year in (2031, 2019))
     at = released.bundle.threshold
-    panes, entries = beside.in_time_order([released, later, earlier], "vote-set", at, 1)
+    panes, entries = others.in_time_order([released, later, earlier], "vote-set", at, 1)
     assert panes[0].title == "2019-05-01"
     assert panes[2].title == "2031-05-01"
     assert [pane.private for pane in panes] == [False, False, False]
@@ -49,9 +49,9 @@ def test_one_that_cannot_be_read_at_the_threshold_says_at_which_it_stands(
 ) -> None:
     monkeypatch.setattr("pages.shared.maps.theme", lambda: "light")
     beyond = released.thresholds[1] + 1.0
-    panes, _ = beside.in_time_order([released], "vote-set", beyond, 1)
+    panes, _ = others.in_time_order([released], "vote-set", beyond, 1)
     assert ", at " in panes[0].title
-    panes, _ = beside.in_time_order([released], "vote-set", released.thresholds[1], 1)
+    panes, _ = others.in_time_order([released], "vote-set", released.thresholds[1], 1)
     assert ", at " not in panes[0].title
 
 

@@ -13,8 +13,8 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected, Tuning, Yardsticks
 from hexcursion.search.decision.choice import Choice
-from pages.privacy.question.reference_values import bars, sentences, share_above
-from pages.privacy.search.search_panel import verdict
+from pages.privacy.question_view import bars, reference_sentences, share_above
+from pages.privacy.search_panel import verdict
 from pages.shared.session.previews import QUANTILES, Preview
 from pages.shared.session.workspace import Found
 
@@ -40,14 +40,14 @@ def test_the_bars_hold_nearly_all_values_once() -> None:
 
 
 def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> None:
-    first, second = sentences(seen(), "ug/m3", 90.1)
+    first, second = reference_sentences(seen(), "ug/m3", 90.1)
     assert "half lie below 50.5 ug/m3" in first
     assert second == "About 10 % of them lie above 90.1 ug/m3."
-    assert sentences(seen(), "ug/m3", 99.5)[2] == (
+    assert reference_sentences(seen(), "ug/m3", 99.5)[2] == (
         "Nearly the whole map would be one colour: a lower threshold tells more."
     )
-    assert sentences(seen(), "ug/m3", 1.5)[2].endswith("a higher threshold tells more.")
-    assert len(sentences(seen(), "ug/m3", None)) == 1
+    assert reference_sentences(seen(), "ug/m3", 1.5)[2].endswith("a higher threshold tells more.")
+    assert len(reference_sentences(seen(), "ug/m3", None)) == 1
 
 
 def found(agreement: float | None, free: float | None = None, threshold: float = 22.0) -> Found:

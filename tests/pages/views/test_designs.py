@@ -15,7 +15,7 @@ from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.exploration.simulated import simulated_release
 from hexcursion.words import ratio_words
-from pages.privacy.designs.designs import dots, family, report_rows, search_job
+from pages.privacy.designs import dots, family, report_rows, search_job
 from tests.patience import HANG
 
 

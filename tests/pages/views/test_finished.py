@@ -30,8 +30,16 @@ from hexcursion.project.load import load_project
 from hexcursion.search.decision.stored import text_of, tuned_from
 from hexcursion.search.decision.tuning import tune
 from hexcursion.search.problem.facts import public_facts
-from pages.shared.shipped import BUNDLE, FILES, is_shipped, shelved, viewer_of
-from pages.start.example_panel import SEARCH, Finished, finished_example
+from pages.shared.shipped import (
+    BUNDLE,
+    FILES,
+    SEARCH,
+    Finished,
+    finished_example,
+    is_shipped,
+    shelved,
+    viewer_of,
+)
 from studies.agreement.panel import simulated
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dpgp_core.accounting.gaussian import largest_power, surest_guess
-from pages.privacy.guarantee.odds import attack_odds
+from pages.privacy.question_view import attack_odds
 from pages.viewer.reading import belief_html
 
 

@@ -14,8 +14,8 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.releasing.reach import public_folder
 from pages.data import public_files as public_data
 from pages.data.public_files import by_hand, download_job, public_offers
-from pages.shared.jobs import Job
 from pages.shared.session.workspace import Fetched
+from pages.shared.subprocess_job import Job
 from tests.pages.views.public_server import BODY, FIRST_PART, Server, place_files_at
 from tests.patience import HANG
 

@@ -8,7 +8,7 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
-from pages.privacy.question.scales import stated_scale, stated_values, uses_factors
+from pages.privacy.question_view import stated_scale, stated_values, uses_factors
 
 SALES = SourceSettings("sales.csv", "postcodes.csv")
 SENSORS = SourceSettings("sensors.csv", value="v", x="x", y="y", crs="EPSG:4326")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pages.shared.jobs import seconds_left
 from pages.shared.session.side_jobs import duration
+from pages.shared.subprocess_job import seconds_left
 
 
 def forecasts(pace: Callable[[float], float], whole: float) -> dict[float, float]:

@@ -17,7 +17,7 @@ from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.settle import settle_on, settle_on_typed
 from hexcursion.search.decision.tuning import Tuned
-from pages.privacy.trials.trials import (
+from pages.privacy.trials import (
     best_reached,
     cost,
     cost_scale,

@@ -22,7 +22,7 @@ from hexcursion.search.decision.proposal import proposal_words
 from hexcursion.search.decision.tuning import Tuned, search_task, tune
 from hexcursion.search.problem.facts import private_n
 from hexcursion.search.problem.public_map import PublicMap
-from pages.shared.jobs import Job
+from pages.shared.subprocess_job import Job
 from tests.patience import HANG
 from tests.town import Town
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from data_loaders.columns.times import OrderWanted
 from dpgp_core.noise import random_name
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.ledger import RequestTaken, ledger_to_plan, open_ledger
 from hexcursion_traces.adversaries import Known, known_by
 from hexcursion_traces.loading import Trace, load_traces
@@ -18,8 +18,7 @@ from hexcursion_traces.plan import TracePlan, plan_trace
 from hexcursion_traces.release import PublishedTrace, check_release, release_trace
 from hexcursion_traces.settings import TraceSettings, Window
 from hexcursion_traces.shelf import trips_folder
-from pages.shared.jobs import Job, Report
-from pages.shared.subprocess_job import in_subprocess
+from pages.shared.subprocess_job import Job, in_subprocess
 from pages.shared.uploads import PrivateFolder
 
 KEY = "traces"

@@ -18,20 +18,15 @@ from hexcursion.search.problem.task import FrontierPoint, Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, range_words
-from pages.privacy.designs import settling
-from pages.privacy.designs.designs import cutoff_rows, report_rows, search_job
-from pages.privacy.looks import pilot_panel
-from pages.privacy.question import public_scale
-from pages.privacy.search import frontier, solve_panel
-from pages.privacy.trials import simulated_panel
-from pages.privacy.trials.trials import achieved_words
+from pages.privacy import design_panels, frontier, pilot_panel, question
+from pages.privacy.designs import cutoff_rows, report_rows, search_job
+from pages.privacy.trials import achieved_words
 from pages.shared.glossary import TERMS, tip
-from pages.shared.jobs import Job
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
 from pages.shared.session.side_jobs import show_progress
 from pages.shared.session.workspace import Found, Workspace
-from pages.shared.subprocess_job import workers
+from pages.shared.subprocess_job import Job, workers
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
@@ -55,7 +50,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     if settings.lengthscale is not None:
         _by_hand(work, settings)
         return None
-    unsaid = public_scale.missing(work)
+    unsaid = question.missing_scale(work)
     if unsaid is not None:
         st.info(plain(unsaid), icon=":material/info:")
         return None
@@ -111,7 +106,7 @@ def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
 def begin(work: Workspace) -> None:
     """Start the search for the choices as they stand, where nothing has to be paid for before."""
     settings = work.settings()
-    if not settings.pays_for_a_look and settings.lengthscale is None and public_scale.missing(work) is None:
+    if not settings.pays_for_a_look and settings.lengthscale is None and question.missing_scale(work) is None:
         _start(work, settings, None)
 
 
@@ -143,7 +138,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
     work.found = Found(project, tuned, tuned.choice)
     wanted = side_jobs.planning(work).wanted
     if wanted is not None and work.fits():
-        solve_panel.begin(work, work.found, wanted)
+        frontier.begin_solving(work, work.found, wanted)
     st.rerun()  # the side bar, the steps and the slack were drawn before anything was found
 
 
@@ -153,7 +148,7 @@ def _found(work: Workspace, found: Found) -> Scored:
     what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
     st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
     wanted = side_jobs.planning(work).wanted
-    solved = None if wanted is None else solve_panel.show(work, found, wanted)
+    solved = None if wanted is None else frontier.show_solved(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
         _report(found)
@@ -164,12 +159,12 @@ def _found(work: Workspace, found: Found) -> Scored:
     if picked is not None:
         _offer(work, found, picked)
     looked_at = picked or solved
-    scored = settling.chosen(found) if looked_at is None else looked_at.scored
+    scored = frontier.design_to_release(found) if looked_at is None else looked_at.scored
     st.markdown(
         f"**{'The design to release' if looked_at is None else 'The design looked at'}:** agreement "
         f"{plain(achieved_words(scored))}."
     )
-    simulated_panel.show(work, found, scored, "simulated")
+    design_panels.show_simulated(work, found, scored, "simulated")
     return scored
 
 
@@ -184,7 +179,7 @@ def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
         st.button(
             f"Use this design at ε {picked.epsilon:g}",
             icon=":material/check:",
-            on_click=settling.on_point,
+            on_click=frontier.use_point,
             args=(work, found, picked),
             help="It becomes the design to release.",
         )
@@ -192,7 +187,7 @@ def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
 
 def _cutoffs(found: Found) -> None:
     """What each cutoff does to agreement and area, where more than one was tried for the design."""
-    rows = cutoff_rows(found.tuned, settling.chosen(found))
+    rows = cutoff_rows(found.tuned, frontier.design_to_release(found))
     if rows:
         st.caption("From which probability on a hexagon is inside, and what that does; no privacy cost.")
         st.table(

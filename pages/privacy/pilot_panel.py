@@ -10,7 +10,7 @@ from hexcursion.project.model import Project
 from hexcursion.search.optimisation.unsearched import fixed_of
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import DEFAULT_MECHANISMS
-from pages.privacy.looks.piloting import pilot_job, pilot_serves, pilot_words
+from pages.privacy.designs import pilot_job, pilot_serves, pilot_words
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace

@@ -28,10 +28,8 @@ from hexcursion.search.exploration.bench import (
 from hexcursion.search.exploration.epsilon_solver import STEPS, smallest_epsilon
 from hexcursion.search.problem.task import FrontierPoint, Scored, family_of
 from hexcursion.words import plural, ratio_words, spread_words
-from pages.privacy.designs.designs import family
-from pages.privacy.designs.utility import expected_words
-from pages.shared.jobs import Job
-from pages.shared.subprocess_job import in_subprocess
+from pages.privacy.designs import expected_words, family
+from pages.shared.subprocess_job import Job, in_subprocess
 
 NO_BOUND = "no finite bound"
 

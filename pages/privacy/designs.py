@@ -13,16 +13,18 @@ from dpgp_core.priors.registry import PRIORS
 from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import BUDGETS
-from hexcursion.errors import Report
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.words import refuse_what_cannot_fit
+from hexcursion.ledger import open_ledger
+from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.looks import look_warning, paid_look
 from hexcursion.search.problem.task import Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
-from hexcursion.words import design_words, error_words, ratio_words
-from pages.shared.jobs import Job
-from pages.shared.subprocess_job import in_subprocess, workers
+from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
+from pages.shared.subprocess_job import Job, Lost, in_subprocess, workers
 
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 
@@ -179,3 +181,100 @@ def _percent(value: float) -> str:
 
 def _known(value: float, say: Callable[[float], str]) -> str:
     return "–" if math.isnan(value) else say(value)
+
+
+def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
+    """The three figures in one line; what is not known is left out.
+
+    Parameters
+    ----------
+    agreement
+        Expected IoU with the map without privacy; None where that map has one side only.
+    area_error
+        Expected error of the region's area, over the true area.
+    right
+        Expected share of the shown hexagons that are right.
+    """
+    said = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
+    if area_error is not None and math.isfinite(area_error):
+        said.append(f"area {off_words(area_error)}")
+    if right is not None and math.isfinite(right):
+        said.append(f"{right_words(right)} of the shown hexagons right")
+    return ", ".join(said)
+
+
+# What may change after a pilot: everything that only reads what it showed.
+AFTERWARDS = ("threshold", "direction", "paths", "priors", "mechanisms", "objective", "bound", "quick",
+              "title", "looked", "notes")  # fmt: skip
+
+MAY_BE_CHARGED = (
+    "Look into the ledger first: if it shows an open entry for this pilot, the pilot is paid for and stays "
+    "so."
+)
+
+
+def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job[Project]:
+    """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
+
+    Once it has been charged a job of this kind must not be cancelled: what was paid for would be lost.
+
+    Parameters
+    ----------
+    total
+        budget of the dataset over all releases, set if none stands yet
+    session
+        as for `releasing.release`: the same pilot is paid for once in a session
+    """
+
+    def work(report: Report) -> Project:
+        try:
+            return in_subprocess(report, pay_and_draw, settings, total, session)
+        except Lost as error:
+            raise WorkflowError(f"{error} {MAY_BE_CHARGED}") from error
+
+    return Job(work)
+
+
+def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, session: str) -> Project:
+    """Load, charge, draw and read a pilot, once; picklable, for a process of its own.
+
+    Raises
+    ------
+    WorkflowError
+        For data that do not do, and a look that would show next to nothing; nothing was charged.
+    Unreleased
+        If it broke off after the charge.
+    """
+    project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
+    if warning := look_warning(project):
+        raise WorkflowError(warning)
+    refuse_what_cannot_fit(project, workers())
+    report(0.5, "Trying it, charging the ledger, drawing once, reading what was drawn")
+    # The look sets the budget where none stands, once it has been tried.
+    asked = replace(project, settings=settings.with_changes(budget=total))
+    paid = paid_look(asked, open_ledger(settings.ledger), session)
+    return replace(paid, settings=settings)
+
+
+def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:
+    """Whether a pilot that was paid for answers these settings too: nothing it depends on has changed."""
+    then = {name: getattr(piloted.settings, name) for name in AFTERWARDS}
+    return replace(settings, **then) == piloted.settings
+
+
+def pilot_words(piloted: Project) -> str:
+    """What was paid, in one sentence.
+
+    Raises
+    ------
+    ValueError
+        If nothing was paid for.
+    """
+    paid = piloted.pilot
+    if paid is None:
+        raise ValueError("no pilot was paid for.")
+    number = paid.entry.split(":")[0]
+    return (
+        f"{paid.words.capitalize()} was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is "
+        "part of the stated ε, and what it showed can be used again at no further cost."
+    )

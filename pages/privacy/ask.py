@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import altair as alt
 import streamlit as st
 
 from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.numbers import upper
 from dpgp_core.priors.registry import PRIORS
 from hexcursion import words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
 from hexcursion.settings.names import DEFAULT_MECHANISMS, USUAL_DELTA, not_read, origin_of
-from pages.privacy.guarantee import odds_panel
-from pages.privacy.looks import pilot_panel
-from pages.privacy.question import public_scale, question
-from pages.privacy.question.relative import relative_unit
+from pages.privacy import pilot_panel, question
+from pages.privacy.question_view import attack_odds, relative_unit
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import planning
@@ -38,7 +38,7 @@ SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 def ask_privacy(work: Workspace) -> None:
     """All choices of this step, written into the workspace as they are made."""
     question.ask(work)
-    public_scale.ask(work)
+    question.ask_scale(work)
     _unit(work)
     _number(work)
     _strength(work)
@@ -154,7 +154,7 @@ def _strength(work: Workspace) -> None:
     relation = work.choices.get("relation", "replace-one")
     n = None if protected == "cell" else work.records
     st.caption(plain(words.epsilon_sentence(epsilon, delta, protected, relation, n)))
-    odds_panel.show(epsilon, delta, protected)
+    show_odds(epsilon, delta, protected)
 
 
 def _goal(work: Workspace) -> str:
@@ -330,3 +330,65 @@ def threshold_words(work: Workspace) -> str:
     )
     value = words.quantity(float(work.choices["threshold"]), unit)
     return f"{side} {value}"
+
+
+ODDS_HELP = (
+    "An attacker knows every other record and wants to tell whether the remaining one is a certain record or "
+    "another. No attack on the release, however clever, does better than this. The numbers follow from ε and "
+    "δ alone; the release's own design usually leaves the attacker less."
+)
+
+
+def show_odds(epsilon: float, delta: float, record: words.UnitWord) -> None:
+    """The best any attack on one record can do at this epsilon and delta."""
+    odds = attack_odds(epsilon, delta)
+    with st.container(border=True, key="odds"):
+        st.markdown(
+            f"**At ε {plain(upper(epsilon, 3))} an attacker who is after one {plain(record)}**",
+            help=ODDS_HELP,
+        )
+        st.table(
+            {
+                "An attacker": [
+                    "changes anybody's odds, but for δ",
+                    "guesses right from even odds",
+                    *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
+                ],
+                "at most": [
+                    plain(odds.factor),
+                    plain(odds.guesses),
+                    *(plain(power) for _, power in odds.rows),
+                ],
+            },
+            hide_index=True,
+            border="horizontal",
+        )
+        with st.popover("As a curve", type="tertiary", icon=":material/show_chart:"):
+            st.altair_chart(
+                _odds_curve(odds.curve),
+                alt="The best detection rate of an attack against its rate of false alarms.",
+            )
+            st.caption("Solid: the best any attack can do. Dashed: guessing without looking at the release.")
+
+
+def _odds_curve(points: tuple[tuple[float, float], ...]) -> Any:
+    percent = alt.Axis(format="%", values=[0, 0.5, 1], title="false alarms")
+    base = alt.Chart(alt.Data(values=[{"alarms": a, "detections": d} for a, d in points]))
+    bound = base.mark_line(strokeWidth=2.5).encode(
+        x=alt.X("alarms:Q", axis=percent, scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y(
+            "detections:Q",
+            axis=alt.Axis(format="%", values=[0, 0.5, 1], title="detected"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        tooltip=[
+            alt.Tooltip("alarms:Q", title="false alarms", format=".1%"),
+            alt.Tooltip("detections:Q", title="detected at most", format=".1%"),
+        ],
+    )
+    guessing = (
+        alt.Chart(alt.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+        .mark_line(strokeDash=[4, 4], color="#7b8a90", strokeWidth=1)
+        .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
+    )
+    return alt.layer(guessing, bound).properties(height=240, width=320)

@@ -17,9 +17,17 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import load_population
 from hexcursion.settings.names import Direction
 from hexcursion.words import side_words
-from pages.privacy.question.reference_values import bars, sentences
-from pages.privacy.question.relative import Against, against_of, relative_unit, relative_words
-from pages.privacy.question.scales import uses_factors
+from pages.privacy.question_view import (
+    Against,
+    against_of,
+    bars,
+    reference_sentences,
+    relative_unit,
+    relative_words,
+    stated_scale,
+    stated_values,
+    uses_factors,
+)
 from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -256,4 +264,66 @@ def _show_reference(work: Workspace, threshold: float | None) -> None:
             alt=f"Histogram of {seen.size:,} public reference values; the threshold is a line.",
             key=f"reference_{work.mark}",
         )
-    st.caption(plain(" ".join(sentences(seen, unit, threshold))))
+    st.caption(plain(" ".join(reference_sentences(seen, unit, threshold))))
+
+
+ONE_SCALE = ("yes-no", "count")
+"""Values with one scale, whatever they are about."""
+
+
+def ask_scale(work: Workspace) -> None:
+    """Ask for the public centre and clip bound in the data's unit, where no reference data give them."""
+    if work.private is None or work.choices.get("reference") is not None:  # rows, or an earlier release
+        return
+    if work.choices.get("values") in ONE_SCALE:
+        return
+    factors = uses_factors(work.choices)
+    unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"
+    usual, spread = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
+    st.header("What is usual", anchor=False)
+    st.caption(
+        "Without reference data please say what anybody knows, from the press or an earlier year. It must "
+        "not be read off the private data: it is printed on the release."
+    )
+    first, second = st.columns(2)
+    usual = first.number_input(
+        f"A usual value ({plain(unit)})",
+        value=usual,
+        format="%g",
+        help="The public centre: values are measured from here, and where the data say little the map "
+        "stays near it.",
+        key=f"usual_{work.mark}",
+        **KEEP,
+    )
+    spread = second.number_input(
+        "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})",
+        value=spread,
+        format="%g",
+        help=tip("clip"),
+        key=f"spread_{work.mark}",
+        **KEEP,
+    )
+    try:
+        centre, clip = stated_scale(usual, spread, factors)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+        centre = clip = None
+    if (centre, clip) != _standing_scale(work, factors):
+        work.choose(centre=centre, clip=clip)
+
+
+def missing_scale(work: Workspace) -> str | None:
+    """What is still to be said before a search, in one sentence; None where nothing is."""
+    if work.private is None or work.choices.get("reference") is not None:
+        return None
+    if work.choices.get("values") in ONE_SCALE:
+        return None
+    if work.choices.get("centre") is None or work.choices.get("clip") is None:
+        return "Say under What is usual: a usual value, and how far most values lie from it."
+    return None
+
+
+def _standing_scale(work: Workspace, factors: bool) -> tuple[float | None, float | None]:
+    """The choices as the widgets can say them, so that showing them again changes nothing."""
+    shown = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
+    return stated_scale(*shown, factors)

@@ -1,0 +1,342 @@
+"""Your own design: typed numbers, what they cost and achieve, and the button that makes them the design."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.design import Design
+from geo.maps.linked import Pane
+from geo.maps.painting import legend, paint_set
+from hexcursion import words
+from hexcursion.search.exploration.simulated import SimulatedRelease, simulated_release
+from hexcursion.search.problem.facts import private_n
+from hexcursion.search.problem.task import Scored, family_of
+from hexcursion.words import agreement_words, design_words
+from pages.privacy import frontier
+from pages.privacy.ask import threshold_words
+from pages.privacy.designs import family
+from pages.privacy.trials import (
+    Entry,
+    VariationView,
+    achieved_words,
+    cost,
+    cost_scale,
+    coverage_job,
+    coverage_sentences,
+    covers,
+    entries_of,
+    families_of,
+    smoothings,
+    start_of,
+    sweep_job,
+    typed_design,
+    typed_job,
+)
+from pages.shared import maps
+from pages.shared.glossary import TERMS, label, tip
+from pages.shared.plain_text import plain
+from pages.shared.session import side_jobs
+from pages.shared.session.side_jobs import planning, same
+from pages.shared.session.workspace import Found, Workspace
+
+TYPED: side_jobs.SideJobName = "typed"
+
+
+def show_own_design(work: Workspace, found: Found, scored: Scored) -> None:
+    """The form, then progress, then what the typed design is worth."""
+    st.caption(
+        "Type any design: it is priced by the proved bound, and its release is simulated on the reference "
+        "data. Nothing of the private records is looked at, so trying costs nothing."
+    )
+    typed = _own_form(work, found, scored)
+    if typed is not None:
+        side_jobs.start(
+            work,
+            TYPED,
+            (typed, scored.response, found.tuned),
+            typed_job(found.project, found.tuned, scored, typed),
+        )
+    if side_jobs.running(work, TYPED, "Cancel the trial"):
+        return
+    kept = side_jobs.planning(work).jobs.get(TYPED)
+    if kept is None:
+        return
+    about = kept.about if kept.about[2] is found.tuned else (found.tuned,)
+    answer = side_jobs.found(work, TYPED, about)
+    if answer is not None:
+        _worth(work, found, answer.result)
+
+
+def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
+    families = families_of(found.tuned)
+    pairs, mark = list(families), work.mark
+    own = family_of(scored.design)
+    chosen = st.selectbox(
+        "Mechanism and prior",
+        pairs,
+        index=pairs.index(own) if own in pairs else 0,
+        format_func=families.__getitem__,
+        key=f"own_family_{mark}",
+    )
+    near = start_of(found.tuned, scored, chosen)
+    entries, offered = entries_of(near), smoothings(near)
+    with st.form("own_design", border=False, enter_to_submit=False):
+        columns = st.columns(len(entries) + (1 if len(offered) > 1 else 0), vertical_alignment="bottom")
+        values = {
+            entry.name: _number(
+                column, entry, f"own_{entry.name}_{mark if chosen == own else (*chosen, mark)}"
+            )
+            for column, entry in zip(columns, entries, strict=False)
+        }
+        rounds = near.smoothing
+        if len(offered) > 1:
+            rounds = columns[-1].selectbox(
+                "Smoothing (times)", offered, index=offered.index(near.smoothing),
+                help="Averages each hexagon with its neighbours after the draw. It costs nothing.",
+                key=f"own_smoothing_{mark}",
+            )  # fmt: skip
+        submitted = st.form_submit_button("Try this design", icon=":material/science:")
+    if not submitted:
+        return None
+    try:
+        return typed_design(near, values, int(rounds))
+    except DesignError as error:
+        st.error(f"This design is impossible: {plain(error)}", icon=":material/block:")
+        return None
+
+
+def _number(column: Any, entry: Entry, key: str) -> float:
+    title = f"{label(entry.term)} ({entry.unit})" if entry.unit else label(entry.term)
+    if entry.whole:
+        return float(
+            column.number_input(plain(title), 1, 1000, int(entry.value), help=tip(entry.term), key=key)
+        )
+    return float(
+        column.number_input(
+            plain(title), min_value=0.0, value=entry.value, format="%g", help=tip(entry.term), key=key
+        )
+    )
+
+
+def _worth(work: Workspace, found: Found, scored: Scored) -> None:
+    settings = found.project.settings
+    st.markdown(f"**{plain(cost(scored.epsilon))}** · agreement {plain(achieved_words(scored))}")
+    if scored.epsilon > settings.epsilon:
+        st.warning(
+            f"It does not fit ε {settings.epsilon:g}: raise its ridge or scale, take fewer paths, or raise "
+            "the budget and search again.",
+            icon=":material/block:",
+        )
+    elif scored.design == found.choice.design:
+        st.caption(":material/check: This is the design to release.")
+    else:
+        st.button(
+            "Use this design",
+            type="primary",
+            icon=":material/check:",
+            key=f"own_use_{work.mark}",
+            on_click=frontier.use_typed,
+            args=(work, found, scored),
+            help="It becomes the design to release. The statement will say that you typed it in and tried it "
+            f"on {plain(found.project.tried_on)}.",
+        )
+        project = found.project
+        said = words.epsilon_sentence(
+            scored.epsilon, project.delta, settings.unit_word, settings.relation, private_n(project)
+        )
+        st.caption(plain(said))
+    show_simulated(work, found, scored, "own")
+
+
+KEPT = 4
+
+
+def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
+    """The drawn map and the one it aims at, both of the reference data."""
+    seen = _simulated(work, found, scored)
+    private = found.project.reference_kind in ("reference data", "private selection")
+    what = threshold_words(work)
+    st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
+    panes = [
+        Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
+        for cells, title, word in (
+            (seen.released, f"Simulated release, agreement {agreement_words(seen.iou)}", "Simulated"),
+            (seen.baseline, "Without privacy", "Reference map"),
+        )
+    ]
+    count, aim = int(seen.released.sum()), int(seen.baseline.sum())
+    drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
+    maps.show(
+        found.project.domain,
+        panes,
+        mode="beside",
+        key=key,
+        alt=f"Of {seen.released.size:,} hexagons {count:,} are {what} in the simulated release, and {aim:,} "
+        "in the reference map without privacy.",
+        legend=legend(drawn, maps.theme()),
+        height=320,
+        layers=found.project.layers,
+    )
+
+
+def _simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
+    """Drawn once per design: the screen is redrawn far more often than the design changes."""
+    kept = planning(work).simulated
+    about = (scored.design, found.tuned)
+    for earlier, seen in kept:
+        if same(earlier, about):
+            return seen
+    seen = simulated_release(found.project, found.tuned.result, scored)
+    kept.append((about, seen))
+    del kept[:-KEPT]
+    return seen
+
+
+def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
+    """Button, progress, then what the simulated releases say."""
+    if not covers(scored.design):
+        st.caption(
+            "One path is one possible map: it cannot say what is surely inside. With two paths or more this "
+            "shows how often the inner and the outer region are right."
+        )
+        return
+    st.caption(
+        "Several paths divide the map into surely inside, surely outside and cannot tell. How often is that "
+        f"right? Releases of {plain(found.project.tried_on)} are simulated and compared with their map "
+        "without privacy. That map has errors of its own, which no simulation shows."
+    )
+    answer = side_jobs.follow(
+        work,
+        "coverage",
+        (scored.design, found.tuned),
+        "Simulate releases",
+        "Cancel the simulation",
+        lambda: coverage_job(found.project, found.tuned, scored),
+    )
+    if answer is not None:
+        for sentence in coverage_sentences(answer.result):
+            st.markdown(plain(sentence))
+
+
+GROUND = "#7b8a90"
+
+
+def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
+    """Button, progress, then the charts of the design looked at."""
+    st.caption(
+        "One number of the design is varied, up to four times either way, and the others stay. Above: ε, an "
+        "upper bound by the proved bound that is the lowest there. Below: the expected agreement on "
+        f"{plain(found.project.tried_on)}. The line marks the design as it is."
+    )
+    answer = side_jobs.follow(
+        work,
+        "sweep",
+        (scored.design, found.tuned),
+        "Show what each number does",
+        "Cancel the variation",
+        lambda: sweep_job(found.project, found.tuned, scored),
+    )
+    if answer is None:
+        return
+    views: tuple[VariationView, ...] = answer.result
+    with st.container(key="variations"):
+        for column, view in zip(st.columns(len(views), gap="small"), views, strict=True):
+            with column:
+                unit = f" ({plain(view.unit)})" if view.unit else ""
+                st.markdown(f"**{label(view.term)}**{unit}", help=tip(view.term))
+                words = f"{TERMS[view.term].word}: {view.words}"
+                st.altair_chart(
+                    _cost(view, views), key=f"vary_{view.parameter}_cost", alt=f"Epsilon by {words}"
+                )
+                st.altair_chart(
+                    _agreement(view, views), key=f"vary_{view.parameter}", alt=f"Agreement by {words}"
+                )
+    for view in views:
+        st.caption(f"**{label(view.term)}.** {plain(view.words)}")
+    if any(point.epsilon is None for view in views for point in view.points):
+        st.caption("∞ marks values for which no finite bound is proved: such a design cannot be released.")
+
+
+def _rows(view: VariationView) -> list[dict[str, Any]]:
+    return [
+        {
+            "value": point.value,
+            "epsilon": point.epsilon,
+            "said": point.said,
+            "agreement": point.agreement if math.isfinite(point.agreement) else None,
+            "here": point.current,
+            "unbounded": point.epsilon is None,
+        }
+        for point in view.points
+    ]
+
+
+def _base(view: VariationView, title: str | None) -> alt.Chart:
+    values = [point.value for point in view.points]
+    here = [point.value for point in view.points if point.current]
+    ticks = sorted({values[0], *here, values[-1]})
+    axis = alt.Axis(values=ticks, format=".2~r", title=title)
+    return alt.Chart(alt.Data(values=_rows(view))).encode(
+        x=alt.X(
+            "value:Q",
+            axis=axis,
+            scale=alt.Scale(type="log", nice=False, padding=10, domain=[values[0], values[-1]]),
+        ),
+        tooltip=[
+            alt.Tooltip("value:Q", title=TERMS[view.term].word, format=".3~g"),
+            alt.Tooltip("said:N", title="cost"),
+            alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".3f"),
+        ],
+    )
+
+
+def _here(base: alt.Chart) -> Any:
+    return base.transform_filter("datum.here").mark_rule(color=GROUND, strokeDash=[3, 3])
+
+
+def _cost(view: VariationView, views: tuple[VariationView, ...]) -> Any:
+    """Solid: epsilon on one log scale for all charts; infinite values stand as signs on the upper edge."""
+    base = _base(view, None)
+    ends, ticks = cost_scale(views)
+    height = alt.Y(
+        "epsilon:Q",
+        title="ε at most",
+        scale=alt.Scale(type="log", nice=False, padding=12, domain=list(ends)),
+        axis=alt.Axis(format="~r", values=list(ticks)),
+    )
+    bounded = base.transform_filter("!datum.unbounded")
+    layers = [
+        _here(base),
+        bounded.mark_line(strokeWidth=2.5).encode(y=height),
+        bounded.mark_point(filled=True, size=45, opacity=1).encode(y=height),
+        base.transform_filter("datum.unbounded")
+        .mark_text(text="∞", fontSize=18, color=GROUND)
+        .encode(y=alt.value(8)),
+    ]
+    return alt.layer(*layers).properties(height=130)
+
+
+def _agreement(view: VariationView, views: tuple[VariationView, ...]) -> Any:
+    """Dashed, hollow: agreement, on one scale for all four charts."""
+    known = [point.agreement for each in views for point in each.points if math.isfinite(point.agreement)]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = max(0.1 * (high - low), 0.01)
+    unit = f" ({view.unit})" if view.unit else ""
+    base = _base(view, f"{TERMS[view.term].word}{unit}")
+    height = alt.Y(
+        "agreement:Q",
+        title="agreement",
+        scale=alt.Scale(domain=[max(0.0, low - room), min(1.0, high + room)], nice=True, zero=False),
+        axis=alt.Axis(format=".2f", tickCount=4),
+    )
+    layers = [
+        _here(base),
+        base.mark_line(strokeWidth=2, strokeDash=[6, 3]).encode(y=height),
+        base.mark_point(filled=False, size=45, opacity=1, strokeWidth=2).encode(y=height),
+    ]
+    return alt.layer(*layers).properties(height=130)

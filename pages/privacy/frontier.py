@@ -1,0 +1,223 @@
+"""The frontier: utility against budget, one dot per design, each a door to its map."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import streamlit as st
+
+from hexcursion import words
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.settle import settle_on, settle_on_typed
+from hexcursion.search.problem.facts import private_n
+from hexcursion.search.problem.task import FrontierPoint, Scored
+from pages.privacy.designs import dots
+from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.session import side_jobs
+from pages.shared.session.workspace import Found, Workspace
+
+PICK = "picked"
+
+
+def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
+    """A ring around the design to release: it moves with the slider."""
+    scored = design_to_release(found)
+    here = {"epsilon": found.project.settings.epsilon, "agreement": scored.utility.agreement}
+    rows = [here] if math.isfinite(here["agreement"]) else []
+    ring = alt.Chart(alt.Data(values=rows)).mark_point(
+        size=320, strokeWidth=2.5, color="#c2410c", shape="circle"
+    )
+    drawn: alt.Chart = ring.encode(
+        x="epsilon:Q",
+        y=alt.Y("agreement:Q", scale=scale),
+        tooltip=[
+            alt.Tooltip("epsilon:Q", title="your budget ε", format=".3~g"),
+            alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+        ],
+    )
+    return drawn
+
+
+def show(found: Found, key: str) -> FrontierPoint | None:
+    """Draw the frontier; the point a person clicked, or None."""
+    points = [dot for dot in dots(found.tuned) if math.isfinite(dot.agreement)]
+    if not points:
+        return None
+    st.markdown("**Agreement that each budget buys**", help=tip("iou"))
+    rows = [
+        {
+            "number": dot.number,
+            "epsilon": dot.epsilon,
+            "agreement": dot.agreement,
+            "low": max(0.0, dot.agreement - dot.spread),
+            "high": min(1.0, dot.agreement + dot.spread),
+            "family": dot.family,
+            "design": dot.design,
+        }
+        for dot in points
+    ]
+    lowest = max(0.0, min(dot.agreement - dot.spread for dot in points) - 0.1)
+    scale = alt.Scale(domain=[round(lowest, 1), 1.0])
+    height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
+    pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X(
+            "epsilon:Q",
+            title="privacy budget ε",
+            scale=alt.Scale(type="log", nice=False, padding=14),
+            axis=alt.Axis(values=sorted({dot.epsilon for dot in points}), format=".3~g"),
+        ),
+        color=alt.Color("family:N", title=None, legend=alt.Legend(orient="top", labelLimit=420, columns=1)),
+    )
+    dot_layer = (
+        base.mark_point(filled=True)
+        .encode(
+            y=height,
+            shape=alt.Shape("family:N", title=None),
+            size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
+            opacity=alt.value(1.0),
+            tooltip=[
+                alt.Tooltip("family:N", title="design"),
+                alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+                alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+                alt.Tooltip("design:N", title="parameters"),
+            ],
+        )
+        .add_params(pick)
+    )
+    layers = [
+        base.mark_line(opacity=0.5).encode(y=height),
+        base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        dot_layer,
+    ]
+    layers.append(_budget(found, scale))
+    free = found.tuned.free_agreement
+    if free is not None:
+        ground = alt.Chart(alt.Data(values=[{"free": free}]))
+        line = ground.mark_rule(strokeDash=[5, 4], color="#7b8a90")
+        layers.append(line.encode(y=alt.Y("free:Q", scale=scale)))
+        layers.append(
+            ground.mark_text(align="left", dy=9, dx=4, color="#7b8a90", text="public map").encode(
+                y=alt.Y("free:Q", scale=scale), x=alt.value(0)
+            )
+        )
+    picked = st.altair_chart(
+        alt.layer(*layers).properties(
+            height=260, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+        ),
+        on_select="rerun",
+        selection_mode=PICK,
+        key=key,
+        alt="Agreement with the map without privacy, against the privacy budget: one dot for each design.",
+    )
+    st.caption(
+        "The ring is the design to release. Click a dot to see its map."
+        if free is None
+        else "The ring is the design to release. Click a dot to see its map. The dashed line is what public "
+        "data alone reach."
+    )
+    if found.project.pilot is not None:
+        st.caption(
+            "The budgets on the chart are of a release alone; what was paid for beforehand comes on top."
+        )
+    numbers = picked["selection"].get(PICK, [])
+    return found.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None
+
+
+def use_point(work: Workspace, found: Found, point: FrontierPoint) -> None:
+    """Release a design of the search at its own epsilon."""
+    project, choice = settle_on(found.project, found.tuned, point)
+    _settle(work, found, project, choice, point.scored)
+
+
+def use_typed(work: Workspace, found: Found, scored: Scored) -> None:
+    """Release a typed design; it was checked to fit the budget, which stays as it is."""
+    project, choice = settle_on_typed(found.project, found.tuned, scored)
+    _settle(work, found, project, choice, scored)
+
+
+def _settle(work: Workspace, found: Found, project: Project, choice: Choice, scored: Scored) -> None:
+    work.found = Found(project, found.tuned, choice, scored)
+    settings = project.settings
+    work.choose(epsilon=settings.epsilon, paths=settings.paths)
+    work.design_changed()
+    # The widgets of these choices show them again, also those that stand on the screen in another mode only.
+    for name in ("epsilon", "paths"):
+        st.session_state[f"{name}_{work.mark}"] = getattr(settings, name)
+
+
+def design_to_release(found: Found) -> Scored:
+    """What is known of the design that is to be released."""
+    return found.scored or found.tuned.result.chosen
+
+
+SOLVE: side_jobs.SideJobName = "solve"
+
+
+def begin_solving(work: Workspace, found: Found, wanted: float) -> None:
+    """Start solving for a wanted agreement."""
+    side_jobs.start(work, SOLVE, (wanted, found.tuned), solve_job(found.project, found.tuned, wanted))
+
+
+def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint | None:
+    """Progress, then the answer; the point it names while it is not yet settled on."""
+    with st.container(border=True, key="solved"):
+        st.markdown(f"**The smallest budget for an agreement of {wanted:.2f}**")
+        answer = side_jobs.follow(
+            work,
+            SOLVE,
+            (wanted, found.tuned),
+            f"Find the smallest ε for {wanted:.2f}",
+            "Cancel the solving",
+            lambda: solve_job(found.project, found.tuned, wanted),
+        )
+        if answer is None:
+            return None
+        point: FrontierPoint | None = answer.result
+        if point is None:
+            _out_of_reach(found, wanted)
+            return None
+        return _reached(work, found, point)
+
+
+def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoint | None:
+    project, settings = found.project, found.project.settings
+    said = words.epsilon_sentence(
+        point.epsilon, project.delta, settings.unit_word, settings.relation, private_n(project)
+    )
+    st.markdown(
+        f":primary[**ε {point.epsilon:g}**] reaches it: {plain(achieved_words(point.scored))}. {plain(said)}"
+    )
+    st.caption(
+        "About 2 % less does not reach it with this design. Expected over simulated releases on "
+        f"{plain(project.tried_on)}: the private map may agree more or less. A design that is nowhere "
+        "the best on the chart might need a little less still."
+    )
+    if point.scored.design == design_to_release(found).design:
+        st.caption(":material/check: This is the design to release.")
+        return None
+    st.button(
+        f"Use ε {point.epsilon:g}",
+        type="primary",
+        icon=":material/check:",
+        key=f"solved_use_{work.mark}",
+        on_click=use_point,
+        args=(work, found, point),
+        help="It becomes the design to release.",
+    )
+    st.caption(f"Until you use it, the design to release stays the one at ε {settings.epsilon:g}.")
+    return point
+
+
+def _out_of_reach(found: Found, wanted: float) -> None:
+    best = best_reached(found.tuned)
+    st.warning(
+        f"No design reaches {wanted:.2f}, even at ε {most_epsilon():g}. The best on the chart reaches "
+        f"{plain(words.ratio_words(best.scored.utility.agreement))} at {plain(cost(best.epsilon))}: "
+        "accept less, take coarser hexagons, or start from a public reference map.",
+        icon=":material/block:",
+    )

@@ -1,0 +1,229 @@
+"""The response scale in people's words: a usual value and how far values lie from it, in the data's unit.
+
+Prices are modelled on the log scale, where a distance is a factor; other values on their own scale.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dpgp_core.accounting.gaussian import largest_power, surest_guess
+from dpgp_core.numbers import significant
+from geo.measures import format_value
+from hexcursion import words
+from hexcursion.errors import WorkflowError
+from hexcursion.words import plural, quantity, side_words
+from pages.shared.session.previews import Preview
+from pages.shared.session.workspace import Workspace
+
+
+def uses_factors(choices: Mapping[str, Any]) -> bool:
+    """Whether distances are factors under these choices: prices, or an asked log transform."""
+    if choices.get("values") == "count":
+        return True
+    transform = choices.get("transform")
+    if transform is not None:
+        return bool(transform == "log")
+    data = choices.get("data")
+    return data is not None and bool(data.read_by.log_scale)
+
+
+def stated_scale(
+    usual: float | None, spread: float | None, factors: bool
+) -> tuple[float | None, float | None]:
+    """Centre and clip bound of the settings, transformed units, from a usual value and a spread.
+
+    Parameters
+    ----------
+    usual
+        in the data's unit
+    spread
+        in the data's unit, or a factor above 1 where `factors`
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for values that no scale can have.
+    """
+    if factors:
+        if usual is not None and not usual > 0:
+            raise WorkflowError("On a logarithmic scale a usual value is above 0: 250000, for example.")
+        if spread is not None and not spread > 1:
+            raise WorkflowError("The factor must be above 1: 3 means a third to three times the usual value.")
+        return (
+            None if usual is None else math.log(usual),
+            None if spread is None else math.log(spread),
+        )
+    if spread is not None and not spread > 0:
+        raise WorkflowError("The distance must be above 0, in the data's own unit.")
+    return usual, spread
+
+
+def stated_values(
+    centre: float | None, clip: float | None, factors: bool
+) -> tuple[float | None, float | None]:
+    """The usual value and spread that a centre and clip bound say, three significant digits; the inverse."""
+    if factors:
+        centre = None if centre is None else math.exp(centre)
+        clip = None if clip is None else math.exp(clip)
+    return _short(centre), _short(clip)
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
+
+
+BARS = 32
+TAIL = 0.005  # of the values on each side that the bars leave out
+NEARLY = 0.02  # a share this close to none or all makes a map of one colour
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: from a value to a value, and the share of the reference values between them."""
+
+    low: float
+    high: float
+    share: float
+
+
+def share_above(quantiles: tuple[float, ...], threshold: float) -> float:
+    """Share of the reference values above a threshold, from their even quantiles."""
+    return 1.0 - float(np.searchsorted(np.array(quantiles), threshold, side="right")) / len(quantiles)
+
+
+def bars(quantiles: tuple[float, ...]) -> tuple[Bar, ...]:
+    """A histogram of the middle of the values; none where they do not vary."""
+    low, high = (quantiles[round(at * (len(quantiles) - 1))] for at in (TAIL, 1.0 - TAIL))
+    if not high > low:
+        return ()
+    edges = np.linspace(low, high, BARS + 1)
+    counts, _ = np.histogram(np.array(quantiles), edges)
+    return tuple(
+        Bar(float(a), float(b), float(count) / len(quantiles))
+        for a, b, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    )
+
+
+def reference_sentences(seen: Preview, unit: str, threshold: float | None) -> tuple[str, ...]:
+    """The quantiles in words, the share above the threshold, a warning where nearly all or none are."""
+    tenth, quarter, middle, upper, ninth = (
+        format_value(seen.quantiles[round(at * (len(seen.quantiles) - 1))], unit)
+        for at in (0.1, 0.25, 0.5, 0.75, 0.9)
+    )
+    said = [
+        f"Public reference, {seen.size:,} values: half lie below {middle}, the middle half between {quarter} "
+        f"and {upper}, a tenth below {tenth} and a tenth above {ninth}."
+    ]
+    if threshold is None:
+        return tuple(said)
+    share = share_above(seen.quantiles, threshold)
+    said.append(f"About {significant(100 * share, 2)} % of them lie above {quantity(threshold, unit)}.")
+    if share < NEARLY or share > 1.0 - NEARLY:
+        hint = "lower" if share < NEARLY else "higher"
+        said.append(f"Nearly the whole map would be one colour: a {hint} threshold tells more.")
+    return tuple(said)
+
+
+Against = Literal["value", "limits", "change", "answers", "risk", "density"]
+
+
+UNITS_OF: dict[Against, str] = {
+    "answers": "% of the records", "risk": "times the average", "density": "per square kilometre"
+}  # fmt: skip
+
+
+def against_of(work: Workspace) -> Against:
+    """What the threshold is compared with, by the choices made so far."""
+    if work.choices.get("values") == "count":
+        return "density" if work.choices.get("population_file") is None else "risk"
+    if work.choices.get("values") == "yes-no":
+        return "answers"
+    if work.choices.get("change"):
+        return "change"
+    return "limits" if work.choices.get("limits") else "value"
+
+
+def relative_unit(work: Workspace) -> str:
+    """The unit of a threshold that is relative to a public field; "" for one value for the whole map."""
+    against = against_of(work)
+    if against in UNITS_OF:
+        return UNITS_OF[against]
+    if against == "value":
+        return ""
+    what = "the limit there" if against == "limits" else "the public map"
+    own = str(work.choices.get("value_unit", ""))
+    return f"times {what}" if uses_factors(work.choices) else f"{own} more than {what}".strip()
+
+
+def relative_words(work: Workspace, threshold: float | None) -> str:
+    """What a relative threshold asks, in one sentence with its number."""
+    against = against_of(work)
+    if against in ("risk", "density"):
+        side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
+        many = "so many" if threshold is None else f"{threshold:g}"
+        if against == "density":
+            cases = plural(2, work.record_word)[2:]
+            return f"A hexagon is inside where {side} {many} {cases} lie per square kilometre."
+        return f"A hexagon is inside where the risk is {side} {many} times the average over the population."
+    if against == "answers":
+        side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
+        share = "so many" if threshold is None else f"{threshold:g}"
+        return f"A hexagon is inside where {side} {share} % of its records say yes."
+    what = "the limit of its zone" if against == "limits" else "what the public map says"
+    if threshold is None:
+        return f"Every value is compared with {what}."
+    side = side_words(work.choices.get("direction", "above"))
+    if uses_factors(work.choices):
+        return f"A hexagon is inside where its value is {side} {threshold:g} times {what}."
+    amount = f"{threshold:g} {work.choices.get('value_unit', '')}".strip()
+    return f"A hexagon is inside where its value less {what} is {side} {amount}."
+
+
+ALARMS = (0.01, 0.1)
+STEPS = 60
+
+
+@dataclass(frozen=True)
+class AttackOdds:
+    """Upper bounds on every attack, in words and as a curve.
+
+    Parameters
+    ----------
+    factor
+        by how much any result can become likelier when the record is exchanged
+    guesses
+        how often such an attacker guesses rightly
+    rows
+        (false alarms, detections) as texts
+    curve
+        (false alarms, detections) as shares; inside the straight line lies what guessing alone gives
+    """
+
+    factor: str
+    guesses: str
+    rows: tuple[tuple[str, str], ...]
+    curve: tuple[tuple[float, float], ...]
+
+
+def attack_odds(epsilon: float, delta: float) -> AttackOdds:
+    """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards."""
+    rates = np.concatenate([np.geomspace(1e-4, 0.05, STEPS), np.linspace(0.06, 1.0, STEPS)])
+    powers = largest_power(epsilon, delta, rates)
+    at = largest_power(epsilon, delta, ALARMS)
+    return AttackOdds(
+        factor=words.times(epsilon),
+        guesses=share(surest_guess(epsilon, delta)),
+        rows=tuple((f"{100 * alarm:g} %", share(power)) for alarm, power in zip(ALARMS, at, strict=True)),
+        curve=((0.0, 0.0), (0.0, min(1.0, delta)), *zip(rates.tolist(), powers.tolist(), strict=True)),
+    )
+
+
+def share(value: float) -> str:
+    """A bound on a share in per cent, rounded upwards, never past certainty."""
+    return words.share(value)
