@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -10,14 +9,7 @@ import streamlit as st
 
 from hexcursion.bundle.published.bundle_store import ShelvedBundle, find_bundle, open_bundle
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.project.baseline import Baseline, fit_baseline
-from hexcursion.project.example import county_settings
-from hexcursion.project.load import load_project
-from hexcursion.project.model import Project
-from hexcursion.search.decision.stored import tuned_from
-from hexcursion.search.decision.tuning import Tuned
 from pages.shared.plain_text import Markdown
-from pages.shared.session.previews import Preview, look_at
 
 
 def generated_badge(help: Markdown | None = None) -> None:
@@ -60,32 +52,3 @@ def is_shipped(name: str | None) -> bool:
 def viewer_of(name: str) -> Viewer:
     """The shipped example's release, or one of this installation, by its id; `WorkflowError` if neither."""
     return shipped() if is_shipped(name) else find_bundle(name)
-
-
-@dataclass(frozen=True)
-class Finished:
-    """The example as a curator would have it after the last step; its "private" year was published too."""
-
-    project: Project
-    tuned: Tuned
-    viewer: Viewer
-    private: Preview
-    reference: Preview
-    baseline: Baseline
-
-
-@cache
-def finished_example() -> Finished:
-    """The example, read once and then kept: its sales are published, so all sessions may share it."""
-    settings = county_settings()
-    project = load_project(settings)
-    assert settings.reference is not None
-    tuned = tuned_from(project, SEARCH.read_text(encoding="utf-8"))
-    return Finished(
-        project=project,
-        tuned=tuned,
-        viewer=shipped(),
-        private=look_at(settings.data, settings.value_unit),
-        reference=look_at(settings.reference, settings.value_unit, spread=True),
-        baseline=fit_baseline(project, tuned.result.model),
-    )

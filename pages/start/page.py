@@ -10,8 +10,8 @@ from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.shared.session.workspace import Explored, Found
-from pages.shared.shipped import Finished, finished_example
 from pages.shared.steps import DATA, HELP, RELEASE, TOUR, VIEWER
+from pages.start.finished import Finished, finished_example
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 CHARGED = "Made beforehand, and charged to no account here."

@@ -30,16 +30,8 @@ from hexcursion.project.load import load_project
 from hexcursion.search.decision.stored import text_of, tuned_from
 from hexcursion.search.decision.tuning import tune
 from hexcursion.search.problem.facts import public_facts
-from pages.shared.shipped import (
-    BUNDLE,
-    FILES,
-    SEARCH,
-    Finished,
-    finished_example,
-    is_shipped,
-    shelved,
-    viewer_of,
-)
+from pages.shared.shipped import BUNDLE, FILES, SEARCH, is_shipped, shelved, viewer_of
+from pages.start.finished import Finished, finished_example
 from studies.agreement.panel import simulated
 
 

@@ -15,7 +15,8 @@ from hexcursion.comparing.attacks import changes, two_editions
 from hexcursion.comparing.practice import RULES, Records, minimum
 from pages.compare.view import lines_of, release_sentence, rules_of
 from pages.shared.session.workspace import Found
-from pages.shared.shipped import BUNDLE, finished_example
+from pages.shared.shipped import BUNDLE
+from pages.start.finished import finished_example
 from pages.tour import view
 from pages.tour.view import Tour, tour
 
