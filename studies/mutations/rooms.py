@@ -32,9 +32,19 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/releasing/test_release.py",
     ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
-    "geo": (FROZEN, "tests/geo"),
+    "geo": (
+        FROZEN,
+        "tests/geo",
+        "tests/hexcursion/project/test_covariates.py",
+        "tests/hexcursion/bundle/exports/test_areas.py",
+    ),
     "data_loaders": (FROZEN, "tests/data_loaders"),
-    "hexcursion/settings": (FROZEN, "tests/hexcursion/settings", "tests/hexcursion/cli/test_options.py"),
+    "hexcursion/settings": (
+        FROZEN,
+        "tests/hexcursion/settings",
+        "tests/hexcursion/cli/test_options.py",
+        "tests/hexcursion/project",
+    ),
     "hexcursion/project": (FROZEN, "tests/hexcursion/project", "tests/hexcursion/releasing/test_release.py"),
     "pages": (FROZEN, "tests/pages"),
 }

@@ -23,6 +23,14 @@ def test_an_uncertain_place_is_shared_among_hexagons() -> None:
     assert unsure.get(next(iter(sure)), 0.0) == pytest.approx(area * density, abs=0.02)
 
 
+def test_a_place_beside_a_pole_stays_on_the_globe() -> None:
+    """Half of its 192 places would lie beyond the pole: they lie in the pole's own hexagon."""
+    (share,) = cell_shares(np.array([20.0]), np.array([90.0]), np.array([300_000.0]), 2)
+    pole = likeliest(cell_shares(np.array([0.0]), np.array([90.0]), np.array([0.0]), 2))[0][0]
+    assert share[pole] >= 0.5
+    assert sum(share.values()) == pytest.approx(1.0)
+
+
 def test_shares_against_simulated_places() -> None:
     """300 m of noise at a place near an edge: probabilities are those of simulated places."""
     rng = np.random.default_rng(8)

@@ -175,6 +175,22 @@ def test_columns_that_repeat_places_or_values_are_refused(domain: Domain) -> Non
     )  # more people live where records are: public all the same
 
 
+def test_a_column_is_refused_for_either_sign_of_private_places(domain: Domain) -> None:
+    """Records in every hexagon leave only their numbers to repeat; a few crowded ones only where they are."""
+    rng = np.random.default_rng(5)
+    everywhere = np.arange(domain.size) % 7 + 1
+    crowded = np.where(np.arange(domain.size) % 2 == 0, 2, 0)
+    crowded[:4] = 300
+    for counts, column in (
+        (everywhere, everywhere + 0.0),
+        (crowded, rng.uniform(0.0, 1.0, domain.size) + 5.0 * (crowded > 0)),
+    ):
+        cells = np.repeat(np.arange(domain.size), counts)
+        placed = placed_on(cells, rng.normal(40.0, 5.0, cells.size))
+        with pytest.raises(WorkflowError, match="'c' shows where the private records lie"):
+            Covariates(("c",), ("c",), column[:, None]).refuse_private(placed, places_public=False)
+
+
 def test_common_numbers_repeat_answers_by_chance_and_shares_do_not(domain: Domain) -> None:
     rng = np.random.default_rng(3)
     cells = rng.integers(0, domain.size, 6 * domain.size)

@@ -41,6 +41,17 @@ def test_rows_outside_are_dropped_and_counted(domain: Domain) -> None:
     assert np.all(placed.index >= 0)
 
 
+def test_years_are_those_of_the_rows_inside(domain: Domain) -> None:
+    seen = observations([10.05, 12.0, 10.06], [50.04, 50.04, 50.05], [1.0, 2.0, 3.0])
+    times = np.array(["1999-12-31", "2005-06-01", "2020-01-01"], dtype="datetime64[s]")
+    year = place(replace(seen, time=times), domain).year
+    assert year is not None
+    assert year.tolist() == [1999, 2020]
+    times[2] = np.datetime64("NaT")
+    assert place(replace(seen, time=times), domain).year is None
+    assert place(seen, domain).year is None
+
+
 def test_swapped_coordinates_are_named(domain: Domain) -> None:
     with pytest.raises(WorkflowError, match="swapped"):
         place(observations([50.04], [10.05], [1.0]), domain)
