@@ -132,7 +132,7 @@ class Uniforms:
         return self._levels[number]
 
     def first_bit(self) -> Bools:
-        """(size,) whether each number is at least one half."""
+        """(n,) whether each number is at least one half."""
         return np.asarray((self.level(0) >> np.uint64(self.width - 1)).astype(bool))
 
     def take(self, index: Any) -> Uniforms:
@@ -148,7 +148,7 @@ class Uniforms:
 
 
 def less(a: Uniforms, at: Index, b: Uniforms, bt: Index) -> Bools:
-    """Whether `a[at] < b[bt]`, entry by entry and exactly; equal numbers have probability zero."""
+    """(n,) whether `a[at] < b[bt]`, entry by entry, exactly; equal numbers have probability zero."""
     answer = np.zeros(at.size, dtype=bool)
     open_ = np.arange(at.size)
     number = 0
@@ -191,7 +191,7 @@ _BATCH = 1 << 16
 
 
 def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WORD) -> Ints:
-    """Independent copies (size,) of round(sigma w), w a true normal deviate of mean 0 and variance 1.
+    """Independent copies (n,) of round(sigma w), w a true normal deviate of mean 0 and variance 1.
 
     Sigma is in units of the grid, > 0 and at most 2^55; its double is taken as an exact number. Each is
     within total variation `NUMBER_DISTANCE` of the ideal, whatever sigma is, and `RELEASE_DISTANCE` holds for
@@ -329,7 +329,7 @@ _LIMIT = 1 << 62
 
 
 def simulated_integers(totals: Ints, noise: float, unit: float, entropy: Entropy) -> Ints:
-    """As `noisy_integers`, in floating point and a hundred times faster: for simulations only."""
+    """As `noisy_integers`, of any shape, in floating point and a hundred times faster: for simulations."""
     deviates = entropy.normal(totals.shape)
     return totals + np.rint(positive("noise", noise) / positive("unit", unit) * deviates).astype(np.int64)
 
@@ -339,7 +339,7 @@ def noisy_integers(
 ) -> Ints:
     """totals + round(noise w / unit), w independent true normal deviates: a Gaussian mechanism on integers.
 
-    The exact totals are PRIVATE, in units of the grid; the noise is in the sums' unit of measure, in which
+    Totals (p,) are exact, PRIVATE, in units of the grid; the noise is in the sums' unit of measure, in which
     one step is `unit`, a power of two: multiply by it to read the result. Everything afterwards is
     post-processing and may use floating point. As the totals are integers, totals + round(z) = round(totals +
     z): a function of the ideal Gaussian mechanism's output, so its mu holds exactly, apart from

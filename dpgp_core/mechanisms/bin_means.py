@@ -8,11 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.labels.bins import noise_variance
-from dpgp_core.labels.discrete_laplace import discrete_laplace
-from dpgp_core.labels.plan import read_label_sums
+from dpgp_core.label_plan import read_label_sums
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
@@ -28,11 +27,17 @@ from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
+from dpgp_core.private_choice import discrete_laplace
 from dpgp_core.releasing.facts import PublicFacts
 
 WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
 _CHANGE = 2.0  # of one value within [-1, 1]
 _UP = 1.0 + 2.0**-40
+
+
+def noise_variance(epsilon: float, change: float) -> float:
+    """Variance `2 (change/epsilon)^2` of Laplace noise on one bin's sum."""
+    return 2.0 * (positive("change", change) / positive("epsilon", epsilon)) ** 2
 
 
 @dataclass(frozen=True)

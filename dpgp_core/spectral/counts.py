@@ -68,7 +68,7 @@ class CountPrior:
         return self if len(self.growths) == 1 else self._likeliest(features, released, noise)[1]
 
     def likelier_alone(self, features: Floats, released: Floats, noise: float) -> CountPrior:
-        """The same, or one where neighbours have nothing in common if released counts are likelier so."""
+        """The same, or one where neighbours share nothing if released counts (p,) are likelier so."""
         alone = replace(self, relative=None, rounds=0, growths=ALONE)
         shared, own = (each._likeliest(features, released, noise) for each in (self, alone))
         return own[1] if own[0] > shared[0] else self

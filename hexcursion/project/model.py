@@ -11,7 +11,7 @@ import numpy as np
 
 from data_loaders import LoadReport, Observations
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make

@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import make_prior

@@ -25,10 +25,10 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.excursion import ious
-from dpgp_core.labels.ranges import FieldModel
-from dpgp_core.labels.validation import choice_cost
+from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
+from dpgp_core.private_choice import choice_cost
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import bin_records

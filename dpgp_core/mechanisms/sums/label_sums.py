@@ -11,8 +11,7 @@ import numpy as np
 
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed
-from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
-from dpgp_core.labels.reading import SumsReading
+from dpgp_core.label_plan import LabelPlan, PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Design

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.labels.plan import PublicPlaces
-from dpgp_core.labels.ranges import FieldModel, RangeChoice
-from dpgp_core.labels.validation import choice_cost
+from dpgp_core.label_plan import PublicPlaces
+from dpgp_core.mechanisms.grids import FieldModel, RangeChoice
 from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.private_choice import choice_cost
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands

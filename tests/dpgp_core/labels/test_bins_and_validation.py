@@ -1,4 +1,4 @@
-"""Bin means and private cross-validation: the exact noise law, disjoint bins, and the safe sensitivity."""
+"""Private cross-validation: the exact noise law, and the safe sensitivity."""
 
 from __future__ import annotations
 
@@ -6,33 +6,25 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
-from dpgp_core.labels.discrete_laplace import discrete_laplace
-from dpgp_core.labels.validation import (
+from dpgp_core.linalg import Floats
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
+from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.private_choice import (
     STEPS,
     Fold,
     ValueSums,
     choose_candidate,
+    discrete_laplace,
     error_sensitivity,
     exponential_choice,
     squared_error,
 )
-from dpgp_core.linalg import Floats
-from dpgp_core.noise import SimulationEntropy, SystemEntropy
-from dpgp_core.priors.registry import squared_exponential
 from tests.oracles.exponential import choice_probabilities
 from tests.oracles.papers import posterior_weights
 
 
 def kernel(a: Floats, b: Floats) -> Floats:
     return squared_exponential(np.abs(a[:, None] - b[None, :]))
-
-
-def test_a_place_on_an_edge_is_in_one_bin() -> None:
-    found = bin_of([-0.1, 0.0, 0.5, 1.0, 1.999, 2.0], [0.0, 1.0, 2.0])
-    assert found.tolist() == [-1, 0, 0, 1, 1, -1]
-    with pytest.raises(InvalidValue, match="strictly increasing"):
-        bin_of([0.0], [1.0, 1.0])
 
 
 @pytest.mark.parametrize("scale", [0.4, 3.0, 17.25])
@@ -45,28 +37,6 @@ def test_the_noise_has_the_discrete_laplace_law(scale: float) -> None:
     np.testing.assert_allclose(observed, expected, atol=5 * np.sqrt(0.25 / draws.size))
     assert np.mean(np.abs(draws)) == pytest.approx(2 * ratio / (1 - ratio**2), rel=0.05)
     assert abs(draws.mean()) < 6 * scale * np.sqrt(2 / draws.size)
-
-
-def test_bin_means_know_their_noise() -> None:
-    """Sums of values in [-1, 1] change by 2: variance 2 (2/(n epsilon))^2, nothing said of empty bins."""
-    means = means_of_sums(np.array([3.0, 1.0, 0.0]), np.array([6, 2, 0]), 0.5, 2.0)
-    np.testing.assert_allclose(means.mean, [0.5, 0.5, 0.0])
-    np.testing.assert_allclose(means.variance, [32.0 / 36.0, 8.0, np.inf])
-
-
-def test_the_process_on_bins_uses_averages_of_the_kernel() -> None:
-    fine = np.linspace(0, 4, 80, endpoint=False) + 0.025
-    owner = bin_of(fine, [0.0, 1.0, 2.0, 3.0, 4.0])
-    average = np.eye(4)[:, owner] / 20.0
-    prior = kernel(fine, fine)
-    between, cross = average @ prior @ average.T, prior @ average.T
-    truth = np.sin(fine)
-    means = means_of_sums(20.0 * average @ truth, np.full(4, 20), 1e6, 1.0)
-    reading = read_bins(means, between, cross, prior, np.full(4, 1e-9))
-    np.testing.assert_allclose(average @ reading.mean, average @ truth, atol=1e-6)  # averages are kept
-    assert np.abs(reading.mean - truth).max() < 0.3
-    nothing = read_bins(means_of_sums(np.zeros(4), np.zeros(4), 1.0, 1.0), between, cross, prior, np.ones(4))
-    np.testing.assert_allclose(nothing.covariance, prior)
 
 
 def folds(places: Floats, noise: float, count: int, seed: int = 0) -> list[Fold]:

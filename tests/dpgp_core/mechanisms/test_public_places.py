@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.labels.plan import MOST_CELLS
+from dpgp_core.label_plan import MOST_CELLS
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from dpgp_core.mechanisms.terms import Ask, Budget

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from data_loaders.files import spool
-from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.mechanisms.grids import FieldModel
 from geo import Domain, domain_from_bbox
 from hexcursion.errors import WorkflowError
 from hexcursion.project import records

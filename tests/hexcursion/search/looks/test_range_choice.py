@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial import cKDTree
 
-from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.mechanisms.grids import FieldModel
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.statement.guarantee import check_guarantee, stated_cost
 from hexcursion.errors import WorkflowError
@@ -107,7 +107,7 @@ def test_the_warning_and_what_can_fail_know_no_value(
     def fail(*_: object, **__: object) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    monkeypatch.setattr("dpgp_core.labels.ranges.place_folds", fail)
+    monkeypatch.setattr("dpgp_core.mechanisms.grids.place_folds", fail)
     with pytest.raises(WorkflowError, match=r"No range can be chosen \(singular\): nothing was charged"):
         run_range_choice(project, ledger)
     assert charged(ledger) == []

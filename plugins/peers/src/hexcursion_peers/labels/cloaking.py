@@ -12,7 +12,7 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
-from dpgp_core.labels.plan import LabelPlan, PublicPlaces
+from dpgp_core.label_plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,

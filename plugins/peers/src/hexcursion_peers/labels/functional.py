@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpgp_core.labels.plan import PublicPlaces
+from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.sums.label_sums import PATHS
 from dpgp_core.releasing.facts import PublicFacts

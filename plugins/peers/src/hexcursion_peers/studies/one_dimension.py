@@ -11,10 +11,9 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.accounting.gaussian import gaussian_mu
-from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
-from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.private_choice import Fold, ValueSums, choose_candidate
 from hexcursion.errors import WorkflowError
 from hexcursion_peers.labels.cloak import make_cloak
 from hexcursion_peers.labels.features import posterior_weights
@@ -26,6 +25,7 @@ from hexcursion_peers.sparse.posterior import (
     private_posterior,
     regularisation_bound,
 )
+from hexcursion_peers.studies.bins import bin_of, means_of_sums, read_bins
 from studies.excursions.fields import Floats
 from studies.material.real_files import BESIDE
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded

@@ -1,4 +1,4 @@
-"""Bin means: each public bin's mean value with Laplace noise, and the Gaussian process on them."""
+"""Bins on a line: each one's mean value with Laplace noise, and the Gaussian process on them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.labels.reading import Reading
+from dpgp_core.label_plan import Reading
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
+from dpgp_core.mechanisms.bin_means import noise_variance
 
 
 def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
@@ -35,11 +35,6 @@ class BinMeans:
 
     mean: Floats  # (b,) noisy means; 0 in bins without a record
     variance: Floats  # (b,) public variance of the noise; infinite in bins without a record
-
-
-def noise_variance(epsilon: float, change: float) -> float:
-    """Variance `2 (change/epsilon)^2` of Laplace noise on one bin's sum."""
-    return 2.0 * (positive("change", change) / positive("epsilon", epsilon)) ** 2
 
 
 def means_of_sums(sums: Floats, count: Floats, epsilon: float, change: float) -> BinMeans:
