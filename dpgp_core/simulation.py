@@ -25,8 +25,7 @@ from dpgp_core.excursion import (
 )
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.ridge_family import RidgeFamily
-from dpgp_core.posterior.shelf import Shelf
+from dpgp_core.posterior.ridge_family import RidgeFamily, Shelf
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
 

@@ -30,7 +30,7 @@ from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.shelf import FEW
+from dpgp_core.posterior.ridge_family import FEW
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing.facts import PublicFacts

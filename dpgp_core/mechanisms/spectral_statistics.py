@@ -29,7 +29,7 @@ from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Prote
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
-from dpgp_core.posterior.shelf import FEW
+from dpgp_core.posterior.ridge_family import FEW
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation import SEED, HeldOut, World

@@ -1,20 +1,23 @@
-"""Posteriors of one prior and one set of records for many ridges: what the search asks hundreds of times."""
+"""All ridges of one prior and records at once, and the shelf that keeps such shared work for a search."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.noise import Entropy
+from dpgp_core.noise import Entropy, SimulationEntropy
+from dpgp_core.posterior.fitting import SparsePosterior
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.sparse import SparsePosterior
-from dpgp_core.priors.lattice import GraphPrior, Prior
+from dpgp_core.priors.lattice import GraphPrior, Lattice, Prior
+from dpgp_core.priors.registry import make_prior
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,3 +132,52 @@ class RidgeFamily:
             variance = self.at(ridge).variance[self.records.index]
             return float(np.sum(self.records.count * variance) / ridge**2)
         return float(np.sum(self._values / (self._values + ridge**2)))
+
+
+FAMILY_CELLS = 60_000  # cells times kept families: about half a gigabyte of features
+FEWEST = 2  # families kept of however many cells
+FEW = 4  # other shared things kept at a time, each of them
+T = TypeVar("T")
+
+
+class Shelf:
+    """Keeps the latest of each kind of shared work; what was dropped is simply made again.
+
+    A copy that is sent to another process starts empty.
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice = lattice
+        self._most = max(FEWEST, min(24, FAMILY_CELLS // lattice.size))
+        self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
+
+    def __reduce__(self) -> tuple[type[Shelf], tuple[Lattice]]:
+        return Shelf, (self._lattice,)
+
+    def keep(self, kind: str, key: Hashable, make: Callable[[], T], most: int = FEW) -> T:
+        """What `make` makes for the key, kept among the latest `most` of its kind."""
+        kept = self._kept.setdefault(kind, OrderedDict())
+        if key not in kept:
+            kept[key] = make()
+            if len(kept) > most:
+                kept.popitem(last=False)
+        kept.move_to_end(key)
+        found: T = kept[key]
+        return found
+
+    def prior(self, name: str, lengthscale: float) -> Prior:
+        """The prior; lengthscale in metres."""
+        return self.keep(
+            "prior", (name, lengthscale), lambda: make_prior(name, self._lattice, lengthscale), self._most
+        )
+
+    def family(
+        self, name: str, lengthscale: float, records: CollapsedRecords, draws: int, seed: int
+    ) -> RidgeFamily:
+        """One eigendecomposition and one set of draws per (prior, lengthscale, cells and counts)."""
+        key = (name, lengthscale, draws, seed, hash((records.index.tobytes(), records.count.tobytes())))
+
+        def make() -> RidgeFamily:
+            return RidgeFamily(self.prior(name, lengthscale), records, draws, SimulationEntropy(seed))
+
+        return self.keep("family", key, make, self._most).with_means(records.mean)

@@ -10,7 +10,7 @@ from typing import Literal
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.posterior.shelf import Shelf
+from dpgp_core.posterior.ridge_family import Shelf
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.spectral.clipped import Law
 from dpgp_core.spectral.public_field import PublicField

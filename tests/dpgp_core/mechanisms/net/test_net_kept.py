@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums import beliefs
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.shelf import Shelf
+from dpgp_core.posterior.ridge_family import Shelf
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation import World
 from dpgp_core.spectral.model import SpectralModel

@@ -11,7 +11,7 @@ import pytest
 from dpgp_core.mechanisms import noisy_cell_statistics, posterior_sampling
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.posterior import shelf
+from dpgp_core.posterior import ridge_family as shelf
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.simulated import simulate_reference
