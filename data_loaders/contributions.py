@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.spool import STRIDE, strides
+from data_loaders.files.blocks import STRIDE, strides
 from data_loaders.observations import Observations, OwnerWord
 
 Rule: TypeAlias = Literal["earliest", "spread", "scattered"]

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.spool import STRIDE, Column, strides
+from data_loaders.files.blocks import STRIDE, Column, strides
 from data_loaders.observations import Observations
 
 _AROUND = " \t\r\n{}"

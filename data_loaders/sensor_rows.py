@@ -28,9 +28,8 @@ from data_loaders.columns.numbers import (
 from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, matches, shape_of
 from data_loaders.columns.times import DateOrder, read_times
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
+from data_loaders.files.blocks import DELIMITERS, Block, Column, Delimiter, blocks, mask, text
 from data_loaders.files.sources import Table
-from data_loaders.files.spool import Column
 from data_loaders.observations import OwnerWord, Tally
 from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
 

@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from data_loaders.columns.coordinates import WGS84, check_named, check_places, in_degrees, in_range, system_of
 from data_loaders.columns.numbers import Decimal, Rule, repeated, suspects
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import Delimiter
+from data_loaders.files.blocks import Delimiter, strides
+from data_loaders.files.blocks import chosen as kept_rows
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
-from data_loaders.files.spool import chosen as kept_rows
-from data_loaders.files.spool import strides
 from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, tables_note
 from data_loaders.repeats import find_repeats, numbered_again
 from data_loaders.sensor_rows import ONE_EACH, Columns, Found, Stated, read_rows

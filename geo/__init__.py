@@ -6,6 +6,16 @@ screen, `geo.maps.static_map` for paper.
 
 from __future__ import annotations
 
+from geo.corrections import (
+    chosen_parts,
+    exchanged,
+    looks_like_degrees,
+    looks_projected,
+    looks_swapped,
+    outside_reason,
+    part_columns,
+    part_names,
+)
 from geo.crs import (
     CrsCandidate,
     accuracy_note,
@@ -26,16 +36,6 @@ from geo.geojson import (
     regions_collection,
 )
 from geo.measures import format_value, never_negative, with_unit
-from geo.mending import (
-    chosen_parts,
-    exchanged,
-    looks_like_degrees,
-    looks_projected,
-    looks_swapped,
-    outside_reason,
-    part_columns,
-    part_names,
-)
 from geo.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
 from geo.rfc7946 import rfc7946_findings
 

@@ -21,7 +21,7 @@ from pyproj.exceptions import CRSError
 from data_loaders.columns.numbers import Numbers
 from data_loaders.columns.sensortable import Shape
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import mask
+from data_loaders.files.blocks import mask
 from data_loaders.files.layers import POINT_X
 from data_loaders.files.sources import Table
 from data_loaders.observations import crs_name

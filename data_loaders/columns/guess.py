@@ -24,7 +24,7 @@ from data_loaders.columns.numbers import USUAL, Decimal, parse_censored, parse_n
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import Delimiter, Encoding
+from data_loaders.files.blocks import Delimiter, Encoding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables

@@ -16,8 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import mask
-from data_loaders.files.spool import strides
+from data_loaders.files.blocks import mask, strides
 
 Decimal: TypeAlias = Literal[".", ","]
 

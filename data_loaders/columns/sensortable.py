@@ -26,7 +26,7 @@ from data_loaders.columns.numbers import (
 )
 from data_loaders.columns.profiles import TOGETHER, Recognised, recognise
 from data_loaders.errors import DataError, closest
-from data_loaders.files.csvstream import (
+from data_loaders.files.blocks import (
     MAX_COLUMNS,
     Delimiter,
     Encoding,

@@ -29,6 +29,7 @@ import shapely
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError, closest, unopened
+from data_loaders.files.bombs import MAGIC, Unfolded, layers_of
 from data_loaders.files.guarded import (
     DAMAGE,
     GEOJSON_TYPE,
@@ -39,7 +40,6 @@ from data_loaders.files.guarded import (
     damage_sentence,
     open_zip,
 )
-from data_loaders.files.unfolding import MAGIC, Unfolded, layers_of
 
 Format: TypeAlias = Literal["XLSX", "GPKG", "GeoJSON"]
 POINT_X, POINT_Y = "point x", "point y"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import field_names, named_profile
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import blocks, decode, first_rows, mask, text
+from data_loaders.files.blocks import blocks, decode, first_rows, mask, text
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
 from data_loaders.observations import LoadReport, Tally, crs_name

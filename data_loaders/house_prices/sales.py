@@ -18,10 +18,9 @@ from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import field_names, named_profile
 from data_loaders.columns.times import parse_times
 from data_loaders.errors import DataError, closest
-from data_loaders.files.csvstream import Block, blocks, decode, first_rows, mask, text
+from data_loaders.files.blocks import Block, Spool, blocks, chosen, decode, first_rows, mask, strides, text
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
-from data_loaders.files.spool import Spool, chosen, strides
 from data_loaders.house_prices.postcodes import (
     TRIED,
     UNKNOWN,

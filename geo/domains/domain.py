@@ -19,8 +19,8 @@ from shapely.geometry import MultiPolygon
 
 from geo.crs import local_crs, project
 from geo.domains import hexagons
-from geo.domains.finding import cell_shares, likeliest, numbers_at
 from geo.domains.hexagons import EARTH_RADIUS, box_cells, cells_inside, dissolve, expected_cells, simplified
+from geo.domains.lookup import cell_shares, likeliest, numbers_at
 from geo.errors import DomainError, Progress, part_of, silent
 from geo.region import Region, Source, region_from_bbox, region_from_geojson, region_from_shape
 
@@ -126,7 +126,7 @@ class Domain:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return for n finite points, WGS 84 degrees, with normal noise of `deviation` metres per axis, the
         (n,) position of the likeliest cell, -1 outside the domain, and the (n,) probability that the point is
-        in it. Errors as `geo.domains.finding.cell_shares`."""
+        in it. Errors as `geo.domains.lookup.cell_shares`."""
         x, y, sd = (np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in (lon, lat, deviation))
         found = likeliest(cell_shares(x, y, sd, self.resolution))
         position = {cell: index for index, cell in enumerate(self.cells)}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from xml.sax.saxutils import quoteattr
 
-from data_loaders.files.unfolding import check_amount
+from data_loaders.files.bombs import check_amount
 from geo import MAX_CELLS
 from geo.colours import Role, channels, ink_on, rgb
 from geo.context.own_layers import Kind, OwnLayer

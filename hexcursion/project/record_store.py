@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations
-from data_loaders.files.spool import STRIDE, Spool, strides
+from data_loaders.files.blocks import STRIDE, Spool, strides
 from geo import Domain
 from hexcursion.ledger.errors import LedgerError
 from hexcursion.ledger.places import LedgerKey, create_key, home, private_directory, read_key

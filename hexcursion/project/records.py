@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders import Observations
-from data_loaders.files.spool import Column, chosen, strides
+from data_loaders.files.blocks import Column, chosen, strides
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.posterior.records import CollapsedRecords

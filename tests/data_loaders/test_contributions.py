@@ -202,7 +202,7 @@ def test_one_record_per_owner_is_the_median_at_its_place() -> None:
 
 def test_medians_are_the_same_where_owners_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten rows, three at a time, and the owners in three parts: 0 and 3 share one, 4 is in every piece."""
-    monkeypatch.setattr("data_loaders.files.spool.STRIDE", 3)
+    monkeypatch.setattr("data_loaders.files.blocks.STRIDE", 3)
     monkeypatch.setattr("data_loaders.contributions.STRIDE", 1)
     owner = [4, 8, 3, 4, 0, 8, 4, 3, 4, 8]
     place = [float(each) for each in owner]

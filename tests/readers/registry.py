@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from data_loaders import DataError, load_sensors
-from data_loaders.files.csvstream import blocks, first_rows, sniff_delimiter
+from data_loaders.files.blocks import blocks, first_rows, sniff_delimiter
 from data_loaders.files.layers import is_geopackage, shapes_of
 from data_loaders.files.sources import open_tables
 from dpgp_core.errors import HexcursionError
 from geo import GeoError, domain_from_bbox
 from geo.basemap import read_basemap
 from geo.context.own_layers import label_columns, own_layer
+from geo.corrections import chosen_parts, part_columns, part_names
 from geo.domains.areas import named_areas
-from geo.mending import chosen_parts, part_columns, part_names
 from geo.region import region_from_geojson
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.exports import EXPORTS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders.files import csvstream
+from data_loaders.files import blocks
 from hexcursion.errors import Cancelled
 from hexcursion.project.load import load_project
 from hexcursion.settings.model import ReleaseSettings
@@ -15,8 +15,8 @@ from hexcursion.settings.source import SourceSettings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSettings:
-    monkeypatch.setattr(csvstream, "BLOCK", 1 << 13)
-    monkeypatch.setattr(csvstream, "_CHUNK", 1 << 13)
+    monkeypatch.setattr(blocks, "BLOCK", 1 << 13)
+    monkeypatch.setattr(blocks, "_CHUNK", 1 << 13)
     path = tmp_path / "readings.csv"
     with path.open("w") as file:
         file.write("lon,lat,value\n")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError
-from geo.domains.finding import cell_shares, likeliest
 from geo.domains.hexagons import check_resolution
+from geo.domains.lookup import cell_shares, likeliest
 from hexcursion.errors import WorkflowError
 
 _MOST = 100_000

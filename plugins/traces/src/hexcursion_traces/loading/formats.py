@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from data_loaders.columns.coordinates import is_latitude, is_longitude
 from data_loaders.columns.sensortable import find_header
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import decode, first_lines, sniff_delimiter
+from data_loaders.files.blocks import decode, first_lines, sniff_delimiter
 from hexcursion_traces.loading.model import Fix
 
 _TOP_ROWS = 200  # in which the names of the columns are looked for

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_loaders.files.csvstream import MAX_COLUMNS, Utf8Stream, blocks, decode, sniff_delimiter, text
+from data_loaders.files.blocks import MAX_COLUMNS, Utf8Stream, blocks, decode, sniff_delimiter, text
 from data_loaders.files.guarded import HEAD
 from data_loaders.files.sources import open_tables
 from tests.data_loaders.material import refused

@@ -6,7 +6,7 @@ import h3
 import numpy as np
 import pytest
 
-from geo.domains import finding
+from geo.domains import lookup
 
 
 @pytest.mark.parametrize("resolution", [0, 1, 2, 3, 6, 9, 15])
@@ -20,18 +20,18 @@ def test_every_point_of_the_world_lies_in_the_cell_that_h3_says(
         lat = np.append(lat, np.clip(at + spread * rng.normal(size=400), -90, 90))
         lon = np.append(lon, around + spread * rng.normal(size=400))
     want = [int(h3.latlng_to_cell(y, x, resolution), 16) for y, x in zip(lat, lon, strict=True)]
-    assert lat.size > finding.FEW
-    assert finding.numbers_at(lon, lat, resolution).tolist() == want
-    assert finding.numbers_at(lon[:9], lat[:9], resolution).tolist() == want[:9]
+    assert lat.size > lookup.FEW
+    assert lookup.numbers_at(lon, lat, resolution).tolist() == want
+    assert lookup.numbers_at(lon[:9], lat[:9], resolution).tolist() == want[:9]
 
 
 def test_h3_is_asked_about_few_of_many_points(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     lon, lat = rng.uniform(-0.1, 0.1, 6_000), rng.uniform(51.4, 51.5, 6_000)
     asked: list[int] = []
-    ask = finding._asked
-    monkeypatch.setattr(finding, "_asked", lambda x, y, r: asked.append(x.size) or ask(x, y, r))
-    cells = np.unique(finding.numbers_at(lon, lat, 7)).size
+    ask = lookup._asked
+    monkeypatch.setattr(lookup, "_asked", lambda x, y, r: asked.append(x.size) or ask(x, y, r))
+    cells = np.unique(lookup.numbers_at(lon, lat, 7)).size
     assert cells < 50
     assert cells <= asked[0] < 70  # a cell on the edge of a face has two lattice points
     assert 0 < asked[1] < 60
