@@ -14,11 +14,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from data_loaders import DataError
-from data_loaders.columns.times import OrderWanted
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion_traces.command import window
 from hexcursion_traces.loading import load_traces
+from hexcursion_traces.loading.instants import OrderWanted
 from hexcursion_traces.page.maps import recorded_deck, released_deck
 from hexcursion_traces.page.picking import picked_records, picked_stretch, span_of_records, span_of_stretch
 from hexcursion_traces.page.screen import TRACES

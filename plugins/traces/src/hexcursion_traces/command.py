@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError
 from data_loaders.files.sources import Source
 from dpgp_core.errors import CoreError
@@ -19,6 +18,7 @@ from hexcursion.ledger import begin, ledger_to_plan
 from hexcursion.new_place import made_whole, new_place
 from hexcursion_traces.loading import Trace, load_traces
 from hexcursion_traces.loading.demo_trip import generated_trip
+from hexcursion_traces.loading.instants import read_instants, time_zone
 from hexcursion_traces.mathematics.fitting import fitted_prior
 from hexcursion_traces.mathematics.secret import MOVES
 from hexcursion_traces.plan import TracePlan, compare, on_a_plane, plan_trace

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError
 from geo.domains.hexagons import check_resolution
 from geo.domains.lookup import cell_shares, likeliest
 from hexcursion.errors import WorkflowError
+from hexcursion_traces.loading.instants import read_instants, time_zone
 
 _MOST = 100_000
 _NONE = "No reading was made during the trip: compare the times of both files, in UTC."

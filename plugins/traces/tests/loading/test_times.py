@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError
-from data_loaders.columns.times import OrderWanted, ZoneWanted
 from hexcursion_traces.loading import load_traces
+from hexcursion_traces.loading.instants import OrderWanted, ZoneWanted
 
 
 def test_a_trip_over_the_end_of_summer_time_is_read_with_its_zone() -> None:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from data_loaders.columns.coordinates import parse_degrees
 from data_loaders.columns.numbers import NOTHING, parse_numbers
-from data_loaders.columns.times import Instants
 from data_loaders.observations import Tally
+from hexcursion_traces.loading.instants import Instants
 
 _LONGEST = 64  # letters of a coordinate
 LONG_GAP = 600.0

@@ -8,13 +8,13 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.errors import DataError, unopened
 from data_loaders.files.guarded import GEOJSON_TYPE, GuardedStream, Limits, Meter
 from data_loaders.files.sources import Source, source_name
 from data_loaders.observations import LoadReport, Tally
 from hexcursion_traces.loading.fit import fit_fixes, is_fit
 from hexcursion_traces.loading.formats import geojson_fixes, plt_fixes, table_fixes
+from hexcursion_traces.loading.instants import read_instants, time_zone
 from hexcursion_traces.loading.markup import markup_fixes
 from hexcursion_traces.loading.model import Fix, Trace, trace_of
 

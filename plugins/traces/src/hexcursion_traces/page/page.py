@@ -8,8 +8,8 @@ from zoneinfo import available_timezones
 import streamlit as st
 
 from data_loaders import DataError
-from data_loaders.columns.times import OrderWanted
 from hexcursion.errors import WorkflowError
+from hexcursion_traces.loading.instants import OrderWanted
 from hexcursion_traces.page import confirm
 from hexcursion_traces.page.maps import released_deck
 from hexcursion_traces.page.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded, stopped

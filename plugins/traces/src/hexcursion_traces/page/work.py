@@ -7,13 +7,13 @@ from threading import Lock
 
 import streamlit as st
 
-from data_loaders.columns.times import OrderWanted
 from dpgp_core.noise import random_name
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.ledger import RequestTaken, ledger_to_plan, open_ledger
 from hexcursion_traces.adversaries import Known, known_by
 from hexcursion_traces.loading import Trace, load_traces
 from hexcursion_traces.loading.demo_trip import GENERATED_TRIP, generated_trip
+from hexcursion_traces.loading.instants import OrderWanted
 from hexcursion_traces.plan import TracePlan, plan_trace
 from hexcursion_traces.release import PublishedTrace, check_release, release_trace
 from hexcursion_traces.settings import TraceSettings, Window

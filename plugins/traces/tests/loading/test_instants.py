@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError
-from data_loaders.columns.times import OrderWanted, ZoneWanted, read_instants, time_zone
+from hexcursion_traces.loading.instants import OrderWanted, ZoneWanted, read_instants, time_zone
 
 MAY = datetime(2024, 5, 1, 8, tzinfo=UTC).timestamp()
 
