@@ -103,12 +103,12 @@ def centres(cells: Sequence[str]) -> NDArray[np.float64]:
     )
 
 
-@lru_cache(maxsize=KEPT_OUTLINES)
 def areas(cells: Sequence[str]) -> NDArray[np.float64]:
     """(N,) square kilometres of each cell."""
     return np.array([h3.cell_area(cell, "km^2") for cell in cells])
 
 
+@lru_cache(maxsize=KEPT_OUTLINES)
 def boundary(cell: str) -> NDArray[np.float64]:
     """Return a cell's outline: a closed counter-clockwise (K + 1, 2) ring in degrees, read-only; K is 5 to
     10. The files and maps of one release ask for it a dozen times."""
@@ -121,7 +121,7 @@ def boundary(cell: str) -> NDArray[np.float64]:
 def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
     """Find the outlines of the union of cells of one resolution: polygons of closed (K, 2) rings, outer
     counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring crosses the antimeridian;
-    `geo.domains.hexagons` cuts those."""
+    `dissolve` cuts those."""
     if not cells:
         return []
     shape: dict[str, Any] = h3.cells_to_geo(list(cells))

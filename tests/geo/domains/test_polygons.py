@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 from geo import cell_polygon, dissolve, domain_from_bbox, geometry_dict
-from geo.domains.hexagons import cell_polygons, interface, multipolygon, rings, simplified
+from geo.domains.hexagons import boundary, cell_polygons, interface, multipolygon, rings, simplified
 
 DISK = sorted(h3.grid_disk("88194ad001fffff", 4))
 RING = sorted(set(h3.grid_ring("88194ad001fffff", 3)))
@@ -38,6 +38,12 @@ def test_many_outlines_at_once_are_those_of_each_cell() -> None:
     assert {len(shape.geoms) for shape in found} == {1, 2}
     assert all(part.exterior.is_ccw for shape in found for part in shape.geoms)
     assert cell_polygons([]) == []
+
+
+def test_an_outline_is_kept_for_the_next_who_asks_and_written_by_nobody() -> None:
+    ring = boundary("881e2040b5fffff")
+    assert ring is boundary("881e2040b5fffff")
+    assert not ring.flags.writeable
 
 
 def test_a_ring_of_cells_has_a_hole() -> None:
