@@ -254,14 +254,11 @@ def epsilon_sentence(
     unit_word: UnitWord,
     relation: Relation = "replace-one",
     n: int | None = None,
-    *,
-    as_before: bool = False,
 ) -> str:
     """What epsilon promises, as odds and as an attacker's chance of guessing right.
 
     With a delta of at least one in the number of records `n` a whole record may be published: then no chance
-    is said, because it would be about luck. `as_before` gives the words of bundles written until November
-    2026, which spoke of belief.
+    is said, because it would be about luck.
     """
     change = "Exchanging" if relation == "replace-one" else "Adding or removing"
     said = (
@@ -272,10 +269,9 @@ def epsilon_sentence(
         said += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
     else:
         chance = belief(epsilon, delta)
-        said += f" Someone who gave a claim about that {unit_word} even odds " + (
-            f"can become at most {chance} sure of it."
-            if as_before
-            else f"and sees what is published guesses right with a chance of at most {chance}."
+        said += (
+            f" Someone who gave a claim about that {unit_word} even odds and sees what is published guesses "
+            f"right with a chance of at most {chance}."
         )
     return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
 

@@ -27,17 +27,16 @@ from hexcursion.project.response import ResponseScale
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
 MAX_PATH_REGIONS = 8
-EARLIER_PATH_REGIONS = 10  # of bundles that were written before
 
 Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 
-def region_list(products: Products, most: int = MAX_PATH_REGIONS) -> list[tuple[dict[str, Any], Bools]]:
-    """(properties, members (N,)) of every region, as in the file: classes first, `most` paths last."""
+def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
+    """(properties, members (N,)) of every region, as in the file: classes first, paths last."""
     named: list[tuple[ProductName, int | None, Bools]] = [
         *((name, None, products.classes == place) for place, name in enumerate(CLASSES)),
         *((name, None, members) for name, members in products.sets().items()),
-        *(("path", k + 1, members) for k, members in enumerate(products.paths[:most])),
+        *(("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])),
     ]
     return [
         ({"product": name, "path": path, "cells": int(members.sum())}, members)

@@ -29,7 +29,6 @@ PUBLIC_FIELD = "public_field.csv"
 COVARIATES = "covariates.csv"
 STATEMENT = "statement.json"
 SCHEMA = "statement-2.schema.json"
-REGISTRY = "registry.yaml"  # in bundles of earlier versions
 LABEL = "label.html"
 MAP = "map.png"
 PAGE = "map.html"
@@ -54,7 +53,6 @@ MAX_BYTES: dict[str, int] = {
     LAYERS: 3 * MEGABYTE,
     STATEMENT: 2 * MEGABYTE,
     SCHEMA: MEGABYTE,
-    REGISTRY: MEGABYTE,
     LABEL: 10 * MEGABYTE,
     MAP: 30 * MEGABYTE,
     PAGE: 3 * MEGABYTE,
@@ -72,7 +70,7 @@ _ADDED = re.compile(
 _MOST_ADDED, _MOST_ADDED_BYTES = 20, 60 * MEGABYTE
 _NAMES_IN_SMALL = frozenset(name.lower() for name in MAX_BYTES)  # the same files on some machines
 # These may be left out; a file that is neither required nor optional is refused.
-_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, REGISTRY, SIGNATURE}
+_SOME = {DRAWS, RELEASED_SUMS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, SIGNATURE}
 REQUIRED = frozenset(MAX_BYTES) - _SOME
 
 
@@ -288,13 +286,6 @@ def _complete(contents: dict[str, bytes]) -> dict[str, bytes]:
 
 
 REDRAW_PATH = Path(__file__).parent / "resources" / "redraw.py"
-# SHA-256 of scripts that an earlier version put into bundles.
-_EARLIER_SCRIPTS = frozenset({
-    "8108d7ef0acfd9a0945c87f24d8be6883b275c07aa382652e74eb5df178d9f2b",
-    "51205b83ae5948621c7d481f0478227399d249cbbac78cde523fcd7853ad7a45",
-    "72da072914571d793998526a75c41a22e64bfb669ead26249edb8df3e6c824f0",
-    "6183d7662cb90be2f02be10b13220a6161f5ac03619b16a622aadb77e1585205",
-})  # fmt: skip
 PNG_START = b"\x89PNG\r\n\x1a\n"
 _CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"pHYs", b"tEXt", b"gAMA", b"sRGB", b"cHRM", b"sBIT")
 MOST_PIXELS = 100_000_000
@@ -308,7 +299,7 @@ def script_bytes() -> bytes:
 
 def check_script(content: bytes) -> None:
     """Raise BundleError unless the program itself put this very script into bundles: people run it."""
-    if content != script_bytes() and hashlib.sha256(content).hexdigest() not in _EARLIER_SCRIPTS:
+    if content != script_bytes():
         raise BundleError("redraw.py is not the script that this program puts into bundles: do not run it.")
 
 

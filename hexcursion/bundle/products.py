@@ -87,7 +87,7 @@ class Products:
     outer: Bools | None
     three_way: NDArray[np.int8] | None
     # (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None where
-    # the draws cannot support a confidence, where there is no probability, and in earlier bundles
+    # the draws cannot support a confidence, or there is no probability
     surely: Floats | None = None
     draws: int = 1  # number of joint draws of the field that the sets rest on
     # (N,) expected number of records given the release, where its mechanism knows it
@@ -155,7 +155,6 @@ def products_at(
     confidence: float = CONFIDENCE,
     field: tuple[Floats, Floats] | None = None,
     draws: Floats | None = None,
-    by_probability: bool = True,
     records: Floats | None = None,
     shown: tuple[Floats, Floats] | None = None,
 ) -> Products:
@@ -163,11 +162,9 @@ def products_at(
     response units; one number, or (N,); `cutoff`: share of the paths, or probability, from which a cell is in
     the published set; `confidence`: of the inner and outer sets, in (0, 1); `field`: (N,) mean and standard
     deviation given the release, response units, where the mechanism has them; `draws`: (J, N) joint draws of
-    the field where the paths are none: then the published set is cut from the paths; `by_probability`:
-    whether inner and outer sets follow the order of the probabilities, where there are any; not so in earlier
-    bundles; `records`: (N,) expected number of records, where it is known; `shown`: (N,) mean and standard
-    deviation of the map without privacy given the release, response units, where the published set is cut by
-    it."""
+    the field where the paths are none: then the published set is cut from the paths; `records`: (N,) expected
+    number of records, where it is known; `shown`: (N,) mean and standard deviation of the map without privacy
+    given the release, response units, where the published set is cut by it."""
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
     share = vote_fraction(paths, level, direction) if probability is None or voted else probability
@@ -176,7 +173,7 @@ def products_at(
     joint = paths if draws is None else draws
     supported, function = supports(joint.shape[0], confidence), None
     inner, outer, ways = None, None, None
-    if supported and by_probability and field is not None:
+    if supported and field is not None:
         other: Direction = "below" if direction == "above" else "above"
         function = certainty(joint, level, direction, field)
         inner = agreed(function, confidence)

@@ -20,8 +20,6 @@ from hexcursion.bundle import layout
 from hexcursion.bundle.areas import read_layers
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import (
-    EARLIER_PATH_REGIONS,
-    MAX_PATH_REGIONS,
     cell_columns,
     cell_properties,
     region_list,
@@ -105,14 +103,10 @@ def check_cells(collection: Any, bundle: Drawn) -> None:
 def check_regions(collection: Any, bundle: Drawn) -> None:
     """Raise BundleError if products, numbers or facts of the regions do not follow from the paths."""
     features = features_of(collection, layout.REGIONS)
-    expected = [
-        [properties for properties, _ in region_list(bundle.published, most)]
-        for most in (MAX_PATH_REGIONS, EARLIER_PATH_REGIONS)
-    ]
     found = [
         {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
     ]
-    if found not in expected:
+    if found != [properties for properties, _ in region_list(bundle.published)]:
         raise BundleError(f"{layout.REGIONS} does not follow from the paths.")
     _check_facts(collection, bundle, layout.REGIONS)
 
@@ -280,7 +274,6 @@ def published_products(
         confidence=published["confidence"] or CONFIDENCE,
         field=field,
         draws=draws,
-        by_probability=published.get("excursion_function", False),
         records=records,
         shown=shown,
     )

@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -18,9 +17,6 @@ from hexcursion.bundle.untrusted import BundleError
 
 LOCK = "lock"
 _NAME = re.compile(r"\..+\.work-[a-z0-9_]{8}")
-# As an earlier version named them, without a lock: swept when nobody can be at work there any more.
-_EARLIER_NAME = re.compile(r"\.[0-9a-f]{16}\.[a-z0-9_]{8}")
-_LONGEST_WORK = 86_400.0  # seconds
 
 
 class Workplace:
@@ -49,7 +45,7 @@ class Workplace:
     def abandoned(cls, parent: Path) -> Iterator[Workplace]:
         """The work folders in `parent` whose processes are dead, one after the other, each held meanwhile."""
         try:
-            names = sorted(entry.name for entry in os.scandir(parent) if _is_left(entry))
+            names = sorted(entry.name for entry in os.scandir(parent) if _NAME.fullmatch(entry.name))
         except OSError:  # no such folder, so nobody works there
             return
         for name in names:
@@ -91,14 +87,6 @@ class Workplace:
         trace: TracebackType | None,
     ) -> None:
         os.close(self._lock)
-
-
-def _is_left(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry of a folder is a work folder; of an earlier version's only after a day."""
-    if _NAME.fullmatch(entry.name):
-        return True
-    old = time.time() - entry.stat(follow_symlinks=False).st_mtime > _LONGEST_WORK
-    return old and bool(_EARLIER_NAME.fullmatch(entry.name))
 
 
 SPARE_BYTES = 2_000_000  # what the ledger and others may need meanwhile

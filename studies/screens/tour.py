@@ -121,7 +121,7 @@ def pages_anew(place: Path) -> None:
     made |= {offer.file: offer.make() for offer in offers(bundle) if offer.file in contents}
     made |= {layout.STATEMENT: papers[layout.STATEMENT].encode(), layout.REDRAW: script_bytes()}
     made[layout.SCHEMA] = schema_bytes(mechanism)
-    left_out = (layout.SUMS, layout.SIGNATURE, layout.REGISTRY)
+    left_out = (layout.SUMS, layout.SIGNATURE)
     rest = {name: content for name, content in made.items() if name not in left_out}
     made = {**rest, layout.SUMS: layout.sums_text(rest).encode()}
     place.write_bytes(zip_anew("bundle", made, bundle))

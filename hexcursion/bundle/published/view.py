@@ -104,7 +104,6 @@ class Viewer:
             confidence=sure,
             field=self.bundle.field,
             draws=self.bundle.draws,
-            by_probability=published.get("excursion_function", False),
             records=self.bundle.records,
             shown=self.bundle.shown,
         )

@@ -39,13 +39,11 @@ def products_block(
     *,
     ranked: bool = False,
     cut_by_map: bool = False,
-    regions: int = MAX_PATH_REGIONS,
 ) -> dict[str, Any]:
     """The block as it stands in a statement; it follows from the design and the number of draws. `draws`:
     joint draws of the field that go along with the paths, None where the paths are such draws; `ranked`:
-    whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles;
-    `cut_by_map`: whether the set at the cutoff is cut by the chance that the map without privacy shows a cell
-    in it; `regions`: paths of which a dissolved region is written."""
+    whether cells are ordered by their probabilities: so where there are any; `cut_by_map`: whether the set at
+    the cutoff is cut by the chance that the map without privacy shows a cell in it."""
     count = design.paths
     joint = supports(count if draws is None else draws, CONFIDENCE)
     meanings = {name: text for name, text in MEANINGS.items() if joint or name not in ("inner", "outer")}
@@ -58,8 +56,10 @@ def products_block(
         )
     if cut_by_map:
         meanings["vote-set"] = BY_MAP
-    if count > regions:
-        left_out.append(f"Dissolved regions of single paths are written for the first {regions} paths.")
+    if count > MAX_PATH_REGIONS:
+        left_out.append(
+            f"Dissolved regions of single paths are written for the first {MAX_PATH_REGIONS} paths."
+        )
     return {
         "cutoff": float(design.cutoff),
         "smoothing": int(design.smoothing),
@@ -280,7 +280,7 @@ def facts(statement: dict[str, Any]) -> dict[str, Any]:
         "generated": statement["release"]["generated"],
         "simulation": statement["release"]["simulation"],
     }
-    if "scope" in subject:  # not in the layers of earlier bundles
+    if "scope" in subject:
         named |= {
             "question": words.asked(subject, guarantee["unit_word"]), "covers": words.covered(statement)
         }  # fmt: skip

@@ -136,27 +136,24 @@ def shown_words(products: Products) -> str:
     return f"{said}; of all hexagons that are truly {side} it{where}, {about(found)} are shown so."
 
 
-def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> str:
-    """Two sentences: how right the set at the cutoff is for the true values, and for the map without privacy.
-    `as_before` gives the words of bundles written until November 2026."""
+def told_words(told: Mapping[str, Any] | None) -> str:
+    """How right the set at the cutoff is for the true values, and for the map without privacy."""
     if told is None:
         return "The release itself does not say how right its map is."
     field, of_map = told["field"], told["map"]
     if field["right"] is None:
         return "The release shows no hexagon on the asked side of the threshold."
-    shown, holds = (
-        ("that the map shows", "shows") if as_before else ("in the set at the cutoff (in_set)", "holds")
-    )
     said = (
-        f"Computed from the release: of the hexagons {shown}, {about(_per_cent(field['right']))} "
-        f"are on the asked side of the threshold; of all hexagons that are, it {holds} "
+        f"Computed from the release: of the hexagons in the set at the cutoff (in_set), "
+        f"{about(_per_cent(field['right']))} "
+        f"are on the asked side of the threshold; of all hexagons that are, it holds "
         f"{about(_per_cent(field['found']))}."
     )
     recorded = told.get("recorded")
     if recorded is not None and recorded["shown_without"]:
         number = recorded["shown_without"]
         said += (
-            f" In {number:,} of the hexagons that it {holds} the release expects no record: there the map "
+            f" In {number:,} of the hexagons that it holds the release expects no record: there the map "
             "follows from what lies around."
         )
     if of_map is None:
@@ -235,7 +232,7 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
     if "model" in told and told["model"]["about"] not in ABOUT:
         raise BundleError("What the privacy statement tells about its model is nothing that was looked at.")
-    if told["in_words"] not in (told_words(told), told_words(told, as_before=True)):
+    if told["in_words"] != told_words(told):
         raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
 
 

@@ -98,14 +98,6 @@ def with_words(stated: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def promised_before(stated: Mapping[str, Any]) -> str:
-    """The promise in the words of bundles written until November 2026; they still open."""
-    return words.epsilon_sentence(
-        stated["epsilon"], stated["delta"], stated["unit_word"], stated["relation"], stated["n"],
-        as_before=True,
-    )  # fmt: skip
-
-
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:
     epsilon = math.inf if line["epsilon"] is None else line["epsilon"]
     return words.group_sentence(line["records"], epsilon, line["delta"], unit_word)
@@ -284,8 +276,6 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
 
 def _check_words(guarantee: Mapping[str, Any]) -> None:
     said = with_words(guarantee)
-    if guarantee["in_words"] == promised_before(guarantee):
-        said["in_words"] = guarantee["in_words"]
     for name in ("neighbours", "in_words", "times_more_likely", "protected", "not_protected", "groups"):
         if guarantee[name] != said[name]:
             raise BundleError(f"The privacy statement's words do not follow from its numbers: {name}.")

@@ -17,7 +17,7 @@ from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion import words
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.guarantee import SLACK, promised_before, stated_cost
+from hexcursion.bundle.statement.guarantee import SLACK, stated_cost
 from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
@@ -74,12 +74,6 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             r"counts for an exchanged record at its own price of an exchange, or at that of one record less "
             r"and one more\.)?",
             True,
-        ),
-        (  # as it was said until November 2026
-            rf"(?:All {_N} records were|The one record was|{_N} of these {_N} records? (?:was|were)|About "
-            rf"{_N} \(at most {_N}\) of these {_N} records? were) part of releases that cost epsilon {_N} "
-            rf"before; together {_N}\. These numbers of records are treated as public\.",
-            False,
         ),
     ),
     "Other unit": (
@@ -187,13 +181,11 @@ def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[
     if not strict:
         rest = [line for line in lines if line["topic"] not in told]
         return [{"topic": new.topic, "text": new.text, "warning": new.warning} for new in following] + rest
-    before = promised_before(statement["guarantee"])
     for topic in dict.fromkeys(line["topic"] for line in lines):
         said = [line for line in lines if line["topic"] == topic]
         should = [line for line in following if line.topic == topic]
         right = (
-            len(said) == len(should)
-            and all(_same(line, new, before) for line, new in zip(said, should, strict=True))
+            len(said) == len(should) and all(_same(line, new) for line, new in zip(said, should, strict=True))
             if should
             else all(_fits(line, statement) for line in said)
         )
@@ -271,12 +263,10 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
     return {topic for topic, there in asked.items() if there}
 
 
-def _same(said: Line, should: ReceiptLine, before: str) -> bool:
+def _same(said: Line, should: ReceiptLine) -> bool:
     """Equal but for dots and spaces at the end, and the last digit of the one number that is solved for."""
     if said["warning"] != should.warning:
         return False
-    if should.topic == "In words" and said["text"] == before:
-        return True
     texts = [_tidy(text) for text in (said["text"], should.text)]
     if should.topic == "Delta":
         found = [_LAST_NUMBER.match(f"{text}.") for text in texts]

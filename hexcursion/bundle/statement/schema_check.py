@@ -9,12 +9,11 @@ from typing import Any
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
-from hexcursion.bundle.layers import EARLIER_PATH_REGIONS, MAX_PATH_REGIONS
 from hexcursion.bundle.statement.build import FORMULA, products_block
 from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.designs import check_schema, design_from, proved_bounds
 from hexcursion.bundle.statement.expected import expected_words
-from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, with_words
+from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.public_numbers import UNITS
@@ -24,7 +23,7 @@ from hexcursion.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """Return a valid statement with its promise in today's words. Raise `BundleError`, saying what is wrong
+    """Return a valid statement. Raise `BundleError`, saying what is wrong
     first. Beyond the schema: the design is valid, the threshold maps to the stated response, cutoff and
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
     """
@@ -42,15 +41,7 @@ def check_statement(statement: Any) -> dict[str, Any]:
         raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
     strict = checked["software"]["version"] == VERSION
     receipt = checked_receipt(checked, strict=strict)
-    return _in_todays_words({**checked, "receipt": receipt})
-
-
-def _in_todays_words(statement: dict[str, Any]) -> dict[str, Any]:
-    """Statements until November 2026 said how sure one can become; today they say how often one is right."""
-    guarantee = statement["guarantee"]
-    before, now = guarantee["in_words"], with_words(guarantee)["in_words"]
-    receipt = [{**line, "text": now} if line["text"] == before else line for line in statement["receipt"]]
-    return {**statement, "guarantee": {**guarantee, "in_words": now}, "receipt": receipt}
+    return {**checked, "receipt": receipt}
 
 
 def check_design(statement: dict[str, Any]) -> None:
@@ -98,13 +89,10 @@ def _check_texts(statement: dict[str, Any]) -> None:
     """Whatever follows from other fields is said as it follows: products, formula, evaluation."""
     design = design_from(statement["design"])
     draws = statement["paths"].get("draws", {}).get("count")
-    ranked = statement["paths"]["field"] and "excursion_function" in statement["products"]
     by_map = statement["products"].get("cut_by_map", False)
-    blocks = [
-        products_block(design, draws, ranked=ranked, cut_by_map=by_map, regions=regions)
-        for regions in (MAX_PATH_REGIONS, EARLIER_PATH_REGIONS)
-    ]
-    if statement["products"] not in blocks:
+    if statement["products"] != products_block(
+        design, draws, ranked=statement["paths"]["field"], cut_by_map=by_map
+    ):
         raise BundleError("The privacy statement contradicts itself about its products.")
     if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
         raise BundleError("The privacy statement contradicts itself about its response.")

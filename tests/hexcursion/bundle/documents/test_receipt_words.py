@@ -189,8 +189,6 @@ def test_a_delta_of_one_in_n_says_that_a_whole_record_may_be_published_and_no_be
     assert "guesses" not in said
     right = words.epsilon_sentence(1.0, 0.0001, "sale", n=100)
     assert right.endswith("sees what is published guesses right with a chance of at most 73.2 %.")
-    before = words.epsilon_sentence(1.0, 0.0001, "sale", n=100, as_before=True)
-    assert before.endswith("even odds can become at most 73.2 % sure of it.")
 
 
 def test_an_epsilon_above_20_protects_nobody() -> None:

@@ -24,7 +24,6 @@ LIMITS = {
     "published.view": {"MAX_ROUNDS": 20},
     "tables": {"MAX_PATHS": 10_000, "MAX_VALUES": 50_000_000, "MAX_MAGNITUDE": 2.0**30},
     "untrusted": {"MAX_UNPACKED": 700_000_000},
-    "workplace": {"_LONGEST_WORK": 86_400.0},
 }  # fmt: skip
 
 

@@ -18,14 +18,12 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
-from hexcursion import words
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.designs import _validator, variant
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Expected, Release
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
-from tests.hexcursion.bundle.exports.test_exports import sealed
 
 SPECTRAL = SpectralStatisticsDesign(
     "water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 0.5, paths=4, cutoff=0.4
@@ -125,23 +123,3 @@ def test_the_schema_itself_is_valid() -> None:
     Draft202012Validator.check_schema(schema)
     with pytest.raises(SchemaError):
         Draft202012Validator.check_schema({**schema, "required": "all"})
-
-
-def test_the_promise_of_older_bundles_is_read_in_todays_words(contents: dict[str, bytes]) -> None:
-    """Until November 2026 it said how sure one can become, which a slack above 0 bounds on average only."""
-    now = json.loads(contents["statement.json"])
-    guarantee = now["guarantee"]
-    before = words.epsilon_sentence(
-        guarantee["epsilon"], guarantee["delta"], guarantee["unit_word"], guarantee["relation"],
-        guarantee["n"], as_before=True,
-    )  # fmt: skip
-    text = contents["statement.json"].decode()
-    assert before.endswith(" sure of it.")
-    assert text.count(guarantee["in_words"]) == 2, "in the guarantee and in the receipt"
-    older = sealed({**contents, "statement.json": text.replace(guarantee["in_words"], before).encode()})
-    read = bundle_from_contents(older).statement
-    assert read["guarantee"] == guarantee
-    assert read["receipt"] == now["receipt"]
-    forged = text.replace(guarantee["in_words"], before.replace("sure of it", "sure of it, ever"))
-    with pytest.raises(BundleError, match="words do not follow"):
-        bundle_from_contents(sealed({**contents, "statement.json": forged.encode()}))

@@ -5,17 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from hexcursion.bundle.layers import EARLIER_PATH_REGIONS
 from hexcursion.bundle.statement.build import products_block
 
 TOO_FEW = "Inner and outer sets and 'cannot tell' at confidence 0.9 need 10 paths; this release has {}."
 TOO_MANY = "Dissolved regions of single paths are written for the first {} paths."
-
-
-def test_bundles_that_were_written_with_ten_regions_are_read_as_well() -> None:
-    design = PosteriorSamplingDesign("car", 1_500.0, 2.0, 0.5, paths=11)
-    assert products_block(design, regions=EARLIER_PATH_REGIONS)["left_out"] == [TOO_MANY.format(10)]
-    assert products_block(design)["left_out"] == [TOO_MANY.format(8)]
 
 
 @pytest.mark.parametrize(

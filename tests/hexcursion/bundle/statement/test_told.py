@@ -74,13 +74,6 @@ def test_a_map_says_of_what_it_shows_as_likely_how_much_is_true() -> None:
     assert shown_words(products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)) == ""
 
 
-def test_words_of_earlier_bundles_about_the_set_at_the_cutoff_still_open() -> None:
-    told = told_block(shown(), FIELD, None)
-    assert told is not None
-    check_told({**told, "in_words": told_words(told, as_before=True)}, shown())
-    assert "(in_set)" in told["in_words"]
-
-
 def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
     told = told_block(shown(), FIELD, None)
     assert told is not None
