@@ -24,12 +24,7 @@ from hexcursion.cli.bundles import (
     add_signing_commands,
     signers_of,
 )
-from hexcursion.cli.options import (
-    add_release_options,
-    settings_from_options,
-    shorten_help,
-    with_resolution,
-)
+from hexcursion.cli.options import add_release_options, settings_from_options, shorten_help, with_resolution
 from hexcursion.cli.run import add_periods_command, end_progress, progress, run_demo, run_release, run_view
 from hexcursion.comparing.run import BY_HAND, EPSILONS, csv_text, lines, svg_text
 from hexcursion.door.pipeline import compare_settings

@@ -20,12 +20,7 @@ from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
-from hexcursion.cli.options import (
-    add_release_options,
-    settings_from_options,
-    shorten_help,
-    with_resolution,
-)
+from hexcursion.cli.options import add_release_options, settings_from_options, shorten_help, with_resolution
 from hexcursion.door.pipeline import Listener, plan_settings, publish_planned, search_design
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError

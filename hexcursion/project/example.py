@@ -50,7 +50,7 @@ def county_settings(public: int = COUNTY_YEARS[0]) -> ReleaseSettings:
         title="House sales of Lucas County, Ohio: an example",
         stated=StatedFacts(
             collection="Every record of this example was published long ago. It plays a private one, so that "
-            "anybody can check what a release shows of it and what it hides.",
+            "anybody can check what a release shows of it and what it hides."
         ),
     )
 

@@ -22,13 +22,7 @@ from geo.basemap import read_basemap
 from geo.context.own_layers import own_layer
 from geo.domains.hexagons import EARTH_RADIUS
 from hexcursion.errors import WorkflowError
-from hexcursion.project.area import (
-    build_domain,
-    document_of,
-    layer_name,
-    load_layers,
-    refuse_private_layers,
-)
+from hexcursion.project.area import build_domain, document_of, layer_name, load_layers, refuse_private_layers
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
 from hexcursion.project.public_numbers import (
     Exposure,

@@ -279,11 +279,7 @@ class MaterialSettings(Checked):
         ),
     ] = None
     land_only: Annotated[
-        bool,
-        Setting(
-            "Hexagons of a bounding box that lie in the open sea are left out.",
-            "geography",
-        ),
+        bool, Setting("Hexagons of a bounding box that lie in the open sea are left out.", "geography")
     ] = True
     resolution: Annotated[
         int,

@@ -14,8 +14,7 @@ class PromiseSettings(Checked):
     """Unit of protection, budget and neighbours; part of `ReleaseSettings`."""
 
     unit: Annotated[
-        Unit,
-        Setting("Unit of protection: each record (point), or each hexagon's median (cell).", "privacy"),
+        Unit, Setting("Unit of protection: each record (point), or each hexagon's median (cell).", "privacy")
     ] = "point"
     epsilon: Annotated[
         float, Setting("Privacy budget of this release.", "privacy", above=0, remedy="try 1")

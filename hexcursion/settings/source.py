@@ -92,10 +92,7 @@ class SourceSettings(Checked):
     crs: Annotated[
         str,
         Setting(
-            "Coordinate reference system of a sensor table's columns.",
-            "data",
-            shortest=1,
-            metavar="EPSG:n",
+            "Coordinate reference system of a sensor table's columns.", "data", shortest=1, metavar="EPSG:n"
         ),
     ] = "EPSG:4326"
     where: Annotated[
