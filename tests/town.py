@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 BOX = (10.0, 50.0, 10.12, 50.08)
 THRESHOLD = 30.0

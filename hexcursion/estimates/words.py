@@ -23,7 +23,7 @@ from hexcursion.estimates.model import (
 from hexcursion.project.model import Project
 from hexcursion.project.record_store import is_kept
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 
 WORTH_SAYING = 10.0
 """Seconds from which a step is said to be long."""

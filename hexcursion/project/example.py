@@ -9,9 +9,9 @@ from pathlib import Path
 from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
 from data_loaders.lucas_county import SALES, TOLEDO
 from hexcursion.ledger.places import home
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.privacy_settings import StatedFacts
-from hexcursion.settings.source import SourceSettings
 
 SEGMENT = "existing-leasehold-flats"
 THRESHOLD = 450_000.0

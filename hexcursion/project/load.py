@@ -42,9 +42,9 @@ from hexcursion.project.records import (
 )
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ReferenceKind, Transform
-from hexcursion.settings.source import SourceSettings
 from hexcursion.words import plural
 
 CLIP_QUANTILE = 0.9

@@ -23,9 +23,9 @@ from hexcursion.project.public_numbers import Covariates, Exposure, Relative
 from hexcursion.project.record_store import file_fingerprint
 from hexcursion.project.records import PlacedObservations, TripProtection, public_n
 from hexcursion.project.response import Answers, ResponseScale
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON, ReferenceKind, TriedOn, default_priors, usual_delta
-from hexcursion.settings.source import SourceSettings
 from hexcursion.words import a_word, plural, quantity
 
 

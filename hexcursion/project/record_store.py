@@ -29,7 +29,7 @@ from data_loaders.files.blocks import STRIDE, Spool, strides
 from geo import Domain
 from hexcursion.ledger.errors import LedgerError
 from hexcursion.ledger.places import LedgerKey, create_key, home, private_directory, read_key
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.version import VERSION
 
 LARGE = 64 << 20

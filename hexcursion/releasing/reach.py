@@ -11,8 +11,8 @@ from typing import Any
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import home
 from hexcursion.project.example import example_folders
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 VARIABLE = "HEXCURSION_DATA"
 

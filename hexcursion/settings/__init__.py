@@ -1,6 +1,7 @@
 """Settings: every public choice of one release, from one model."""
 
 from hexcursion.settings.catalogue import catalogue, field
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import (
     ReleaseSettings,
     read_toml,
@@ -10,7 +11,6 @@ from hexcursion.settings.model import (
 )
 from hexcursion.settings.names import default_delta, usual_delta
 from hexcursion.settings.privacy_settings import StatedFacts
-from hexcursion.settings.source import SourceSettings
 
 __all__ = [
     "ReleaseSettings",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from hexcursion.settings.data_settings import OF_ITS_OWN
 from hexcursion.settings.field import QUOTED, Field, fields_of
 from hexcursion.settings.model import TABLES, ReleaseSettings
 from hexcursion.settings.names import GROUPS, Group
-from hexcursion.settings.source import OF_ITS_OWN
 
 
 @cache

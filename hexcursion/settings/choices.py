@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from data_loaders import SEGMENTS, owner_word_of
-from hexcursion.settings.data_settings import MaterialSettings
+from hexcursion.settings.data_settings import DataSettings
 from hexcursion.settings.field import Setting
 from hexcursion.settings.names import (
     DEFAULT_MECHANISMS,
@@ -26,194 +26,95 @@ from hexcursion.settings.names import (
     mechanism_names,
     prior_names,
 )
-from hexcursion.settings.privacy_settings import NOTHING_STATED, PromiseSettings, Scope, StatedFacts
+from hexcursion.settings.privacy_settings import NOTHING_STATED, PrivacySettings, Scope, StatedFacts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choices(PromiseSettings, MaterialSettings):
+class Choices(PrivacySettings, DataSettings):
     """The fields of a release's settings; whether they fit together is asked of `ReleaseSettings`."""
 
-    threshold: Annotated[
-        float,
-        Setting("Threshold of the excursion set, for example 442413.", "set", measure="the data's own unit"),
-    ]
+    # fmt: off
+    threshold: Annotated[float, Setting(
+        "Threshold of the excursion set, for example 442413.", "set", measure="the data's own unit",
+    )]
     direction: Annotated[Direction, Setting("Side of the threshold that is asked for.", "set")] = "above"
-    focus: Annotated[
-        Focus, Setting("What the design is made for: this threshold alone, or all thresholds.", "set")
-    ] = "all"
-    cutoff: Annotated[
-        float | None,
-        Setting(
-            "Probability, or share of the paths, from which a cell counts as inside the set; free.",
-            "set",
-            above=0,
-            maximum=1,
-            remedy="try 0.5",
-            otherwise="what agrees best with the reference data",
-        ),
-    ] = None
-    looks: Annotated[
-        int,
-        Setting(
-            "Releases for one payment, of amounts without reference data: the second looks where the first "
-            "has shown that it should.",
-            "design",
-            minimum=1,
-            maximum=2,
-            remedy="1 or 2",
-        ),
-    ] = 1
-    accept_low_agreement: Annotated[
-        bool,
-        Setting("Release although the expected agreement is low; the statement repeats this choice.", "set"),
-    ] = False
-    transform: Annotated[
-        Transform | None,
-        Setting(
-            "Scale on which values are modelled.", "design", otherwise="log for sales, identity for sensors"
-        ),
-    ] = None
-    centre: Annotated[
-        float | None,
-        Setting(
-            "Public centre of the values.",
-            "design",
-            measure="transformed units",
-            remedy="name a public value near the middle of the data",
-            otherwise="the reference data's median",
-        ),
-    ] = None
-    clip: Annotated[
-        float | None,
-        Setting(
-            "Public distance from the centre at which values are clipped.",
-            "design",
-            measure="transformed units",
-            above=0,
-            otherwise="from the reference data",
-        ),
-    ] = None
-    priors: Annotated[
-        tuple[str, ...] | None,
-        Setting(
-            "Prior families that the search may use.",
-            "design",
-            names=prior_names,
-            shortest=1,
-            metavar="NAME",
-            otherwise=f"car, and up to {DENSE_CELLS} hexagons exponential",
-        ),
-    ] = None
-    mechanisms: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Mechanisms that the search may use; those that cannot serve the unit of protection are "
-            "left out.",
-            "design",
-            names=mechanism_names,
-            shortest=1,
-            metavar="NAME",
-        ),
-    ] = DEFAULT_MECHANISMS
-    bound: Annotated[
-        str | None,
-        Setting(
-            "The proved bound that prices a design.",
-            "design",
-            names=bound_names,
-            metavar="NAME",
-            otherwise="the sharpest that holds",
-        ),
-    ] = None
-    objective: Annotated[
-        Objective,
-        Setting(
-            "What the search makes best: the expected agreement of the released set (iou), or the "
-            "cross-entropy of its probabilities (bce).",
-            "design",
-        ),
-    ] = "iou"
-    lengthscale: Annotated[
-        float | None,
-        Setting(
-            "Lengthscale given by hand; with a ridge it replaces the search.",
-            "design",
-            measure="metres",
-            above=0,
-            otherwise="the search chooses",
-        ),
-    ] = None
-    ridge: Annotated[
-        float | None,
-        Setting(
-            "Noise-to-signal ratio given by hand; with a lengthscale it replaces the search.",
-            "design",
-            above=0,
-            otherwise="the search chooses",
-        ),
-    ] = None
+    focus: Annotated[Focus, Setting(
+        "What the design is made for: this threshold alone, or all thresholds.", "set",
+    )] = "all"
+    cutoff: Annotated[float | None, Setting(
+        "Probability, or share of the paths, from which a cell counts as inside the set; free.", "set",
+        above=0, maximum=1, remedy="try 0.5", otherwise="what agrees best with the reference data",
+    )] = None
+    looks: Annotated[int, Setting(
+        "Releases for one payment, of amounts without reference data: the second looks where the first has "
+        "shown that it should.", "design", minimum=1, maximum=2, remedy="1 or 2",
+    )] = 1
+    accept_low_agreement: Annotated[bool, Setting(
+        "Release although the expected agreement is low; the statement repeats this choice.", "set",
+    )] = False
+    transform: Annotated[Transform | None, Setting(
+        "Scale on which values are modelled.", "design", otherwise="log for sales, identity for sensors",
+    )] = None
+    centre: Annotated[float | None, Setting(
+        "Public centre of the values.", "design", measure="transformed units",
+        remedy="name a public value near the middle of the data", otherwise="the reference data's median",
+    )] = None
+    clip: Annotated[float | None, Setting(
+        "Public distance from the centre at which values are clipped.", "design", measure="transformed units",
+        above=0, otherwise="from the reference data",
+    )] = None
+    priors: Annotated[tuple[str, ...] | None, Setting(
+        "Prior families that the search may use.", "design", names=prior_names, shortest=1, metavar="NAME",
+        otherwise=f"car, and up to {DENSE_CELLS} hexagons exponential",
+    )] = None
+    mechanisms: Annotated[tuple[str, ...], Setting(
+        "Mechanisms that the search may use; those that cannot serve the unit of protection are left out.",
+        "design", names=mechanism_names, shortest=1, metavar="NAME",
+    )] = DEFAULT_MECHANISMS
+    bound: Annotated[str | None, Setting(
+        "The proved bound that prices a design.", "design", names=bound_names, metavar="NAME",
+        otherwise="the sharpest that holds",
+    )] = None
+    objective: Annotated[Objective, Setting(
+        "What the search makes best: the expected agreement of the released set (iou), or the cross-entropy "
+        "of its probabilities (bce).", "design",
+    )] = "iou"
+    lengthscale: Annotated[float | None, Setting(
+        "Lengthscale given by hand; with a ridge it replaces the search.", "design", measure="metres",
+        above=0, otherwise="the search chooses",
+    )] = None
+    ridge: Annotated[float | None, Setting(
+        "Noise-to-signal ratio given by hand; with a lengthscale it replaces the search.", "design", above=0,
+        otherwise="the search chooses",
+    )] = None
     quick: Annotated[bool, Setting("Search on a coarser grid, which is faster.", "design")] = False
-    budget: Annotated[
-        float | None,
-        Setting(
-            "Total epsilon of all releases of this dataset, kept in the ledger.",
-            "running",
-            above=0,
-            remedy="try 3",
-            otherwise="as the ledger says, at first this release's epsilon",
-        ),
-    ] = None
-    ledger: Annotated[
-        str | None,
-        Setting(
-            "Database of the ledger: a file, or an address; not from a settings file.",
-            "running",
-            shortest=1,
-            metavar="URL|FILE",
-            in_files=False,
-            otherwise="$HEXCURSION_LEDGER, else this installation's own",
-        ),
-    ] = None
-    executor: Annotated[
-        ExecutorName,
-        Setting(
-            "Where designs are scored: one after the other, in processes of this machine, or on a Dask "
-            "cluster.",
-            "running",
-        ),
-    ] = "serial"
-    dask: Annotated[
-        str | None,
-        Setting(
-            "Address of the Dask scheduler, tls://HOST:PORT; not from a settings file.",
-            "running",
-            shortest=1,
-            metavar="ADDRESS",
-            in_files=False,
-            otherwise="$HEXCURSION_DASK, else processes of this machine",
-        ),
-    ] = None
-    title: Annotated[
-        str,
-        Setting(
-            "Title of the release.",
-            "statement",
-            one_line=True,
-            longest=200,
-            metavar="TEXT",
-            otherwise="what is measured and the threshold",
-        ),
-    ] = ""
-    notes: Annotated[
-        tuple[str, ...],
-        Setting("Remarks that go along with these settings.", "statement", metavar="TEXT", otherwise="none"),
-    ] = ()
-    stated: Annotated[
-        StatedFacts,
-        Setting(
-            "What the curator states for the privacy statement.", "statement", must_be="a table of texts"
-        ),
-    ] = NOTHING_STATED
+    budget: Annotated[float | None, Setting(
+        "Total epsilon of all releases of this dataset, kept in the ledger.", "running", above=0,
+        remedy="try 3", otherwise="as the ledger says, at first this release's epsilon",
+    )] = None
+    ledger: Annotated[str | None, Setting(
+        "Database of the ledger: a file, or an address; not from a settings file.", "running", shortest=1,
+        metavar="URL|FILE", in_files=False, otherwise="$HEXCURSION_LEDGER, else this installation's own",
+    )] = None
+    executor: Annotated[ExecutorName, Setting(
+        "Where designs are scored: one after the other, in processes of this machine, or on a Dask cluster.",
+        "running",
+    )] = "serial"
+    dask: Annotated[str | None, Setting(
+        "Address of the Dask scheduler, tls://HOST:PORT; not from a settings file.", "running", shortest=1,
+        metavar="ADDRESS", in_files=False, otherwise="$HEXCURSION_DASK, else processes of this machine",
+    )] = None
+    title: Annotated[str, Setting(
+        "Title of the release.", "statement", one_line=True, longest=200, metavar="TEXT",
+        otherwise="what is measured and the threshold",
+    )] = ""
+    notes: Annotated[tuple[str, ...], Setting(
+        "Remarks that go along with these settings.", "statement", metavar="TEXT", otherwise="none",
+    )] = ()
+    stated: Annotated[StatedFacts, Setting(
+        "What the curator states for the privacy statement.", "statement", must_be="a table of texts",
+    )] = NOTHING_STATED
+    # fmt: on
 
     @property
     def pays_for_a_look(self) -> bool:

@@ -1,353 +1,322 @@
-"""Settings that say what a release is made from: private data, reference data and the public area."""
+"""Settings that say what a release is made from: one source, private and reference data, the public area."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal
 
+from data_loaders import DataError, Loader, loader_of
+from data_loaders.columns.numbers import missing_of
+from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from dpgp_core.spectral.basis import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
+from hexcursion.errors import WorkflowError
 from hexcursion.settings.field import Checked, Setting
-from hexcursion.settings.names import Values
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.names import LOADERS, Values, loader_names, segment_names
+
+OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
+"""What reference data do not take over from the private data where they say nothing: file and filters."""
+
+
+@dataclass(frozen=True)
+class SourceSettings(Checked):
+    """One source: Price Paid sales with a postcode lookup, a sensor table, or what another loader reads.
+
+    Where no `loader` is named, a source with `postcodes` and without `value` is a Price Paid file, any other
+    a sensor table. Raise `WorkflowError` for a bad value or fields that do not fit together.
+    """
+
+    # fmt: off
+    path: Annotated[str, Setting(
+        "Price Paid file (.csv, .csv.gz, .xlsx), or sensor table (.csv, .xlsx, .gpkg, .geojson).", "data",
+        metavar="FILE",
+    )]
+    postcodes: Annotated[str | None, Setting(
+        "Postcode lookup for Price Paid rows (NSPL, ONSPD or Code-Point).", "data", shortest=1,
+        metavar="FILE", otherwise="none: a sensor table has coordinates",
+    )] = None
+    segment: Annotated[str, Setting(
+        "Which sales of a Price Paid file are kept.", "data", names=segment_names, metavar="NAME",
+    )] = "all"
+    years: Annotated[tuple[int, ...], Setting(
+        "Years of transfer that are kept of a Price Paid file.", "data", minimum=FIRST_YEAR,
+        maximum=LAST_YEAR, metavar="YEAR", otherwise="every year",
+    )] = ()
+    value: Annotated[str | None, Setting(
+        "Measured column of a sensor table.", "data", shortest=1, metavar="COLUMN",
+        otherwise="none: a Price Paid file",
+    )] = None
+    x: Annotated[str | None, Setting(
+        "Column of a sensor table with the longitude, or the easting.", "data", shortest=1, flag="lon",
+        metavar="COLUMN", otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
+    )] = None
+    y: Annotated[str | None, Setting(
+        "Column of a sensor table with the latitude, or the northing.", "data", shortest=1, flag="lat",
+        metavar="COLUMN", otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
+    )] = None
+    crs: Annotated[str, Setting(
+        "Coordinate reference system of a sensor table's columns.", "data", shortest=1, metavar="EPSG:n",
+    )] = "EPSG:4326"
+    where: Annotated[tuple[tuple[str, str], ...], Setting(
+        "Rows of a sensor table that are kept: those with these entries. The map says so.", "data",
+        must_be="a table of columns and the entry that each should have", metavar="COLUMN=VALUE",
+        otherwise="every row",
+    )] = ()
+
+    identifier: Annotated[str | None, Setting(
+        "Column of a sensor table that names each record for good: rows of one name are one record, and the "
+        "ledger knows it again.", "data", shortest=1, metavar="COLUMN",
+        otherwise="none: a row is known by its place, value and time",
+    )] = None
+    time: Annotated[str | None, Setting(
+        "Column of a sensor table with the date or time of a row.", "data", shortest=1, metavar="COLUMN",
+        otherwise="none",
+    )] = None
+    layer: Annotated[str | None, Setting(
+        "Sheet of a workbook, or layer of a GeoPackage.", "data", shortest=1, also="sheet", metavar="NAME",
+        otherwise="the only one",
+    )] = None
+    header_row: Annotated[int | None, Setting(
+        "Row of a sensor table that names its columns, counted from 1 without blank rows.", "data", minimum=1,
+        metavar="ROW", otherwise="found: titles and comments above it are passed over",
+    )] = None
+    decimal: Annotated[Literal[".", ","] | None, Setting(
+        "Decimal mark of a sensor table's values.", "data",
+        otherwise="found, and asked for where the values admit both",
+    )] = None
+    missing: Annotated[tuple[str, ...], Setting(
+        "Numbers of a sensor table's value that stand for a missing value, such as -99 or 9999; `none` where "
+        "every number is a measurement.", "data", metavar="NUMBER",
+        otherwise="-999, -9999, -99999, -999999, -32768 and what is beyond 1e30; others are asked about",
+    )] = ()
+    censored: Annotated[Literal["limit", "half", "drop"], Setting(
+        "What becomes of readings of a sensor table such as <0.5 and > 200: they count as the limit, those "
+        "below as half of it, or they are dropped.", "data",
+    )] = "limit"
+    detection_limit: Annotated[float | None, Setting(
+        "Limit of readings below one that they do not name, such as ND.", "data",
+        measure="the data's own unit", otherwise="asked for where it is needed",
+    )] = None
+    condition: Annotated[str | None, Setting(
+        "Column of a sensor table that says which readings are below or above a limit: <, Not Detected.",
+        "data", shortest=1, metavar="COLUMN", otherwise="none",
+    )] = None
+    limit_column: Annotated[str | None, Setting(
+        "Column of a sensor table with the limit of readings below one that they do not name, in the values' "
+        "unit.", "data", shortest=1, metavar="COLUMN", otherwise="none",
+    )] = None
+    day_first: Annotated[bool | None, Setting(
+        "Dates of a sensor table such as 3/4/2018 have the day first.", "data",
+        otherwise="found; the day where no date tells, and said",
+    )] = None
+    place_sd: Annotated[str | None, Setting(
+        "Column of a sensor table with the standard deviation of a row's place in metres per axis, where "
+        "places carry known noise.", "data", shortest=1, metavar="COLUMN", otherwise="none: places are exact",
+    )] = None
+    trip: Annotated[str | None, Setting(
+        "The statement.json of the sanitised trip that a sensor table's places come from.", "data",
+        shortest=1, metavar="FILE", otherwise="none",
+    )] = None
+    loader: Annotated[str | None, Setting(
+        "Loader that reads the file.", "data", names=loader_names, metavar="NAME",
+        otherwise="price-paid with `postcodes`, sensor-table without",
+    )] = None
+    # fmt: on
+
+    def agree(self) -> None:
+        """Raise `WorkflowError` unless the loader is told what it needs, and nothing that it ignores."""
+        if not self.path:
+            raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
+        try:
+            missing_of(self.missing)
+        except DataError as error:
+            raise WorkflowError(str(error)) from error
+        if self.trip is not None and self.place_sd is None:
+            raise WorkflowError(
+                "Places of a sanitised trip carry noise: name the column of its standard deviation with "
+                "`place_sd`, which is sd_m in the table that the trace command writes."
+            )
+        if lacking := self.read_by.lacks(self):
+            raise WorkflowError(lacking)
+        usual = {each.name: each.default for each in fields(self)}
+        if said := [name for name in self.read_by.ignores if getattr(self, name) != usual[name]]:
+            named = " and ".join(f"`{name}`" for name in said)
+            raise WorkflowError(
+                f"Nothing is done with {named} where the data are {self.read_by.title}: leave that out and "
+                f"{self.read_by.instead}."
+            )
+
+    @property
+    def rules_in_words(self) -> tuple[str, ...]:
+        """Sentences for the statement: what a person said becomes of readings beyond a limit."""
+        told = (self.detection_limit, self.condition, self.limit_column)
+        if self.censored == "limit" and told == (None, None, None):
+            return ()
+        if self.censored == "drop":
+            return ("Readings below or above a limit of measurement were left out.",)
+        named = "" if self.detection_limit is None else f", {self.detection_limit:g} where they name none"
+        half = "half of their limit" if self.censored == "half" else "their limit"
+        return (
+            f"Readings below a limit of measurement count as {half}{named}; those above one, as the limit.",
+        )
+
+    @property
+    def read_by(self) -> Loader:
+        """The loader that is named, or else meant."""
+        return loader_of(self, LOADERS)
+
+    @property
+    def is_sales(self) -> bool:
+        """Whether its rows are sales."""
+        return self.read_by.kind == "sale"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MaterialSettings(Checked):
+class DataSettings(Checked):
     """Data, reference data and geography; part of `ReleaseSettings`."""
 
-    data: Annotated[
-        SourceSettings,
-        Setting(
-            "The private records: a table with at least a path.",
-            "data",
-            must_be="a table with at least a `path`",
-        ),
-    ]
-    value_name: Annotated[
-        str,
-        Setting(
-            "What is measured, for example price or NO2.",
-            "data",
-            one_line=True,
-            longest=100,
-            otherwise="price for sales, value otherwise",
-        ),
-    ] = ""
-    value_unit: Annotated[
-        str,
-        Setting(
-            "The measured value's unit, for example GBP or ug/m3.",
-            "data",
-            one_line=True,
-            longest=60,
-            otherwise="as the data say",
-        ),
-    ] = ""
-    values: Annotated[
-        Values,
-        Setting(
-            "What a value is: an amount, or an answer of yes and no, whose share is shown; `count` where "
-            "records have none.",
-            "data",
-        ),
-    ] = "amount"
-    yes_above: Annotated[
-        float | None,
-        Setting(
-            "A value above this is a yes, in the values' unit.",
-            "data",
-            otherwise="values of yes and no are 1 and 0",
-        ),
-    ] = None
-    population_file: Annotated[
-        str | None,
-        Setting(
-            "Public numbers over which records are counted, such as inhabitants: a layer, or a table by "
-            "`h3`, or by lon and lat.",
-            "data",
-            shortest=1,
-            metavar="FILE",
-            otherwise="counts are per square kilometre",
-        ),
-    ] = None
-    population_column: Annotated[
-        str,
-        Setting(
-            "Column of that file with the numbers.",
-            "data",
-            longest=80,
-            metavar="COLUMN",
-            otherwise="population",
-        ),
-    ] = ""
-    record_word: Annotated[
-        str,
-        Setting(
-            "What one record is, as a reader would say it: well, moss sample.",
-            "data",
-            one_line=True,
-            longest=40,
-            metavar="WORD",
-            otherwise="sale, or reading",
-        ),
-    ] = ""
-    population: Annotated[
-        str,
-        Setting(
-            "Of what the values are, as a reader would say it: household wells, existing leasehold flats.",
-            "data",
-            one_line=True,
-            longest=100,
-            metavar="TEXT",
-            otherwise="the segment of sales",
-        ),
-    ] = ""
-    period: Annotated[
-        str,
-        Setting(
-            "When the records were taken, as a reader would say it: 2018, May to July 2024.",
-            "data",
-            one_line=True,
-            longest=60,
-            metavar="TEXT",
-            otherwise="the years of sales that are kept",
-        ),
-    ] = ""
-    source: Annotated[
-        str,
-        Setting(
-            "Who gave the records, to be named beside the map.",
-            "data",
-            one_line=True,
-            longest=200,
-            metavar="TEXT",
-            otherwise="as the data's licence asks",
-        ),
-    ] = ""
-    owner: Annotated[
-        str | None,
-        Setting(
-            "Column of a sensor table that names the sensor or the person whose records are protected "
-            "together.",
-            "data",
-            shortest=1,
-            metavar="COLUMN",
-            otherwise="each record is protected by itself",
-        ),
-    ] = None
-    records_per_owner: Annotated[
-        int | None,
-        Setting(
-            "Most records that one owner may contribute; further ones are left out by a public rule.",
-            "data",
-            minimum=1,
-            remedy="try 1",
-            otherwise="no limit",
-        ),
-    ] = None
-    owner_once_per_hexagon: Annotated[
-        bool,
-        Setting(
-            "Keep at most one record of an owner in each hexagon: noisy cell statistics then protect a whole "
-            "owner better.",
-            "data",
-        ),
-    ] = False
-    reference: Annotated[
-        SourceSettings | None,
-        Setting(
-            "Data of an earlier time, of the same form, on which the design is tuned; or the bundle of an "
-            "earlier release of the same area and question.",
-            "reference",
-            must_be="a table with at least a `path`",
-            otherwise="none: one fixed design is released and nothing is searched",
-        ),
-    ] = None
-    reference_public: Annotated[
-        bool,
-        Setting(
-            "The reference data are published, so they may be shown and serve as prior mean.", "reference"
-        ),
-    ] = False
-    prior_mean: Annotated[
-        bool | None,
-        Setting(
-            "Use the map of the published reference data as prior mean.",
-            "reference",
-            otherwise="yes where the reference is published; mechanisms without sums try both",
-        ),
-    ] = None
-    public_counts: Annotated[
-        bool | None,
-        Setting(
-            "Use the published reference data's records per cell as prior of the private counts.",
-            "reference",
-            otherwise="true where the reference data are published",
-        ),
-    ] = None
-    limits: Annotated[
-        str | None,
-        Setting(
-            "File of public limits by zone (GeoJSON with `value`, or a table of `h3`, `value`); the "
-            "threshold is then relative to them.",
-            "set",
-            shortest=1,
-            metavar="FILE",
-            otherwise="one threshold for the whole map",
-        ),
-    ] = None
-    change: Annotated[
-        bool,
-        Setting(
-            "Ask for change: the threshold is relative to the public reference map, 1.05 being 5 % more "
-            "on the log scale.",
-            "set",
-        ),
-    ] = False
-    covariates: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Public files of numbers that may explain the values, published with the map: tables of `h3` and "
-            "a column, or layers.",
-            "geography",
-            longest=MOST_COLUMNS,
-            flag="covariate",
-            metavar="FILE",
-            otherwise="none",
-        ),
-    ] = ()
-    covariate_columns: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Columns with the covariates' numbers: one for each file, or one for all; an empty text for the "
-            "distance to a layer's shapes.",
-            "geography",
-            longest=MOST_COLUMNS,
-            flag="covariate-column",
-            metavar="COLUMN",
-            otherwise="the distance to a layer's shapes, and the only column of a table",
-        ),
-    ] = ()
-    region: Annotated[
-        str | None,
-        Setting(
-            "GeoJSON file with the polygon of the region, in longitude and latitude.",
-            "geography",
-            shortest=1,
-            metavar="FILE",
-            otherwise="none: `bbox` names the area",
-        ),
-    ] = None
-    features: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Names of the features of the region's file that make up the area, such as boroughs.",
-            "geography",
-            flag="feature",
-            metavar="NAME",
-            otherwise="all of the file",
-        ),
-    ] = ()
-    feature_column: Annotated[
-        str | None,
-        Setting(
-            "Column of the region's file with these names.",
-            "geography",
-            shortest=1,
-            metavar="COLUMN",
-            otherwise="the one that tells all features apart",
-        ),
-    ] = None
-    bbox: Annotated[
-        tuple[float, float, float, float] | None,
-        Setting(
-            "Bounding box of the area: west, south, east and north.",
-            "geography",
-            measure="degrees",
-            must_be="four numbers in degrees: west, south, east, north",
-            metavar=("W", "S", "E", "N"),
-            otherwise="none: `region` names the area",
-        ),
-    ] = None
-    crosses_date_line: Annotated[
-        bool | None,
-        Setting(
-            "The bounding box crosses the date line: its west lies east of its east.",
-            "geography",
-            otherwise="asked where it matters",
-        ),
-    ] = None
-    land_only: Annotated[
-        bool, Setting("Hexagons of a bounding box that lie in the open sea are left out.", "geography")
-    ] = True
-    resolution: Annotated[
-        int,
-        Setting(
-            "H3 resolution; 8 has about 0.7 square kilometres a cell. Command line and app propose one by "
-            "area and records.",
-            "geography",
-            minimum=0,
-            maximum=15,
-            remedy="try 8",
-        ),
-    ] = 8
-    layers: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Public GeoJSON or GeoPackage files drawn over the map and published with it, such as boroughs; "
-            "naming one declares it public.",
-            "geography",
-            longest=MOST_LAYERS,
-            metavar="FILE",
-            otherwise="none",
-        ),
-    ] = ()
-    label_columns: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Columns with the names that the layers show: one for each file, or one for all; an empty text "
-            "for none.",
-            "geography",
-            longest=MOST_LAYERS,
-            flag="label-column",
-            metavar="COLUMN",
-            otherwise="the likeliest one of each file",
-        ),
-    ] = ()
-    layer_colours: Annotated[
-        tuple[str, ...],
-        Setting(
-            "Colours of the layers, like #1f78b4: one for each file, or one for all; an empty text for the "
-            "ink of the map.",
-            "geography",
-            longest=MOST_LAYERS,
-            flag="layer-colour",
-            metavar="COLOUR",
-            otherwise="the ink of the map",
-        ),
-    ] = ()
-    layer_widths: Annotated[
-        tuple[float, ...],
-        Setting(
-            "Widths of the layers' lines, and across their dots: one for each file, or one for all; 0 for "
-            "what is usual for areas, lines or points.",
-            "geography",
-            longest=MOST_LAYERS,
-            measure="pixels",
-            flag="layer-width",
-            metavar="PIXELS",
-            otherwise="1.3 around areas, 1.8 for lines, 8 across dots",
-        ),
-    ] = ()
-    basemap: Annotated[
-        str | None,
-        Setting(
-            "PMTiles file of a public map that the app draws beneath the hexagons; it is read on this "
-            "machine and is not part of the bundle.",
-            "geography",
-            shortest=1,
-            metavar="FILE",
-            otherwise="coast, borders and place names",
-        ),
-    ] = None
+    # fmt: off
+    data: Annotated[SourceSettings, Setting(
+        "The private records: a table with at least a path.", "data",
+        must_be="a table with at least a `path`",
+    )]
+    value_name: Annotated[str, Setting(
+        "What is measured, for example price or NO2.", "data", one_line=True, longest=100,
+        otherwise="price for sales, value otherwise",
+    )] = ""
+    value_unit: Annotated[str, Setting(
+        "The measured value's unit, for example GBP or ug/m3.", "data", one_line=True, longest=60,
+        otherwise="as the data say",
+    )] = ""
+    values: Annotated[Values, Setting(
+        "What a value is: an amount, or an answer of yes and no, whose share is shown; `count` where records "
+        "have none.", "data",
+    )] = "amount"
+    yes_above: Annotated[float | None, Setting(
+        "A value above this is a yes, in the values' unit.", "data",
+        otherwise="values of yes and no are 1 and 0",
+    )] = None
+    population_file: Annotated[str | None, Setting(
+        "Public numbers over which records are counted, such as inhabitants: a layer, or a table by `h3`, or "
+        "by lon and lat.", "data", shortest=1, metavar="FILE", otherwise="counts are per square kilometre",
+    )] = None
+    population_column: Annotated[str, Setting(
+        "Column of that file with the numbers.", "data", longest=80, metavar="COLUMN", otherwise="population",
+    )] = ""
+    record_word: Annotated[str, Setting(
+        "What one record is, as a reader would say it: well, moss sample.", "data", one_line=True, longest=40,
+        metavar="WORD", otherwise="sale, or reading",
+    )] = ""
+    population: Annotated[str, Setting(
+        "Of what the values are, as a reader would say it: household wells, existing leasehold flats.",
+        "data", one_line=True, longest=100, metavar="TEXT", otherwise="the segment of sales",
+    )] = ""
+    period: Annotated[str, Setting(
+        "When the records were taken, as a reader would say it: 2018, May to July 2024.", "data",
+        one_line=True, longest=60, metavar="TEXT", otherwise="the years of sales that are kept",
+    )] = ""
+    source: Annotated[str, Setting(
+        "Who gave the records, to be named beside the map.", "data", one_line=True, longest=200,
+        metavar="TEXT", otherwise="as the data's licence asks",
+    )] = ""
+    owner: Annotated[str | None, Setting(
+        "Column of a sensor table that names the sensor or the person whose records are protected together.",
+        "data", shortest=1, metavar="COLUMN", otherwise="each record is protected by itself",
+    )] = None
+    records_per_owner: Annotated[int | None, Setting(
+        "Most records that one owner may contribute; further ones are left out by a public rule.", "data",
+        minimum=1, remedy="try 1", otherwise="no limit",
+    )] = None
+    owner_once_per_hexagon: Annotated[bool, Setting(
+        "Keep at most one record of an owner in each hexagon: noisy cell statistics then protect a whole "
+        "owner better.", "data",
+    )] = False
+    reference: Annotated[SourceSettings | None, Setting(
+        "Data of an earlier time, of the same form, on which the design is tuned; or the bundle of an "
+        "earlier release of the same area and question.", "reference",
+        must_be="a table with at least a `path`",
+        otherwise="none: one fixed design is released and nothing is searched",
+    )] = None
+    reference_public: Annotated[bool, Setting(
+        "The reference data are published, so they may be shown and serve as prior mean.", "reference",
+    )] = False
+    prior_mean: Annotated[bool | None, Setting(
+        "Use the map of the published reference data as prior mean.", "reference",
+        otherwise="yes where the reference is published; mechanisms without sums try both",
+    )] = None
+    public_counts: Annotated[bool | None, Setting(
+        "Use the published reference data's records per cell as prior of the private counts.", "reference",
+        otherwise="true where the reference data are published",
+    )] = None
+    limits: Annotated[str | None, Setting(
+        "File of public limits by zone (GeoJSON with `value`, or a table of `h3`, `value`); the threshold is "
+        "then relative to them.", "set", shortest=1, metavar="FILE",
+        otherwise="one threshold for the whole map",
+    )] = None
+    change: Annotated[bool, Setting(
+        "Ask for change: the threshold is relative to the public reference map, 1.05 being 5 % more on the "
+        "log scale.", "set",
+    )] = False
+    covariates: Annotated[tuple[str, ...], Setting(
+        "Public files of numbers that may explain the values, published with the map: tables of `h3` and a "
+        "column, or layers.", "geography", longest=MOST_COLUMNS, flag="covariate", metavar="FILE",
+        otherwise="none",
+    )] = ()
+    covariate_columns: Annotated[tuple[str, ...], Setting(
+        "Columns with the covariates' numbers: one for each file, or one for all; an empty text for the "
+        "distance to a layer's shapes.", "geography", longest=MOST_COLUMNS, flag="covariate-column",
+        metavar="COLUMN", otherwise="the distance to a layer's shapes, and the only column of a table",
+    )] = ()
+    region: Annotated[str | None, Setting(
+        "GeoJSON file with the polygon of the region, in longitude and latitude.", "geography", shortest=1,
+        metavar="FILE", otherwise="none: `bbox` names the area",
+    )] = None
+    features: Annotated[tuple[str, ...], Setting(
+        "Names of the features of the region's file that make up the area, such as boroughs.", "geography",
+        flag="feature", metavar="NAME", otherwise="all of the file",
+    )] = ()
+    feature_column: Annotated[str | None, Setting(
+        "Column of the region's file with these names.", "geography", shortest=1, metavar="COLUMN",
+        otherwise="the one that tells all features apart",
+    )] = None
+    bbox: Annotated[tuple[float, float, float, float] | None, Setting(
+        "Bounding box of the area: west, south, east and north.", "geography", measure="degrees",
+        must_be="four numbers in degrees: west, south, east, north", metavar=("W", "S", "E", "N"),
+        otherwise="none: `region` names the area",
+    )] = None
+    crosses_date_line: Annotated[bool | None, Setting(
+        "The bounding box crosses the date line: its west lies east of its east.", "geography",
+        otherwise="asked where it matters",
+    )] = None
+    land_only: Annotated[bool, Setting(
+        "Hexagons of a bounding box that lie in the open sea are left out.", "geography",
+    )] = True
+    resolution: Annotated[int, Setting(
+        "H3 resolution; 8 has about 0.7 square kilometres a cell. Command line and app propose one by area "
+        "and records.", "geography", minimum=0, maximum=15, remedy="try 8",
+    )] = 8
+    layers: Annotated[tuple[str, ...], Setting(
+        "Public GeoJSON or GeoPackage files drawn over the map and published with it, such as boroughs; "
+        "naming one declares it public.", "geography", longest=MOST_LAYERS, metavar="FILE", otherwise="none",
+    )] = ()
+    label_columns: Annotated[tuple[str, ...], Setting(
+        "Columns with the names that the layers show: one for each file, or one for all; an empty text for "
+        "none.", "geography", longest=MOST_LAYERS, flag="label-column", metavar="COLUMN",
+        otherwise="the likeliest one of each file",
+    )] = ()
+    layer_colours: Annotated[tuple[str, ...], Setting(
+        "Colours of the layers, like #1f78b4: one for each file, or one for all; an empty text for the ink "
+        "of the map.", "geography", longest=MOST_LAYERS, flag="layer-colour", metavar="COLOUR",
+        otherwise="the ink of the map",
+    )] = ()
+    layer_widths: Annotated[tuple[float, ...], Setting(
+        "Widths of the layers' lines, and across their dots: one for each file, or one for all; 0 for what "
+        "is usual for areas, lines or points.", "geography", longest=MOST_LAYERS, measure="pixels",
+        flag="layer-width", metavar="PIXELS", otherwise="1.3 around areas, 1.8 for lines, 8 across dots",
+    )] = ()
+    basemap: Annotated[str | None, Setting(
+        "PMTiles file of a public map that the app draws beneath the hexagons; it is read on this machine "
+        "and is not part of the bundle.", "geography", shortest=1, metavar="FILE",
+        otherwise="coast, borders and place names",
+    )] = None
+    # fmt: on

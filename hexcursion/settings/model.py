@@ -15,9 +15,9 @@ from dpgp_core.accounting.gaussian import period_epsilons
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.choices import Choices
 from hexcursion.settings.cross_checks import agree
+from hexcursion.settings.data_settings import OF_ITS_OWN, SourceSettings
 from hexcursion.settings.field import Checked, Field, fields_of, refuse_unknown
 from hexcursion.settings.privacy_settings import StatedFacts
-from hexcursion.settings.source import OF_ITS_OWN, SourceSettings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,130 +10,70 @@ from hexcursion.settings.names import PeriodShares, Relation, Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromiseSettings(Checked):
+class PrivacySettings(Checked):
     """Unit of protection, budget and neighbours; part of `ReleaseSettings`."""
 
-    unit: Annotated[
-        Unit, Setting("Unit of protection: each record (point), or each hexagon's median (cell).", "privacy")
-    ] = "point"
-    epsilon: Annotated[
-        float, Setting("Privacy budget of this release.", "privacy", above=0, remedy="try 1")
-    ] = 1.0
-    delta: Annotated[
-        float | None,
-        Setting(
-            "Slack of the guarantee: how much the chance of any result may change beyond what epsilon "
-            "allows; well below one in the number of records.",
-            "privacy",
-            above=0,
-            below=1,
-            remedy="try 1e-5",
-            otherwise="1e-5, or a power of ten below one in ten times the number of records",
-        ),
-    ] = None
-    periods: Annotated[
-        int | None,
-        Setting(
-            "Periods in which the same records are published, as of stations: `epsilon` is then one's part "
-            "of `budget`, unless it is given.",
-            "privacy",
-            minimum=2,
-            maximum=1000,
-            remedy="try 4",
-            otherwise="none: records of one period alone, such as sales, may take the whole in each",
-        ),
-    ] = None
-    period_number: Annotated[
-        int,
-        Setting(
-            "Which of these periods this release is, counted from 1.", "privacy", minimum=1, remedy="try 1"
-        ),
-    ] = 1
-    period_shares: Annotated[
-        PeriodShares,
-        Setting(
-            "Whether all of these periods have equal parts, or the first one half: where nothing else is "
-            "known, it is what the others start from.",
-            "privacy",
-        ),
-    ] = "equal"
-    relation: Annotated[
-        Relation,
-        Setting(
-            "Which datasets are neighbours: one record exchanged, whose number is then public, or one "
-            "record more or less.",
-            "privacy",
-        ),
-    ] = "replace-one"
-    records_about: Annotated[
-        int | None,
-        Setting(
-            "About how many records there are, by public knowledge; for the relation 'add-or-remove', and "
-            "for a proposed resolution.",
-            "privacy",
-            minimum=1,
-            maximum=1_000_000_000,
-            remedy="try 1000",
-            otherwise="the number of records, which is public",
-        ),
-    ] = None
-    places_public: Annotated[
-        bool,
-        Setting(
-            "The records' places are public, as those of known stations, and only their values are "
-            "protected.",
-            "privacy",
-        ),
-    ] = False
-    paths: Annotated[
-        int, Setting("Number of released paths.", "privacy", minimum=1, maximum=1000, remedy="try 1")
-    ] = 1
-    pilot: Annotated[
-        float | None,
-        Setting(
-            "Share of epsilon for an accounted pilot that stands in for reference data.",
-            "privacy",
-            above=0,
-            below=1,
-            remedy="try 0.3",
-            otherwise="no pilot",
-        ),
-    ] = None
-    range_choice: Annotated[
-        float | None,
-        Setting(
-            "Share of epsilon for an accounted choice of the field's range among the values, where places "
-            "are public.",
-            "privacy",
-            above=0,
-            below=1,
-            remedy="try 0.2",
-            otherwise="the range is not chosen on private values",
-        ),
-    ] = None
-    looked: Annotated[
-        bool,
-        Setting(
-            "Design or threshold were chosen after looking at the private data: the release is marked "
-            "as tuned without account.",
-            "privacy",
-        ),
-    ] = False
-    accept_large_delta: Annotated[
-        bool,
-        Setting(
-            "Release although delta is at least one in the number of records, which promises little.",
-            "privacy",
-        ),
-    ] = False
-    accept_weaker_promise: Annotated[
-        bool,
-        Setting(
-            "Release although an earlier release of the same records promised to hide what this one "
-            "publishes: the number of records, or their places.",
-            "privacy",
-        ),
-    ] = False
+    # fmt: off
+    unit: Annotated[Unit, Setting(
+        "Unit of protection: each record (point), or each hexagon's median (cell).", "privacy",
+    )] = "point"
+    epsilon: Annotated[float, Setting(
+        "Privacy budget of this release.", "privacy", above=0, remedy="try 1",
+    )] = 1.0
+    delta: Annotated[float | None, Setting(
+        "Slack of the guarantee: how much the chance of any result may change beyond what epsilon allows; "
+        "well below one in the number of records.", "privacy", above=0, below=1, remedy="try 1e-5",
+        otherwise="1e-5, or a power of ten below one in ten times the number of records",
+    )] = None
+    periods: Annotated[int | None, Setting(
+        "Periods in which the same records are published, as of stations: `epsilon` is then one's part of "
+        "`budget`, unless it is given.", "privacy", minimum=2, maximum=1000, remedy="try 4",
+        otherwise="none: records of one period alone, such as sales, may take the whole in each",
+    )] = None
+    period_number: Annotated[int, Setting(
+        "Which of these periods this release is, counted from 1.", "privacy", minimum=1, remedy="try 1",
+    )] = 1
+    period_shares: Annotated[PeriodShares, Setting(
+        "Whether all of these periods have equal parts, or the first one half: where nothing else is known, "
+        "it is what the others start from.", "privacy",
+    )] = "equal"
+    relation: Annotated[Relation, Setting(
+        "Which datasets are neighbours: one record exchanged, whose number is then public, or one record "
+        "more or less.", "privacy",
+    )] = "replace-one"
+    records_about: Annotated[int | None, Setting(
+        "About how many records there are, by public knowledge; for the relation 'add-or-remove', and for a "
+        "proposed resolution.", "privacy", minimum=1, maximum=1000000000, remedy="try 1000",
+        otherwise="the number of records, which is public",
+    )] = None
+    places_public: Annotated[bool, Setting(
+        "The records' places are public, as those of known stations, and only their values are protected.",
+        "privacy",
+    )] = False
+    paths: Annotated[int, Setting(
+        "Number of released paths.", "privacy", minimum=1, maximum=1000, remedy="try 1",
+    )] = 1
+    pilot: Annotated[float | None, Setting(
+        "Share of epsilon for an accounted pilot that stands in for reference data.", "privacy", above=0,
+        below=1, remedy="try 0.3", otherwise="no pilot",
+    )] = None
+    range_choice: Annotated[float | None, Setting(
+        "Share of epsilon for an accounted choice of the field's range among the values, where places are "
+        "public.", "privacy", above=0, below=1, remedy="try 0.2",
+        otherwise="the range is not chosen on private values",
+    )] = None
+    looked: Annotated[bool, Setting(
+        "Design or threshold were chosen after looking at the private data: the release is marked as tuned "
+        "without account.", "privacy",
+    )] = False
+    accept_large_delta: Annotated[bool, Setting(
+        "Release although delta is at least one in the number of records, which promises little.", "privacy",
+    )] = False
+    accept_weaker_promise: Annotated[bool, Setting(
+        "Release although an earlier release of the same records promised to hide what this one publishes: "
+        "the number of records, or their places.", "privacy",
+    )] = False
+    # fmt: on
 
 
 LONGEST = 1000
@@ -148,28 +88,30 @@ def _fact(help: str) -> Setting:
 class StatedFacts(Checked):
     """Texts (1 to 1,000 characters) for the privacy statement, each None where the curator says nothing."""
 
-    trust_model: Annotated[str | None, _fact("Who is trusted with the records before they are released.")] = (
-        None
-    )
-    actors: Annotated[
-        str | None, _fact("Who provides, holds, releases and receives the data, and who might attack.")
-    ] = None
-    collection: Annotated[str | None, _fact("How, when and on what ground the records were collected.")] = (
-        None
-    )
-    retention: Annotated[
-        str | None, _fact("How long the private records are kept and how they are then deleted.")
-    ] = None
-    access: Annotated[
-        str | None, _fact("Who may read the private records, and how that is controlled and recorded.")
-    ] = None
-    justification: Annotated[
-        str | None, _fact("Why this epsilon, delta and unit of protection suit the harm that is feared.")
-    ] = None
+    # fmt: off
+    trust_model: Annotated[str | None, _fact(
+        "Who is trusted with the records before they are released.",
+    )] = None
+    actors: Annotated[str | None, _fact(
+        "Who provides, holds, releases and receives the data, and who might attack.",
+    )] = None
+    collection: Annotated[str | None, _fact(
+        "How, when and on what ground the records were collected.",
+    )] = None
+    retention: Annotated[str | None, _fact(
+        "How long the private records are kept and how they are then deleted.",
+    )] = None
+    access: Annotated[str | None, _fact(
+        "Who may read the private records, and how that is controlled and recorded.",
+    )] = None
+    justification: Annotated[str | None, _fact(
+        "Why this epsilon, delta and unit of protection suit the harm that is feared.",
+    )] = None
     contact: Annotated[str | None, _fact("Whom a reader may ask about the release.")] = None
-    further_releases: Annotated[
-        str | None, _fact("What else was or will be published from the same records.")
-    ] = None
+    further_releases: Annotated[str | None, _fact(
+        "What else was or will be published from the same records.",
+    )] = None
+    # fmt: on
 
 
 NOTHING_STATED = StatedFacts()

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from data_loaders import ColumnGuess, DataError, Entries, Recognised, count_entries
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from pages.data.table_columns import KEEP
 from pages.shared.plain_text import Markdown, plain
 

@@ -10,7 +10,7 @@ import streamlit as st
 from data_loaders import SEGMENTS
 from hexcursion.bundle.series.earlier import is_bundle
 from hexcursion.errors import WorkflowError
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from pages.data import filters, table_columns
 from pages.data.filters import Rows
 from pages.data.table_columns import KEEP, at

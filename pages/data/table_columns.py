@@ -9,7 +9,7 @@ import streamlit as st
 
 from data_loaders import ColumnGuess
 from hexcursion.errors import WorkflowError
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
 

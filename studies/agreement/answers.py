@@ -35,8 +35,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from studies.agreement.covariates import BESIDE, fixed_sets
 
 FILE = "wells/bangladesh_wells_arsenic.csv.gz"

@@ -41,8 +41,8 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
 from hexcursion.search.problem.facts import public_facts
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILE = "sensors/meuse_topsoil_metals.csv"

@@ -34,8 +34,8 @@ from hexcursion.project.records import bin_records
 from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from studies.agreement.spectral_sensors import SURVEYS, survey_settings
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser

@@ -54,9 +54,9 @@ from hexcursion.record import Expected
 from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice, tuning_of
 from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import Focus, Transform
-from hexcursion.settings.source import SourceSettings
 from studies.excursions.fields import Bools
 from studies.london.study import released_sets
 from studies.material.real_files import real_files_parser

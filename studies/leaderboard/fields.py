@@ -19,8 +19,8 @@ from hexcursion.search.decision.tuning import search_task
 from hexcursion.search.executors import SerialExecutor
 from hexcursion.search.optimisation.unconstrained import unconstrained_design
 from hexcursion.search.problem.task import Unconstrained
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from studies.excursions.fields import Bools, Floats
 from studies.excursions.plane_worlds import Plumes
 from studies.london.task import generated_settings, load_task, real_settings

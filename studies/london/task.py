@@ -13,8 +13,8 @@ from hexcursion.project.example import example_settings
 from hexcursion.project.load import build_lattice, load_project
 from hexcursion.project.model import Loaded, Project
 from hexcursion.project.records import PlacedObservations
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from studies.reporting.figures import DomainName
 
 THRESHOLD = 442_413.0  # pounds: 13.0 in the logarithm, the paper's threshold

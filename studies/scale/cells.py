@@ -36,8 +36,8 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 178_000)
 SEED, RECORDS = 5, 100_000

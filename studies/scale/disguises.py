@@ -25,7 +25,7 @@ from hexcursion.ledger import Charge, Ledger, open_ledger
 from hexcursion.ledger.places import HOME_VARIABLE, WITNESS_VARIABLE
 from hexcursion.project.load import load_source
 from hexcursion.project.model import keys_of
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 
 SEED, MU, DELTA = 20, 0.26805112321129176, 1e-5
 HOUR = pd.Timedelta(hours=1)

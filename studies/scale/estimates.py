@@ -35,7 +35,7 @@ from hexcursion.project.load import load_project, load_source
 from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import tune
 from hexcursion.search.problem.task import FRONTIER_EPSILONS
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from studies.registry import STUDIES
 from studies.scale.cells import RECORDS, SEED, settings_of
 from studies.scale.rows import Held, write_postcodes, write_sales

@@ -164,7 +164,7 @@ def _measure(what: Table, path: str, postcodes: str) -> None:
     from geo import domain_from_bbox
     from hexcursion.project.load import load_source
     from hexcursion.project.records import cell_medians, place
-    from hexcursion.settings.source import SourceSettings
+    from hexcursion.settings.data_settings import SourceSettings
 
     held = Held()
     domain = domain_from_bbox(BOX[0] - 0.2, BOX[1] - 0.2, BOX[2] + 0.2, BOX[3] + 0.2, RESOLUTION)

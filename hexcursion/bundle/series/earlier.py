@@ -28,8 +28,8 @@ from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.area import build_domain
 from hexcursion.project.load import Progress, load_project
 from hexcursion.project.model import HeldTable, Project
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 SEED = 314159  # draws from what is published alone
 AHEAD, MEMORY = 1.0, 0.95  # the usual distance of two periods; what of its pattern the field keeps over it

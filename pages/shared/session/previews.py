@@ -30,7 +30,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import COARSEST, FINEST, Proposal, propose
 from hexcursion.project.area import document_of, fill_box, fill_region, load_layers
 from hexcursion.project.load import load_source
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 
 ROWS_SHOWN = 6
 QUANTILES = 1_000  # of reference values: shares are known to a tenth of a per cent

@@ -24,8 +24,8 @@ from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from pages.shared.session.previews import Box, Preview, Stray, stray
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen

@@ -13,8 +13,8 @@ from hexcursion.cli.main import build_parser
 from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import propose, propose_resolution
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 CITY = MultiPolygon([box(-0.5, 51.3, 0.3, 51.7)])
 COUNTRY = MultiPolygon([box(5.0, 47.0, 15.0, 55.0)])

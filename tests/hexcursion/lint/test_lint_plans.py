@@ -20,8 +20,8 @@ from hexcursion.lint import (
     plan_from_settings,
 )
 from hexcursion.lint.checks import LEAK, NOT_STATED, PRIVATE_CONTENTS, RULES, SEVERITIES, WARNING
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 
 def codes(plan: PlannedRelease) -> set[str]:

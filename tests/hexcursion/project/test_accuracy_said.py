@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hexcursion.project.load import load_source
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 
 NOTE = "Coordinates in EPSG:27700 are converted to longitude and latitude to about 2 m"
 

@@ -15,7 +15,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project import record_store
 from hexcursion.project.load import load_source
 from hexcursion.project.records import located
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 
 ROWS = [
     "name,when,who,lon,lat,value",

@@ -9,8 +9,8 @@ import pytest
 from data_loaders.files import blocks
 from hexcursion.errors import Cancelled
 from hexcursion.project.load import load_project
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.releasing.reach import Reach, files_of
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.project.example import EXAMPLE_DISTRICTS
 from hexcursion.settings import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.session.previews import columns_of, domain_of, facts_of, look_at, stray
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import OpenApp, press

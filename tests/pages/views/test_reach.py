@@ -10,8 +10,8 @@ import pytest
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
 from hexcursion.releasing.reach import Reach, public_folder, reach
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from pages.shared.uploads import PrivateFolder
 
 

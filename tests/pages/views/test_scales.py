@@ -7,7 +7,7 @@ import math
 import pytest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from pages.privacy.question_view import stated_scale, stated_values, uses_factors
 
 SALES = SourceSettings("sales.csv", "postcodes.csv")

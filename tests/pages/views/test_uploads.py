@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hexcursion.bundle.published.bundle_store import find_bundle, open_bundle, shelf
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
-from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.session.previews import domain_of, facts_of, look_at, propose_columns, value_classes
 from pages.shared.uploads import PrivateFolder
 

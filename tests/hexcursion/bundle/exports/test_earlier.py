@@ -18,8 +18,8 @@ from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.decision.choice import tuning_of
 from hexcursion.search.problem.public_map import free_map_basis, private_parts, public_map, public_part
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
 

@@ -24,8 +24,8 @@ from hexcursion.search.problem.predicted import starting_point
 from hexcursion.search.problem.public_map import last_year, two_parts
 from hexcursion.search.problem.task import FrontierPoint
 from hexcursion.search.problem.worlds import shuffled
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from studies.london.study import released_sets
 from tests.town import BOX, Town, write_town
 
