@@ -22,18 +22,9 @@ _OFFERED = {
 }
 
 __all__ = [
-    "AskedPath",
-    "CuratorWarning",
-    "Released",
-    "__version__",
-    "compare",
-    "open_bundle",
-    "plan",
-    "publish",
-    "release",
-    "series",
-    "settings",
-]
+    "AskedPath", "CuratorWarning", "Released", "__version__", "compare", "open_bundle", "plan", "publish",
+    "release", "series", "settings",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -280,12 +280,9 @@ PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in prac
 
 
 def protected_text(
-    unit: Unit,
-    unit_word: UnitWord,
-    n: int,
-    protects: Protects = "values and places",
+    unit: Unit, unit_word: UnitWord, n: int, protects: Protects = "values and places",
     relation: Relation = "replace-one",
-) -> str:
+) -> str:  # fmt: skip
     """What the guarantee covers, in one sentence; where n is no public number it is only about so many."""
     among = "among" if relation == "replace-one" else "among about"
     if unit == "cell":

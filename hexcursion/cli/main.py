@@ -97,12 +97,9 @@ def add_series_command(commands: Any) -> None:
         help="Rise that is asked for: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
     )
     parser.add_argument(
-        "--times",
-        metavar="TIME",
-        type=float,
-        nargs="+",
+        "--times", metavar="TIME", type=float, nargs="+",
         help="Time of each bundle in years or another unit, where their periods do not tell it.",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--ledger",
         metavar="URL|FILE",
@@ -115,12 +112,9 @@ def run_series(options: argparse.Namespace) -> int:
     """Read the bundles, ask the ledger where one is named, write the files, say what they say."""
     out = new_place(options.out)
     series, promise = read_series_of(
-        options.bundles,
-        threshold=options.threshold,
-        by=options.by,
-        times=options.times,
+        options.bundles, threshold=options.threshold, by=options.by, times=options.times,
         ledger=options.ledger,
-    )
+    )  # fmt: skip
     folder = write_series(series, promise, out)
     for line in (*periods_said(series), *(step.sentence for step in steps_of(series)), *notes_of(series)):
         print(f"  {line}")

@@ -62,16 +62,10 @@ def run_release(options: argparse.Namespace) -> int:
         raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
     settings = settings_from_options(options)
     return _release(
-        settings,
-        Path(options.out or ""),
-        settings.ledger,
-        options.dry_run,
-        options.show_baseline,
-        options.wanted_iou,
-        None if options.sign is None or options.dry_run else office_key(options.sign),
-        options.same_records_as,
-        options,
-    )
+        settings, Path(options.out or ""), settings.ledger, options.dry_run, options.show_baseline,
+        options.wanted_iou, None if options.sign is None or options.dry_run else office_key(options.sign),
+        options.same_records_as, options,
+    )  # fmt: skip
 
 
 def run_demo(options: argparse.Namespace) -> int:

@@ -207,16 +207,13 @@ class Rule:
 
 
 RULES = {
-    "everything": Rule("minimum", 1.0),
-    "at least 3": Rule("minimum", 3.0),
-    "at least 5": Rule("minimum", 5.0),
-    "at least 10": Rule("minimum", 10.0),
-    "at least 5, by larger units": Rule("merged", 5.0),
-    "at least 5, rounded": Rule("rounded", 5.0),
+    "everything": Rule("minimum", 1.0), "at least 3": Rule("minimum", 3.0),
+    "at least 5": Rule("minimum", 5.0), "at least 10": Rule("minimum", 10.0),
+    "at least 5, by larger units": Rule("merged", 5.0), "at least 5, rounded": Rule("rounded", 5.0),
     "smoothed, at least 10": Rule("smoothed", 10.0),
     "at least 5, class only": Rule("minimum", 5.0, numbers=False),
     "smoothed, class only": Rule("smoothed", 10.0, numbers=False),
-}
+}  # fmt: skip
 
 
 def _above(cells: Sequence[str]) -> tuple[Ints, ...]:

@@ -184,12 +184,9 @@ def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def compare_mechanisms(
-    project: Project,
-    names: Sequence[str],
-    epsilons: Sequence[float] = EPSILONS,
-    report: Report | None = None,
-    executor: Executor | None = None,
-) -> Comparison:
+    project: Project, names: Sequence[str], epsilons: Sequence[float] = EPSILONS,
+    report: Report | None = None, executor: Executor | None = None,
+) -> Comparison:  # fmt: skip
     """Search every mechanism alone at every epsilon, on the same reference data and the same baseline.
 
     Each gets the same thorough search of its own grid. Nothing is drawn from private records and nothing is

@@ -37,13 +37,9 @@ class CuratorWarning(UserWarning):
 
 
 def release(
-    data: Any,
-    *,
-    out: str | Path | None = None,
-    progress: Report | None = None,
-    same_records_as: Sequence[int] = (),
-    **settings: Any,
-) -> Released:
+    data: Any, *, out: str | Path | None = None, progress: Report | None = None,
+    same_records_as: Sequence[int] = (), **settings: Any,
+) -> Released:  # fmt: skip
     """Release a private map: search on reference data, charge the ledger, draw once, write the bundle.
 
     Every call is a release of its own and costs epsilon. Without a `budget` the first release of these data
@@ -140,12 +136,9 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
 
 
 def compare(
-    data: Any,
-    *,
-    epsilons: Sequence[float] | float = EPSILONS,
-    progress: Report | None = None,
+    data: Any, *, epsilons: Sequence[float] | float = EPSILONS, progress: Report | None = None,
     **settings: Any,
-) -> Comparison:
+) -> Comparison:  # fmt: skip
     """Compare mechanisms at equal epsilon by simulated releases of reference data; release nothing.
 
     Parameters

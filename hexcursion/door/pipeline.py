@@ -87,15 +87,10 @@ class Planned:
 
 
 def plan_settings(
-    settings: ReleaseSettings,
-    place: str | Path | None = None,
-    told: Listener | None = None,
-    *,
-    tables: Mapping[str, HeldTable] | None = None,
-    wanted: float | None = None,
-    same_as: Sequence[int] = (),
+    settings: ReleaseSettings, place: str | Path | None = None, told: Listener | None = None, *,
+    tables: Mapping[str, HeldTable] | None = None, wanted: float | None = None, same_as: Sequence[int] = (),
     pay: bool = False,
-) -> Planned:
+) -> Planned:  # fmt: skip
     """Load, search on reference data, and plan: everything before the button.
 
     `place` is the ledger; `told` hears how far it is; `wanted` is an agreement on reference data, whose
@@ -134,14 +129,10 @@ def plan_settings(
 
 
 def search_design(
-    project: Project,
-    report: Report | None = None,
-    executor: ExecutorName = "serial",
-    processes: int | None = None,
-    *,
-    beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    project: Project, report: Report | None = None, executor: ExecutorName = "serial",
+    processes: int | None = None, *, beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
-) -> Tuned:
+) -> Tuned:  # fmt: skip
     """Search on the project's reference data, where its settings say, with the executor of that name.
 
     `beside` and `walked` are those of `tune`. Raise `WorkflowError` as it does, and without the executor.
@@ -151,15 +142,10 @@ def search_design(
 
 
 def compare_settings(
-    settings: ReleaseSettings,
-    names: Sequence[str],
-    epsilons: Sequence[float],
-    report: Report | None = None,
-    executor: ExecutorName = "serial",
-    processes: int | None = None,
-    *,
+    settings: ReleaseSettings, names: Sequence[str], epsilons: Sequence[float], report: Report | None = None,
+    executor: ExecutorName = "serial", processes: int | None = None, *,
     tables: Mapping[str, HeldTable] | None = None,
-) -> tuple[Project, Comparison]:
+) -> tuple[Project, Comparison]:  # fmt: skip
     """Load, and compare the named mechanisms (or all that can serve) at equal epsilon.
 
     Nothing is drawn from private records. Raise `WorkflowError`, `DataError` or `GeoError`.

@@ -73,13 +73,9 @@ class ReadSeries:
 
 
 def series(
-    bundles: Sequence[str | Path | Released],
-    *,
-    threshold: float | None = None,
-    by: float = 0.0,
-    times: Sequence[float] | None = None,
-    ledger: str | Path | None = None,
-) -> ReadSeries:
+    bundles: Sequence[str | Path | Released], *, threshold: float | None = None, by: float = 0.0,
+    times: Sequence[float] | None = None, ledger: str | Path | None = None,
+) -> ReadSeries:  # fmt: skip
     """Read bundles of several periods together: a map of each, and change; costs nothing.
 
     Parameters
@@ -112,13 +108,9 @@ def series(
 
 
 def read_series_of(
-    places: Sequence[str | Path | bytes],
-    *,
-    threshold: float | None,
-    by: float,
-    times: Sequence[float] | None,
-    ledger: str | Path | None,
-) -> tuple[Series, Promise]:
+    places: Sequence[str | Path | bytes], *, threshold: float | None, by: float,
+    times: Sequence[float] | None, ledger: str | Path | None,
+) -> tuple[Series, Promise]:  # fmt: skip
     """Open the ledger, where one is named (else `NoLedger`), and read a series with what it promises.
 
     Raise `BundleError` as `read_together`.

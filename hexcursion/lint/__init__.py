@@ -24,21 +24,7 @@ from hexcursion.lint.command import (
 )
 
 __all__ = [
-    "CHECKS",
-    "CHOICES",
-    "CLEAN_RECIPE",
-    "LEAK",
-    "NOTE",
-    "PAPER_LONDON_RECIPE",
-    "WARNING",
-    "Finding",
-    "PlannedRelease",
-    "add_lint_command",
-    "lint",
-    "lint_bundle",
-    "plan_from_bundle",
-    "plan_from_mapping",
-    "plan_from_settings",
-    "report",
-    "run_lint",
-]
+    "CHECKS", "CHOICES", "CLEAN_RECIPE", "LEAK", "NOTE", "PAPER_LONDON_RECIPE", "WARNING", "Finding",
+    "PlannedRelease", "add_lint_command", "lint", "lint_bundle", "plan_from_bundle", "plan_from_mapping",
+    "plan_from_settings", "report", "run_lint",
+]  # fmt: skip

@@ -139,12 +139,9 @@ def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
     for name in TEXTS:
         if _SEED.search(contents[name].decode("utf-8", "replace")):
             yield Finding(
-                "seed-in-text",
-                f"What looks like a random seed, in {name}.",
-                READERS,
-                "Remove it; if a release was drawn from it, treat that release as not private.",
-                LEAK,
-            )
+                "seed-in-text", f"What looks like a random seed, in {name}.", READERS,
+                "Remove it; if a release was drawn from it, treat that release as not private.", LEAK,
+            )  # fmt: skip
 
 
 def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
@@ -209,9 +206,6 @@ def _geojson(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]
     for name in (layout.CELLS, layout.REGIONS, layout.BOUNDARY):
         for problem in rfc7946_findings(strict_json(contents[name], name))[:1]:
             yield Finding(
-                "geojson-not-rfc7946",
-                f"Nothing; but {name} is not RFC 7946: {problem}",
-                "readers whose program refuses it",
-                "Write the bundle again.",
-                NOTE,
-            )
+                "geojson-not-rfc7946", f"Nothing; but {name} is not RFC 7946: {problem}",
+                "readers whose program refuses it", "Write the bundle again.", NOTE,
+            )  # fmt: skip

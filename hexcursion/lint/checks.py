@@ -216,12 +216,9 @@ def tooltips(plan: PlannedRelease) -> Iterator[Finding]:
     for content in plan.tooltips:
         if content in PRIVATE_CONTENTS:
             yield Finding(
-                "tooltip-private",
-                f"The {content} of single cells, on hover.",
-                "everyone who sees the map",
-                "Show on hover only what was released: the vote fraction, in or out, the threshold.",
-                LEAK,
-            )
+                "tooltip-private", f"The {content} of single cells, on hover.", "everyone who sees the map",
+                "Show on hover only what was released: the vote fraction, in or out, the threshold.", LEAK,
+            )  # fmt: skip
 
 
 def exports(plan: PlannedRelease) -> Iterator[Finding]:
@@ -255,12 +252,9 @@ def not_stated(plan: PlannedRelease) -> Iterator[Finding]:
     unanswered = [item.name for item in fields(plan) if getattr(plan, item.name) == NOT_STATED]
     if unanswered:
         yield Finding(
-            "not-stated",
-            f"Nobody can tell: the plan does not say {', '.join(unanswered)}.",
-            "unknown",
-            "Complete the plan; what is not stated cannot be checked.",
-            WARNING,
-        )
+            "not-stated", f"Nobody can tell: the plan does not say {', '.join(unanswered)}.", "unknown",
+            "Complete the plan; what is not stated cannot be checked.", WARNING,
+        )  # fmt: skip
 
 
 # What the fields ask, for those that no file of a bundle can answer.

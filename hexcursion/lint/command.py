@@ -30,59 +30,23 @@ from hexcursion.settings.names import usual_delta
 # non-empty hexagons drawn, the generic sensitivity with a constant that has no proof. n is about 600 there.
 PAPER_RECORDS = 600
 PAPER_LONDON_RECIPE = PlannedRelease(
-    name="The paper's London recipe",
-    unit="cell",
-    epsilon=10.0,
-    delta=PAPER_RECORDS**-1.1,
-    delta_rule="function of n",
-    n=PAPER_RECORDS,
-    n_handling="taken as public",
-    domain="public",
-    mask="occupied cells",
-    scaling="extent of the private data",
-    selection="public",
-    centre="threshold",
-    clip="not stated",
-    threshold="public",
-    legend="public",
-    prior_mean="none",
-    tuning="reference data",
-    seed="fixed",
-    draws="once",
-    bound="not proved",
-    ledger="none",
-    tooltips=(),
-    exports=("regions",),
-)
+    name="The paper's London recipe", unit="cell", epsilon=10.0, delta=PAPER_RECORDS**-1.1,
+    delta_rule="function of n", n=PAPER_RECORDS, n_handling="taken as public", domain="public",
+    mask="occupied cells", scaling="extent of the private data", selection="public", centre="threshold",
+    clip="not stated", threshold="public", legend="public", prior_mean="none", tuning="reference data",
+    seed="fixed", draws="once", bound="not proved", ledger="none", tooltips=(), exports=("regions",),
+)  # fmt: skip
 
 # What Hexcursion's own release transaction does with point records: nothing to find but that n is public.
 CLEAN_RECIPE = PlannedRelease(
-    name="A release of point records as the app makes it",
-    unit="point",
-    epsilon=1.0,
-    delta=1e-7,
-    delta_rule="given",
-    n=20_000,
-    n_handling="public by nature",
-    domain="public",
-    mask="none",
-    scaling="public",
-    selection="public",
-    centre="public reference data",
-    clip="public reference data",
-    threshold="public",
-    legend="released paths",
-    prior_mean="public reference data",
-    tuning="public reference data",
-    seed="operating system",
-    draws="once",
-    bound="proved",
-    ledger="before the result is shown",
-    tooltips=("vote fraction",),
-    exports=("released paths", "regions", "statement", "label"),
-    records_per_person=10,
-    group_stated=True,
-)
+    name="A release of point records as the app makes it", unit="point", epsilon=1.0, delta=1e-7,
+    delta_rule="given", n=20_000, n_handling="public by nature", domain="public", mask="none",
+    scaling="public", selection="public", centre="public reference data", clip="public reference data",
+    threshold="public", legend="released paths", prior_mean="public reference data",
+    tuning="public reference data", seed="operating system", draws="once", bound="proved",
+    ledger="before the result is shown", tooltips=("vote fraction",),
+    exports=("released paths", "regions", "statement", "label"), records_per_person=10, group_stated=True,
+)  # fmt: skip
 
 
 def plan_from_settings(
@@ -100,19 +64,14 @@ def plan_from_settings(
     if settings.reference is not None:
         source = "public reference data" if settings.reference_public else "reference data"
     return replace(
-        CLEAN_RECIPE,
-        name=settings.title,
-        unit=settings.unit,
-        epsilon=settings.epsilon,
-        delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta,
-        n=n,
+        CLEAN_RECIPE, name=settings.title, unit=settings.unit, epsilon=settings.epsilon,
+        delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta, n=n,
         n_handling="taken as public" if about is None else "public by nature",
         centre=source if settings.centre is None else "public",
         clip=source if settings.clip is None else "public",
         prior_mean="public reference data" if settings.prior_mean or settings.tries_public_map else "none",
-        tuning=tuning or _tuned(settings),
-        records_per_person=2,
-    )
+        tuning=tuning or _tuned(settings), records_per_person=2,
+    )  # fmt: skip
 
 
 def _tuned(settings: ReleaseSettings) -> TuningOrigin:

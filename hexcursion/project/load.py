@@ -132,13 +132,9 @@ def _read_records(source: SourceSettings, unit: str, owner: str | None) -> tuple
 
 
 def place_private(
-    observations: Observations,
-    report: LoadReport,
-    domain: Domain,
-    most: int | None = None,
-    *,
+    observations: Observations, report: LoadReport, domain: Domain, most: int | None = None, *,
     once_per_hexagon: bool = False,
-) -> Loaded:
+) -> Loaded:  # fmt: skip
     """Place the private rows, and bound what each owner contributes: at most `most` rows inside the domain.
 
     Its `observations` are all rows: the ledger must know those again that another release keeps. Raise

@@ -120,13 +120,9 @@ def place(observations: Observations, domain: Domain) -> PlacedObservations:
         raise WorkflowError(f"All observations lie outside the domain. {reason}")
     kept = chosen({"index": index, "value": observations.value}, inside)
     return PlacedObservations(
-        kept["index"],
-        kept["value"],
-        int(index.size),
-        int((~inside).sum()),
-        _years(observations, inside),
+        kept["index"], kept["value"], int(index.size), int((~inside).sum()), _years(observations, inside),
         None if sure is None else float(sure[inside].mean()),
-    )
+    )  # fmt: skip
 
 
 def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.int64] | None:
@@ -223,15 +219,10 @@ class TripProtection:
     def block(self) -> dict[str, Any]:
         """The member `trip` of a map's statement."""
         return {
-            "protection": PROTECTION,
-            "is_differential_privacy": False,
-            "unit_of_protection": MOMENT,
-            "release_id": self.release_id,
-            "secret_moments": self.moments,
-            "mu_at_most": self.mu,
-            "radius_m": self.radius,
-            "in_words": self.in_words,
-        }
+            "protection": PROTECTION, "is_differential_privacy": False, "unit_of_protection": MOMENT,
+            "release_id": self.release_id, "secret_moments": self.moments, "mu_at_most": self.mu,
+            "radius_m": self.radius, "in_words": self.in_words,
+        }  # fmt: skip
 
     @staticmethod
     def of_block(block: Mapping[str, Any]) -> TripProtection:

@@ -63,17 +63,11 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
 
 
 def simulate_reference(
-    settings: ReleaseSettings,
-    lattice: Lattice,
-    response: ResponseScale,
-    n: int,
-    places: NDArray[np.int64] | None = None,
-    number: int = 0,
-    model: FieldModel | None = None,
-    prior_of: Callable[[str, float], Prior] | None = None,
-    columns: NDArray[np.float64] | None = None,
+    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, n: int,
+    places: NDArray[np.int64] | None = None, number: int = 0, model: FieldModel | None = None,
+    prior_of: Callable[[str, float], Prior] | None = None, columns: NDArray[np.float64] | None = None,
     exposure: Exposure | None = None,
-) -> PlacedObservations:
+) -> PlacedObservations:  # fmt: skip
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
     Public by construction: only the domain, the response scale, the public number of records and public

@@ -304,12 +304,9 @@ def _agree_on_executor(settings: Choices) -> None:
 def _agree_on_reads(settings: Choices) -> None:
     """Raise `WorkflowError` for a choice of which nothing would come: a person would believe in it."""
     origin = origin_of(
-        settings.mechanisms,
-        reference=settings.reference is not None,
-        pilot=settings.pilot is not None,
-        range_choice=settings.range_choice is not None,
-        by_hand=settings.lengthscale is not None,
-    )
+        settings.mechanisms, reference=settings.reference is not None, pilot=settings.pilot is not None,
+        range_choice=settings.range_choice is not None, by_hand=settings.lengthscale is not None,
+    )  # fmt: skip
     names = that_release(settings.mechanisms, origin)
     usual = {each.name: each.default for each in fields(settings)}
     idle = [name for name in not_read(settings.mechanisms, origin) if getattr(settings, name) != usual[name]]
