@@ -20,8 +20,8 @@ from scipy.special import ndtr, ndtri
 from dpgp_core._checks import non_negative, whole
 from dpgp_core.accounting.composition import Cost, delta
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
-from dpgp_core.audit.lower_bound import rate_above, rate_below
-from dpgp_core.audit.neighbours import among
+from dpgp_core.audit.attack import rate_above, rate_below
+from dpgp_core.audit.design import among
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.mechanisms.design import Design

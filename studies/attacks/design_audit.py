@@ -9,15 +9,8 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from dpgp_core.accounting.rdp import ORDERS, EpsilonBound, RdpCurve, covariance_rdp
-from dpgp_core.audit import (
-    AuditRow,
-    DesignAudit,
-    audit_design,
-    own_sampler,
-    rate_above,
-    rate_below,
-    worst_pair,
-)
+from dpgp_core.audit.attack import rate_above, rate_below
+from dpgp_core.audit.design import AuditRow, DesignAudit, audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.registry import BOUNDS, smallest_scale_for, variance_bound
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign

@@ -24,7 +24,7 @@ from dpgp_core import (
     make_prior,
     plugins,
 )
-from dpgp_core.audit.neighbours import among
+from dpgp_core.audit.design import among
 from dpgp_core.errors import NumericalFailure, PriorError
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily

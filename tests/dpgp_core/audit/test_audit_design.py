@@ -11,7 +11,7 @@ import pytest
 from dpgp_core import BOUNDS, ORDERS, CollapsedRecords, RdpCurve, SimulationEntropy, make_prior
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import EpsilonBound, covariance_rdp
-from dpgp_core.audit import audit_design, own_sampler, worst_pair
+from dpgp_core.audit.design import audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.registry import smallest_scale_for, variance_bound
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
