@@ -141,14 +141,9 @@ KERNEL_HEXAGONS = 20_000  # up to which a smoothed table is made on a screen
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table: a rule, or the release.
-
-    Parameters
-    ----------
-    shown, agreement, careful
-        shares of the hexagons, and agreement as published and as a careful reader fills what is blank
-    exact, changed, apart
-        shares of the records, and the AUC of "was it in?"; `bound` where it is one
+    """A row of the table, a rule or the release: shares of the hexagons and of the records, agreement as
+    published and as a careful reader fills what is blank (`careful`), and the AUC of "was it in?" (`apart`),
+    which may be a bound.
     """
 
     name: str
@@ -226,12 +221,8 @@ def lines_of(
 
 @dataclass(frozen=True, eq=False)
 class Practice:
-    """What today's rules publish of the private records with one minimum count; curator only.
-
-    Parameters
-    ----------
-    truth
-        (N,) the map without privacy
+    """What today's rules publish of the private records with one minimum count, for the curator only; `truth`
+    (N,) is the map without privacy.
     """
 
     project: Project

@@ -22,20 +22,11 @@ MOST_SHOWN = 200  # entries of a column in a list; others are typed
 def ask_rows(
     label: Markdown, columns: Sequence[str], key: str, path: str, written: dict[str, Any]
 ) -> Rows | None:
-    """The rows to keep: one entry for each chosen column, all of them together; None while one is open.
+    """Ask for the rows to keep: one entry for each chosen column, all of them together; None while one is
+    open.
 
-    Parameters
-    ----------
-    label
-        What is asked.
-    columns
-        Columns to choose from, the likeliest first.
-    key
-        Where the widgets keep what is chosen.
-    path
-        The file whose entries are counted.
-    written
-        Its `layer` and `header_row`.
+    `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer` and
+    `header_row`.
     """
     state = st.session_state
     offered = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
@@ -67,15 +58,10 @@ def ask_rows(
 
 
 def with_shared(private: Rows | None, reference: Rows | None, quantity: str | None) -> Rows | None:
-    """The filters of reference data, with those of the private data that they share; what is added is said.
+    """Add the filters that reference data share with the private data, and say which.
 
-    Parameters
-    ----------
-    private, reference
-        Filters as `ask_rows` returns them.
-    quantity
-        None where both are rows of one table: what the reference leaves open is then as for the private data.
-        Of another file, the column that says what a row measures, "" where none is known.
+    `quantity` is None where both are rows of one table: what the reference leaves open is then as for the
+    private data. Of another file it is the column that says what a row measures, "" where none is known.
     """
     if private is None or reference is None or (quantity is None and not reference):
         return reference
@@ -149,9 +135,8 @@ def agency_sentences(known: Recognised) -> list[str]:
 
 
 def widget_state(known: Recognised, path: str) -> dict[str, Any]:
-    """What the fields of the screen hold when the agency's columns are taken over, by their keys.
-
-    A field that a person must fill is emptied: a value among several, the quantity, a system that varies.
+    """Return what the fields hold when the agency's columns are taken over, by key; a field that a person
+    must fill is emptied: a value among several, the quantity, a system that varies.
     """
     only = known.measured(None)
     state: dict[str, Any] = {

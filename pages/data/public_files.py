@@ -24,16 +24,8 @@ _MEGA = 1_000_000
 
 @dataclass(frozen=True)
 class Offer:
-    """One public file as a screen offers it.
-
-    Parameters
-    ----------
-    host, page
-        whom a click asks, and where a person finds the file in a browser
-    megabytes
-        rough size; `held` of them were fetched before and are kept
-    path, here
-        where it lies, and whether it is there already
+    """One public file as a screen offers it: whom a click asks, the `page` where a person finds it, rough
+    megabytes, of which `held` are kept already, and where it lies.
     """
 
     title: str
@@ -52,15 +44,11 @@ def public_offers(year: int, reference_year: int | None = None) -> tuple[Offer, 
 
 
 def download_job(year: int, reference_year: int | None = None, *, refresh: bool = False) -> Job[Fetched]:
-    """Fetch what is missing, one file after another, in the background.
+    """Fetch what is missing, one file after another, in the background; `refresh` fetches again what is
+    there.
 
-    A cancelled or broken download goes on next time from what it has. The job fails with a `WorkflowError`
-    that says what to fetch by hand where there is no way to a host.
-
-    Parameters
-    ----------
-    refresh
-        fetch again what is there, because public files are corrected in place
+    A cancelled or broken download goes on next time from what it has. Without a way to a host the job fails
+    with a `WorkflowError` that says what to fetch by hand.
     """
     files = _files(year, reference_year)
     folder = public_folder()

@@ -155,14 +155,9 @@ _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": 
 
 
 def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
-    """What the columns of a file seem to be, and the settings that say how it is written.
+    """Return the guessed columns of a file, and the settings that say how it is written.
 
-    Returns
-    -------
-    ColumnGuess or None
-        None where the file cannot be read; what is wrong has been said then.
-    dict
-        Settings of a source, by name.
+    None where the file cannot be read; what is wrong has been said then.
     """
     key = f"sensors_header_row_{path}"
     row: int | None = st.session_state.get(key)

@@ -133,17 +133,10 @@ def take_outline(work: Workspace, sent: Any) -> None:
 
 
 def outline_file(sent: Any) -> bytes:
-    """A drawn outline as the GeoJSON of one polygon.
+    """Return a drawn outline as the GeoJSON of one polygon.
 
-    Parameters
-    ----------
-    sent
-        What the browser sent: corners as [longitude, latitude] in degrees, in their order, not closed.
-
-    Raises
-    ------
-    DomainError
-        With one sentence, for anything else and for outlines that enclose nothing.
+    `sent` is what a browser sent: corners as [longitude, latitude] in degrees, not closed. `DomainError` for
+    anything else and for outlines that enclose nothing.
     """
     corners = sent if isinstance(sent, list) else []
     if not 3 <= len(corners) <= MOST_CORNERS:

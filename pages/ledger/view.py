@@ -44,21 +44,11 @@ KINDS: dict[EntryKind, str] = {
 
 @dataclass(frozen=True)
 class AccountView:
-    """One dataset under one unit of protection; epsilons as text, `share` spent in [0, 1] for a bar.
+    """One dataset under one unit of protection; epsilons as text, `share` spent in [0, 1] for a bar."""
 
-    Parameters
-    ----------
-    name
-        the file and the releases of the dataset, as its charges call them
-    protects
-        what is protected
-    dataset
-        the beginning of its fingerprint
-    """
-
-    name: str
+    name: str  # the file and the releases, as its charges call them
     protects: str
-    dataset: str
+    dataset: str  # the beginning of its fingerprint
     delta: str
     budget: str
     spent: str
@@ -122,9 +112,8 @@ def _accounts(ledger: Ledger) -> tuple[Account, ...]:
 
 
 def names_of(entries: Iterable[Entry]) -> dict[str, str]:
-    """What to call each dataset: its file and the titles of its charges, the latest first.
-
-    Of damaged entries nothing is read. A dataset of which no name was kept has none here.
+    """Name each dataset by its file and the titles of its charges, the latest first; damaged entries are not
+    read.
     """
     found: dict[str, dict[str, None]] = {}
     for entry in entries:

@@ -58,10 +58,7 @@ def family(design: Design) -> str:
 
 
 def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:
-    """Load and search in the background; `piloted` is the project of a pilot that was paid for already.
-
-    The tuning it states does not yet say whether somebody looked: a plan adds that from the settings.
-    """
+    """Load and search in the background; `piloted` is the project of a pilot that was paid for already."""
 
     return Job(lambda report: in_subprocess(report, load_and_tune, settings, piloted))
 
@@ -87,12 +84,8 @@ def load_and_tune(
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
-    """Epsilon, agreement, effective dimension, BCE, held-out IoU and its gap, as the paper reports them.
-
-    Parameters
-    ----------
-    scored
-        the design to report on; None for the search's own. The held-out IoU is known for the latter only.
+    """Return the paper's report of a design, the search's own without `scored`; the held-out IoU is known of
+    the latter only.
     """
     free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
     gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
@@ -184,16 +177,8 @@ def _known(value: float, say: Callable[[float], str]) -> str:
 
 
 def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
-    """The three figures in one line; what is not known is left out.
-
-    Parameters
-    ----------
-    agreement
-        Expected IoU with the map without privacy; None where that map has one side only.
-    area_error
-        Expected error of the region's area, over the true area.
-    right
-        Expected share of the shown hexagons that are right.
+    """Return expected agreement (IoU), area error and share of right hexagons in one line; what is not known
+    is left out.
     """
     said = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
     if area_error is not None and math.isfinite(area_error):
@@ -216,14 +201,8 @@ MAY_BE_CHARGED = (
 def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job[Project]:
     """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
 
-    Once it has been charged a job of this kind must not be cancelled: what was paid for would be lost.
-
-    Parameters
-    ----------
-    total
-        budget of the dataset over all releases, set if none stands yet
-    session
-        as for `releasing.release`: the same pilot is paid for once in a session
+    `total` is the dataset's budget, set if none stands yet; a `session` pays for the same pilot once. Once it
+    is charged, such a job must not be cancelled: what was paid for would be lost.
     """
 
     def work(report: Report) -> Project:
@@ -236,14 +215,10 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
 
 
 def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, session: str) -> Project:
-    """Load, charge, draw and read a pilot, once; picklable, for a process of its own.
+    """Load, charge, draw and read a pilot, once; picklable, for a subprocess.
 
-    Raises
-    ------
-    WorkflowError
-        For data that do not do, and a look that would show next to nothing; nothing was charged.
-    Unreleased
-        If it broke off after the charge.
+    `WorkflowError` for data that will not do and a look that would show next to nothing, before the charge;
+    `Unreleased` after it.
     """
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
     if warning := look_warning(project):
@@ -263,13 +238,7 @@ def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:
 
 
 def pilot_words(piloted: Project) -> str:
-    """What was paid, in one sentence.
-
-    Raises
-    ------
-    ValueError
-        If nothing was paid for.
-    """
+    """Say in one sentence what was paid; `ValueError` if nothing was."""
     paid = piloted.pilot
     if paid is None:
         raise ValueError("no pilot was paid for.")

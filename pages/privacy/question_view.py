@@ -1,4 +1,5 @@
-"""The response scale in people's words: a usual value and how far values lie from it, in the data's unit.
+"""The question in numbers and words: its scale, the reference values, what it is relative to, an attacker's
+odds.
 
 Prices are modelled on the log scale, where a distance is a factor; other values on their own scale.
 """
@@ -36,19 +37,8 @@ def uses_factors(choices: Mapping[str, Any]) -> bool:
 def stated_scale(
     usual: float | None, spread: float | None, factors: bool
 ) -> tuple[float | None, float | None]:
-    """Centre and clip bound of the settings, transformed units, from a usual value and a spread.
-
-    Parameters
-    ----------
-    usual
-        in the data's unit
-    spread
-        in the data's unit, or a factor above 1 where `factors`
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, for values that no scale can have.
+    """Return centre and clip bound in transformed units from a usual value and a spread in the data's unit,
+    which is a factor above 1 where `factors`; `WorkflowError` for values that no scale can have.
     """
     if factors:
         if usual is not None and not usual > 0:
@@ -191,18 +181,8 @@ STEPS = 60
 
 @dataclass(frozen=True)
 class AttackOdds:
-    """Upper bounds on every attack, in words and as a curve.
-
-    Parameters
-    ----------
-    factor
-        by how much any result can become likelier when the record is exchanged
-    guesses
-        how often such an attacker guesses rightly
-    rows
-        (false alarms, detections) as texts
-    curve
-        (false alarms, detections) as shares; inside the straight line lies what guessing alone gives
+    """Upper bounds on every attack: the factor by which a result can become likelier when the record is
+    exchanged, how often a guess is right, and (false alarms, detections) as texts and as shares.
     """
 
     factor: str

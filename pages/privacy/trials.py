@@ -148,13 +148,7 @@ def entries_of(design: Design) -> tuple[Entry, ...]:
 
 
 def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> Design:
-    """The design that was typed; lengths among `values` are kilometres.
-
-    Raises
-    ------
-    DesignError
-        If it cannot exist.
-    """
+    """Return the design that was typed, lengths in kilometres; `DesignError` if it cannot exist."""
     mechanism, design = mechanism_of(near), near
     for parameter in mechanism.parameters:
         value = values[parameter.name] * (1000.0 if parameter.kind == "length" else 1.0)

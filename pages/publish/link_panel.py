@@ -59,12 +59,9 @@ def show(name: str, viewer: Viewer) -> None:
 
 
 def written(name: str, viewer: Viewer, address: str) -> Path:
-    """The folder of a release's page for an address, written unless that was done before.
+    """Return the folder of a release's page for an address, written unless that was done before.
 
-    Raises
-    ------
-    WorkflowError
-        If the address is no web address, or the folder cannot be written.
+    `WorkflowError` if the address is no web address, or the folder cannot be written.
     """
     source = shelved().path if is_shipped(name) else bundles_folder() / f"{name}.zip"
     made_of = hashlib.sha256(source.read_bytes() + address.encode()).hexdigest()[:8]

@@ -75,10 +75,10 @@ def budget_state(planned: Plan) -> BudgetState:
 
 
 def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:
-    """Try, charge, draw once, commit, put in place; a budget is set when all has been tried.
+    """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
+    first release.
 
-    `budget` is the dataset's total epsilon, set with its first release; None leaves what stands. The same
-    plan is released once in a `session` from `new_session`: a second click raises `RequestTaken`.
+    The same plan is released once in a `session` from `new_session`: a second click raises `RequestTaken`.
     """
     planned = _planned(project, choice)
     if budget is not None and planned.plan.preview.budget is None:
@@ -87,12 +87,8 @@ def release(project: Project, choice: Choice, budget: float | None = None, sessi
 
 
 def count_together(planned: Plan, alike: Alike, person: str) -> None:
-    """A curator recognised the records of an earlier release in these data: both are one account from here.
-
-    Parameters
-    ----------
-    person
-        who says so; the login name of this process where it is "".
+    """Note that a curator (`person`, or this process's login name) recognised an earlier release's records in
+    these data.
     """
     ledger = open_ledger(planned.project.settings.ledger, create=False)
     person = person or login_name() or "the curator"
@@ -110,10 +106,7 @@ def released_as(entry: int, ledger: str | None) -> str | None:
 
 
 def curators_baseline(project: Project, tuned: Tuned) -> Baseline:
-    """The map without privacy, of the private data, for the curator's eyes only.
-
-    On many hexagons it is computed in a process of its own: other people's screens go on meanwhile.
-    """
+    """Fit the map without privacy, for the curator only; on many hexagons in a subprocess."""
     if project.domain.size < MANY_HEXAGONS:
         return fit_baseline(project, tuned.result.model)
     return in_subprocess(lambda fraction, text: None, baseline_apart, project, tuned.result.model)

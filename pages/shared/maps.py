@@ -49,10 +49,7 @@ def show_deck(
     height: int = HEIGHT,
     on_pick: Callable[[], None] | None = None,
 ) -> None:
-    """Draw a deck. `private` puts a watermark over it: such a map is for the curator's eyes only.
-
-    `on_pick` is called when something on it is clicked; what was picked is the state of the map's key.
-    """
+    """Draw a deck; `private` puts a watermark over it: such a map is for the curator's eyes only."""
     with st.container(key=f"{'private' if private else 'public'}-map-{key}", gap="small"):
         if on_pick is None:
             st.pydeck_chart(deck, key=key, alt=alt, height=height)
@@ -65,10 +62,7 @@ def show_deck(
 
 
 def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
-    """A legend as a row of swatches; the second channel of a class is drawn into its swatch.
-
-    `of`: which of several maps it belongs to.
-    """
+    """Return a legend as a row of swatches; `of` names the map that it belongs to."""
     items = "".join(
         f'<li><span class="swatch {entry.mark}" style="background:{entry.colour};color:{entry.ink}"></span>'
         f"{html.escape(entry.label)}{_count(entry.cells)}</li>"
@@ -112,11 +106,11 @@ def show(
     on_drawn: Callable[[Any], None] | None = None,
     legends: Mapping[str, Sequence[LegendEntry]] | None = None,
 ) -> None:
-    """Draw panes. The camera is shared, and stays when panes, mode or colours change.
+    """Draw panes under one camera, which stays when panes, mode or colours change.
 
     `streets` makes the reader's browser ask the host of the street map. `on_drawn` lets a person draw an
-    outline, and takes what the browser sends of it: anything at all, as from any stranger. `legends`: where
-    the panes show different things, one for each by its name, instead of `legend` below them.
+    outline, and takes what the browser sends of it: anything, as from any stranger. `legends` gives panes
+    that show different things one each by name.
     """
     with st.container(key=f"linked-map-{key}", gap="small"):
         if built():
@@ -151,10 +145,7 @@ def show_places(
     places: Sequence[tuple[float, float]], *, key: str, alt: str, classes: Sequence[int] = (),
     legend: Sequence[LegendEntry] = (),
 ) -> None:  # fmt: skip
-    """Draw private places alone, before there is an area; only where the component is built.
-
-    `classes`: the colour of each by its value, as `legend` says.
-    """
+    """Draw private places alone, coloured by `classes` as `legend` says; needs the built component."""
     with st.container(key=f"linked-map-{key}", gap="small"):
         under = beneath(box_of_places(places))
         scene = places_scene(places, classes=classes, alt=alt, theme=theme(), height=HEIGHT, basemap=under)
@@ -208,10 +199,7 @@ def _plain(
 
 
 def beneath(box: Box) -> tuple[Basemap, str] | None:
-    """The basemap for a map of a box and its address; None where there is none of that area.
-
-    The session's own one first, then the one that the operator names in HEXCURSION_BASEMAP.
-    """
+    """Return the basemap for a map of a box and its address, the session's own first, then the operator's."""
     work: workspace.Workspace | None = st.session_state.get(workspace.KEY)
     for path in (work and work.choices.get("basemap"), os.environ.get(BASEMAP_VARIABLE)):
         if not path:

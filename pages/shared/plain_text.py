@@ -28,22 +28,10 @@ _BLOCK = re.compile(r"(?:(\d+)([.)])|([#+=-]))")  # what begins a list, a headin
 
 
 def one_line(text: object) -> str:
-    """Text for a place that takes no Markdown, as the options of `st.selectbox` and `st.multiselect` do.
+    """Return text on one line, without control characters and marks of writing direction, for a place that
+    takes no Markdown.
 
-    Parameters
-    ----------
-    text
-        As for `plain`.
-
-    Returns
-    -------
-    str
-        The words on one line, without control characters and marks of writing direction.
-
-    Examples
-    --------
-    >>> one_line("NAME_1\\n*north*")
-    'NAME_1 *north*'
+    >>> one_line("NAME_1\\n*north*") 'NAME_1 *north*'
     """
     words = str(text).split()  # at white space of every kind, line ends too
     return " ".join("".join(c for c in word if unicodedata.category(c) not in _UNSEEN) for word in words)

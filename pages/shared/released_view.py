@@ -53,9 +53,8 @@ PRODUCTS: dict[ShownProduct, str] = {
 
 
 def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
-    """Increasing thresholds for a slider, in the data's unit, with the published one among them.
-
-    They are even in response units and have three significant digits.
+    """Return increasing thresholds for a slider, in the data's unit, even in response units, the published
+    one among them.
     """
     low, high = viewer.thresholds
     response = viewer.bundle.response
@@ -132,11 +131,10 @@ def _draw(lines: Iterable[Line]) -> None:
 def controls(
     viewer: Viewer, key: str, *, shareable: bool = False
 ) -> tuple[ShownProduct, float, int, Products]:
-    """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give.
+    """Ask for product, threshold in the data's unit and smoothing rounds; return them and what they give.
 
-    `shareable` keeps them in the address, for views that show published things only: a threshold chosen
-    beside the baseline may itself tell something of the private data. Each release has choices of its own:
-    the next one that is opened begins as it was published.
+    `shareable` keeps them in the address, for views of published things only: a threshold chosen beside the
+    baseline may itself tell something of the private data. Each release begins as it was published.
     """
     own = viewer.bundle.statement["release"]["id"]
     kept: Any = {"bind": "query-params"} if shareable else {}
@@ -318,9 +316,8 @@ def _opened(name: str, source: bytes | Path) -> Viewer:
 
 
 def embedded_label(viewer: Viewer) -> None:
-    """The label, made anew from the checked statement, in a frame that shares nothing with this page.
-
-    So the page cannot measure it: `static/frame.css` gives the frame what a label needs at each width.
+    """Show the label, made anew from the checked statement, in a frame that shares nothing with this page;
+    `static/frame.css` gives it its height.
     """
     page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
     with st.container(key="label"):

@@ -9,11 +9,9 @@ from dpgp_core.plugins import Registry
 
 @dataclass(frozen=True)
 class Screen:
-    """One screen. `question` is the line under its title: what to do there; `icon` is a Material symbol.
-
-    `path` is relative to the checkout, or absolute for a screen of an installed package, whose `section`
-    says under which heading of the menu it stands.
-    `heads_itself`: the page writes its own heading, because that depends on what it shows.
+    """One screen. `question` is the line under its title; `path` is relative to the checkout, or absolute for
+    an installed package, whose `section` is its heading of the menu. `heads_itself`: the page writes its own
+    heading.
     """
 
     title: str
@@ -127,12 +125,8 @@ PAGES = Registry("hexcursion.pages", {screen.address: screen for screen in SCREE
 
 
 def all_sections() -> dict[str, tuple[Screen, ...]]:
-    """The menu: our sections, with the screens of installed packages after the main path.
-
-    Raises
-    ------
-    PluginError
-        For a package whose screen does not load, or has an address that is taken.
+    """Return the menu with the screens of installed packages after the main path; `PluginError` for a package
+    whose screen does not load, or has an address that is taken.
     """
     added: dict[str, tuple[Screen, ...]] = {}
     for address in PAGES:

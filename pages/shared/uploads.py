@@ -24,9 +24,8 @@ _PREFIX, _BEGINNING, _LOCK = UPLOADS, "hexcursion-beginning-", "lock"
 
 
 def sweep_uploads() -> int:
-    """Remove the uploads of processes that were killed; how many of them there were.
-
-    Folders of living processes are left alone, also where these run in other containers of this machine.
+    """Remove the uploads of processes that were killed, not of living ones in other containers; return how
+    many there were.
     """
     swept = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
@@ -83,10 +82,8 @@ class PrivateFolder:
         weakref.finalize(self, _forget, self.path)
 
     def keep(self, name: str, data: bytes) -> Path:
-        """Write an upload under its own content's name, so that equal uploads are one file.
-
-        Only the last part of the given name is used, and only its harmless characters: the file lies in
-        this folder whatever the browser sends.
+        """Write an upload under its content's hash, so that equal uploads are one file, and the harmless
+        characters of its last name.
         """
         tail = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).lstrip(".")[-_LONGEST:]
         target = self.path / hashlib.sha256(data).hexdigest()[:16] / (tail or "upload")

@@ -35,9 +35,8 @@ BLANK = "blank: too few sales, or none (the table does not tell which)"
 
 @dataclass(frozen=True)
 class Town:
-    """How many of the hexagons nearest to a town lie above the threshold, on each of the maps.
-
-    Counted are those in which the release expects records.
+    """How many of the hexagons nearest to a town lie above the threshold on each map, where records are
+    expected.
     """
 
     name: str
@@ -48,24 +47,15 @@ class Town:
 
 @dataclass(frozen=True)
 class House:
-    """What is told of one sale, taken at random; its address is invented.
-
-    Parameters
-    ----------
-    editions
-        sales in its hexagon and their mean price in the table, without it and with it; None where blank
-    same_class
-        whether the table's classes alone are the same without it
-    times
-        how often the range of prices fits into the 95 % interval that two releases leave, at least
-    """
+    """What is told of one sale, taken at random; its address is invented."""
 
     address: str
     cell: int
     price: float
+    # Sales in its hexagon and their mean price in the table, without it and with it; None where blank.
     editions: tuple[tuple[int, float] | None, tuple[int, float] | None]
-    same_class: bool
-    times: int
+    same_class: bool  # the table's classes are the same without it
+    times: int  # so often the range of prices fits into the 95 % interval of two releases, at least
 
     @property
     def found(self) -> float | None:
@@ -82,9 +72,8 @@ class Tour:
         self._story = story
 
     def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
-        """(N,) hexagons above the threshold: by the public year, as released, by all sales without privacy.
-
-        "shown" and "inside": those that a table of least counts shows, and those that it says are above.
+        """Return (N,) hexagons above the threshold: by the public year, as released, by all sales without
+        privacy; or those that a table of least counts shows, and those that it says are above.
         """
         if shown == "released":
             return self.viewer.bundle.published.vote_set

@@ -73,13 +73,7 @@ def ask_together(opened: Opened) -> None:
 
 
 def refuse_others(brought: Mapping[str, bytes]) -> None:
-    """Raise `BundleError`, which names the file, for one that is no bundle.
-
-    Parameters
-    ----------
-    brought
-        Files by name.
-    """
+    """Raise `BundleError`, which names the file, for a brought one that is no bundle."""
     for name, content in brought.items():
         try:
             contents_of(content)
@@ -88,17 +82,8 @@ def refuse_others(brought: Mapping[str, bytes]) -> None:
 
 
 def series_of(sources: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """The page of a series, and all its files as a zip.
-
-    Parameters
-    ----------
-    sources
-        Zips of bundles; one that is there twice counts once.
-
-    Raises
-    ------
-    BundleError
-        One sentence, for bundles that cannot be read together.
+    """Return the page of a series and all its files as a zip; a bundle that is there twice counts once.
+    `BundleError` for bundles that cannot be read together.
     """
     once = {hashlib.sha256(source).digest(): source for source in sources}
     files = series_files(
@@ -153,10 +138,10 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
 def in_time_order(
     viewers: Sequence[Viewer], product: ShownProduct, threshold: float, rounds: int
 ) -> tuple[list[Pane], tuple[LegendEntry, ...]]:
-    """A pane of each release, the earliest first, and one legend for all.
+    """Return a pane of each release, the earliest first, and one legend for all.
 
-    A release that lacks the product shows its released region, and one that cannot be read at the threshold,
-    or has another unit, is shown at its own; the pane's title then says at which.
+    One that lacks the product shows its released region; one of another unit or range its own threshold,
+    named in the title.
     """
     panes: list[Pane] = []
     entries: dict[str, LegendEntry] = {}

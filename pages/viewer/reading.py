@@ -84,9 +84,8 @@ def facts(viewer: Viewer) -> None:
 
 
 def belief_html(surest: float) -> str:
-    """A bar from impossible to certain: a guess at even odds before, and the best one after the release.
-
-    Of plain boxes: `st.html` leaves drawings (SVG) out.
+    """Return a bar from impossible to certain, a guess before and after the release, of boxes: `st.html`
+    drops SVG.
     """
     said = f"at most {escape(words.share(surest))}"
     wide = min(50.0, 100.0 * surest - 50.0)
@@ -156,9 +155,8 @@ MEGABYTE = 1 << 20
 
 
 def areas_of(viewer: Viewer) -> BoroughTable | None:
-    """The areas that the bundle itself carries, at the published threshold; None where it has none.
-
-    They are laid over the hexagons once a session.
+    """Return the bundle's own areas at the published threshold, laid over the hexagons once a session; None
+    without any.
     """
     held = st.session_state.get(TABLED)
     if held is None or held[0] is not viewer:
@@ -233,9 +231,8 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
 
 
 def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jobs.SideJob | None:
-    """What was computed for this file and threshold, in a process of its own; None while it is under way.
-
-    The areas of a file are laid over the hexagons once: another threshold reads other shares off them.
+    """Return what was computed for this file and threshold in a subprocess; None while it is under way. A
+    file's areas are laid over the hexagons once: another threshold reads other shares off them.
     """
     work, about = workspace.current(), (viewer, str(upload.file_id), threshold)
     kept = side_jobs.planning(work).jobs.get(AREAS)

@@ -26,12 +26,8 @@ class _Process:
 
 
 def granted() -> Access:
-    """What the operator's environment, arguments, secrets and address allow as they stand now.
-
-    Raises
-    ------
-    Locked
-        Where they leave a doubt: then nothing is shown.
+    """Return what the operator's environment, arguments, secrets and address allow now; `Locked` where in
+    doubt.
     """
     now = decide(
         os.environ,
@@ -66,10 +62,8 @@ def locked() -> bool:
 
 
 def turned_away() -> bool:
-    """Draw the page for somebody who may not curate in a curators' process; nothing else is drawn then.
-
-    Strangers read published maps in a viewer, which is another process: here no file of theirs is taken, and
-    nothing is computed for them.
+    """Draw the page for somebody who may not curate in a curators' process: no file of theirs is taken,
+    nothing computed.
     """
     if viewer_only() or may_curate():
         return False
@@ -83,10 +77,7 @@ def turned_away() -> bool:
 
 
 def viewer_only() -> bool:
-    """Whether this process shows published bundles only (`HEXCURSION_MODE=viewer` or `app.py --viewer`).
-
-    A process that never offers a curator's screen needs no access to private data at all.
-    """
+    """Whether this process shows published bundles only, and so needs no access to private data at all."""
     return granted().mode == "viewer"
 
 
@@ -101,11 +92,7 @@ def signed_in() -> bool:
 
 
 def may_curate() -> bool:
-    """Whether curator screens are open: not in a viewer's process, and only to curators where sign-in is on.
-
-    `curators` in a `[hexcursion]` section of the secrets, a list of e-mail addresses, narrows it down from
-    everybody whom the identity provider knows.
-    """
+    """Whether curator screens are open: never in a viewer, and only to curators where sign-in is on."""
     return granted().admits(_person())
 
 
@@ -135,11 +122,8 @@ def _secrets() -> Secrets:
 
 
 def reach_of(uploads: PrivateFolder) -> Reach:
-    """Which files of this machine the session may name.
-
-    One folder or a list of them under `data` in the `[hexcursion]` section of the secrets, or in
-    HEXCURSION_DATA, limit it to what lies below them; without either, any path may be named while nobody
-    else can reach the app: it has no public name and no sign-in.
+    """Return which files of this machine the session may name: below the folders that the operator lists in
+    the secrets or in HEXCURSION_DATA; without a list, any path while nobody else can reach the app.
     """
     allowed = granted()
     return reach(

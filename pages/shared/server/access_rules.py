@@ -1,7 +1,7 @@
-"""Access rules: what environment, arguments, secrets and address together allow; every doubt locks.
+"""Decide from environment, arguments, secrets and address what the app allows; every doubt locks.
 
-Nothing here knows Streamlit: decisions are made from plain values, at the start of the server and again at
-every run of a screen, because the operator's files can change while the server runs.
+Nothing here knows Streamlit: it is decided at the start of the server and again at every run of a screen,
+because the operator's files can change while the server runs.
 """
 
 from __future__ import annotations
@@ -37,14 +37,8 @@ class Locked(WorkflowError):
 
 @dataclass(frozen=True)
 class Secrets:
-    """The operator's secrets as far as they could be read.
-
-    Parameters
-    ----------
-    sections
-        Top-level entries; empty where there is no secrets file.
-    fault
-        Why files that exist could not be read, None where they could.
+    """The operator's secrets by section, empty without a secrets file; `fault` says why existing ones could
+    not be read.
     """
 
     sections: Mapping[str, Any] = field(default_factory=dict)
@@ -53,30 +47,14 @@ class Secrets:
 
 @dataclass(frozen=True)
 class Access:
-    """What a process offers, and to whom.
+    """What a process offers, and to whom."""
 
-    Parameters
-    ----------
-    mode
-        "viewer": published bundles only, for everybody; "curator": all screens.
-    sign_in
-        Whether curators have to sign in.
-    curators
-        Lower-case e-mail addresses of those who may curate; None: everybody whom the provider knows.
-    hosts
-        Names under which the app answers; a leading "*." stands for any subdomain.
-    data
-        Folders that may be read by path, as the secrets list them; None without such a list.
-    idle_minutes
-        How long a session may lie unused before it is freed.
-    """
-
-    mode: Mode
+    mode: Mode  # "viewer": published bundles only, for everybody
     sign_in: bool
-    curators: frozenset[str] | None
-    hosts: tuple[str, ...]
-    data: tuple[str, ...] | None
-    idle_minutes: float
+    curators: frozenset[str] | None  # lower-case e-mail addresses; None: everybody whom the provider knows
+    hosts: tuple[str, ...]  # names under which the app answers; a leading "*." stands for any subdomain
+    data: tuple[str, ...] | None  # folders that may be read by path, as the secrets list them
+    idle_minutes: float  # until an unused session is freed
 
     @property
     def alone(self) -> bool:
@@ -84,13 +62,8 @@ class Access:
         return not self.sign_in and all(is_loopback(host) for host in self.hosts)
 
     def admits(self, person: Mapping[str, Any]) -> bool:
-        """Whether somebody may curate.
-
-        Parameters
-        ----------
-        person
-            What the identity provider vouches for: `is_logged_in`, `email`, `email_verified`. A listed
-            address counts only when the provider says that it verified it.
+        """Whether somebody may curate, by what the identity provider vouches for: `is_logged_in`, `email`,
+        and `email_verified`, without which a listed address does not count.
         """
         if self.mode == "viewer":
             return False
@@ -108,29 +81,11 @@ def decide(
     address: str | None,
     named_hosts: Iterable[str] = (),
 ) -> Access:
-    """What this process may offer.
+    """Return what this process may offer; `Locked` wherever the operator's intention is in doubt, or a
+    curator's screens would be open to the network.
 
-    Parameters
-    ----------
-    environment
-        Environment variables.
-    arguments
-        The script's own arguments, without its name.
-    secrets
-        The operator's secrets.
-    address
-        The address on which the server listens; None or "" means every address.
-    named_hosts
-        Further names under which the server was told to answer.
-
-    Returns
-    -------
-    Access
-
-    Raises
-    ------
-    Locked
-        Wherever the operator's intention is in doubt, or a curator's screens would be open to the network.
+    `arguments` are the script's own, without its name; `address` None or "" listens on every address;
+    `named_hosts` are further names under which the server was told to answer.
     """
     mode, hosts, idle = _mode(environment, arguments), _hosts(environment, named_hosts), _idle(environment)
     if mode == "viewer":
@@ -161,14 +116,9 @@ def decide(
 
 
 def unloosened(started: Access | None, now: Access) -> Access:
-    """What is allowed now, unless it is more than what the server was started with.
+    """Return what is allowed now; `Locked` if that is more than what the server was started with.
 
     A secrets file that vanishes for a moment, or was saved half, must not open a running server.
-
-    Raises
-    ------
-    Locked
-        Where sign-in, the list of curators or the viewer's mode are gone since the start.
     """
     if started is not None and (
         (started.sign_in and not now.sign_in)

@@ -71,14 +71,8 @@ def host_allowed(header: str | None, hosts: tuple[str, ...]) -> bool:
 
 
 def origin_allowed(origin: str | None, host: str | None) -> bool:
-    """Whether a connection comes from the app's own page, or from a program that is no browser.
-
-    Parameters
-    ----------
-    origin
-        The Origin header; browsers always send it with a WebSocket.
-    host
-        The Host header, with its port. The scheme is not compared: TLS may end at a proxy.
+    """Whether a WebSocket's Origin is the app's own Host, port included, or absent, as from a program that is
+    no browser; the scheme is not compared: TLS may end at a proxy.
     """
     if origin is None:
         return True
@@ -89,16 +83,8 @@ def origin_allowed(origin: str | None, host: str | None) -> bool:
 
 
 class Gate:
-    """ASGI middleware that lets only those requests pass that were meant for this app.
-
-    Parameters
-    ----------
-    app
-        The application behind the gate.
-    hosts
-        Names under which it answers; "*.example.org" stands for any subdomain.
-    loopback_only
-        Whether only this machine may connect, however the server was started: where nobody has to sign in.
+    """ASGI middleware that passes only requests for one of its `hosts` ("*.example.org" stands for any
+    subdomain) and, if `loopback_only`, from this machine, however the server was started.
     """
 
     def __init__(self, app: Application, hosts: tuple[str, ...], *, loopback_only: bool) -> None:
@@ -167,21 +153,9 @@ BROKEN = "This page could not be read; the server's log says why."
 
 
 def without_place(payload: bytes, folder: bytes) -> bytes:
-    """A message to the browser without the script's place.
-
-    Parameters
-    ----------
-    payload
-        A serialised `ForwardMsg`; Streamlit puts the script's absolute path into every new run, and the
-        traceback into what it says about a page that does not compile.
-    folder
-        The script's folder, in UTF-8.
-
-    Returns
-    -------
-    bytes
-        The same bytes where the folder does not occur. Other messages are left alone: a curator's own
-        screens may well name a file of this machine.
+    """Return a serialised `ForwardMsg` without the script's folder, which Streamlit puts into every new run
+    and into the traceback of a page that does not compile. Other messages stay: a curator's own screens may
+    name a file.
     """
     if folder not in payload:
         return payload
@@ -226,20 +200,13 @@ _BASEMAP = f"https://{BASEMAP_HOST} https://*.{BASEMAP_HOST}"
 
 
 def security_policy(front_page: bytes) -> str:
-    """The Content-Security-Policy of every page.
+    """Return the Content-Security-Policy; inline scripts of Streamlit's front page and of a series' page pass
+    by their hashes.
 
-    Parameters
-    ----------
-    front_page
-        The HTML that Streamlit serves; its inline scripts are allowed by their hashes, and so is that of the
-        page of a series, which the viewer shows in a frame of its own.
-
-    Notes
-    -----
-    `connect-src` and `img-src` are what keeps a page from telling others anything: this app, and the host
-    of the street map, which is asked only when a reader switches streets on. Tables are decoded
-    by WebAssembly and small components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts;
-    Streamlit styles its elements inline. Nobody may frame the app: a click on Release could be stolen.
+    `connect-src` and `img-src` keep a page from telling others anything: this app, and the host of the street
+    map, which is asked only when a reader switches streets on. Tables are decoded by WebAssembly and small
+    components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts; Streamlit styles its
+    elements inline. Nobody may frame the app: a click on Release could be stolen.
     """
     ours = [*_INLINE.findall(front_page), series_script_text().encode()]
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)

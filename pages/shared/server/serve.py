@@ -58,10 +58,7 @@ def running() -> bool:
 def start(script: str, arguments: list[str]) -> None:
     """Start the server and do not return; `--viewer` is passed on to the script, the rest to Streamlit.
 
-    Raises
-    ------
-    SystemExit
-        With one sentence, before anything listens, where the operator's wishes are in doubt.
+    `SystemExit` with one sentence, before anything listens, where the operator's wishes are in doubt.
     """
     ours = [argument for argument in arguments if argument == VIEWER_ARGUMENT]
     theirs = [argument for argument in arguments if argument != VIEWER_ARGUMENT]
@@ -75,10 +72,8 @@ def start(script: str, arguments: list[str]) -> None:
 
 
 def around(script: str) -> dict[str, Any]:
-    """What stands around the app in the server, as arguments of Streamlit's `App`.
-
-    The same in `python app.py` and in `streamlit run app.py`: the gate, the headers, what is left unsaid,
-    and the watch that frees idle sessions. Raises `SystemExit` like `start`.
+    """Return what stands around the app in the server, as arguments of Streamlit's `App`, the same in `python
+    app.py` and in `streamlit run app.py`. `SystemExit` like `start`.
     """
     granted = _checked()
     keep_little()
@@ -163,14 +158,8 @@ class _Seen:
 
 
 class IdleSessions:
-    """The sessions of this process and their last signs of life.
-
-    Parameters
-    ----------
-    limit
-        Seconds without a word from the browser after which a session with an open tab is freed.
-    clock
-        Seconds that only grow.
+    """The sessions of this process and their last signs of life; one with an open tab is freed `limit`
+    seconds after the browser's last word.
     """
 
     def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -215,15 +204,7 @@ GOING_AWAY = 1001
 
 
 class Connections:
-    """The open connections and the sessions they belong to.
-
-    Parameters
-    ----------
-    idle
-        Decides which sessions are due.
-    free
-        What frees a session, by its id; Streamlit's runtime and `forget` unless given.
-    """
+    """The open connections and the sessions they belong to; `free` frees a session by its id."""
 
     def __init__(self, idle: IdleSessions, free: Callable[[str], None] | None = None) -> None:
         self.idle = idle

@@ -1,9 +1,8 @@
-"""Places for uploads: a browser is told where to put a file, and files are taken there only, within bounds.
+"""Take uploads only where a browser was told to put them, and within bounds.
 
 Streamlit 1.67 empties its queue of messages at the beginning of every run and keeps only those that speak of
-runs: an answer to an upload widget that lies there is lost, the widget waits for it for ever, and a person
-who gave the file sees nothing happen. It also takes a file under any name that a request makes up, and as
-many of them as a visitor sends.
+runs: an answer to an upload widget that lies there is lost, and the widget waits for ever. It also takes a
+file under any name that a request makes up, and as many of them as a visitor sends.
 """
 
 from __future__ import annotations
@@ -52,19 +51,10 @@ class Bounds:
 
 
 def bounds_of(mode: Mode, largest: int) -> Bounds:
-    """What a server of this mode holds at most.
+    """Return what a server holds at most; a viewer's visitor brings one bundle, a curator several files of
+    `largest` bytes.
 
-    Parameters
-    ----------
-    mode
-        A viewer's visitor brings one bundle; a curator brings several files.
-    largest
-        Bytes of the largest file that Streamlit takes.
-
-    Raises
-    ------
-    Locked
-        Where the environment says something else than a whole number of megabytes above 0.
+    `Locked` where the environment names no whole number of megabytes above 0.
     """
     said = os.environ.get(VARIABLE, "").strip()
     if said and not (said.isascii() and said.isdigit() and int(said) > 0):
@@ -101,15 +91,7 @@ def has_uploader(session: str) -> bool:
 class Places:
     """ASGI middleware that says where uploads may be put, and keeps them within bounds.
 
-    At the beginning of a run it answers what is still unanswered; a second answer to the same question does
-    no harm: the browser leaves it.
-
-    Parameters
-    ----------
-    app
-        The application behind it.
-    bounds
-        Bytes that are held at most.
+    At the beginning of a run it answers what is still unanswered; the browser ignores a second answer.
     """
 
     def __init__(self, app: Application, bounds: Bounds) -> None:

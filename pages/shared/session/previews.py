@@ -39,50 +39,25 @@ PLACES_SHOWN = 1_500  # enough to see a pattern, small enough to send at every r
 
 @dataclass(frozen=True, repr=False)
 class Preview:
-    """What a curator sees of one source; private, so it prints nothing of itself.
+    """What a curator sees of one source; private, so it prints nothing of itself."""
 
-    Parameters
-    ----------
-    lines
-        the load report in sentences
-    size
-        rows kept
-    rows
-        the first few rows as (longitude, latitude, value), degrees and the data's unit
-    places
-        up to PLACES_SHOWN (longitude, latitude) pairs, evenly taken
-    quantiles
-        QUANTILES + 1 even quantiles of the values, smallest first; of reference data only
-    classes, limits
-        the class of the value at each of the places, and the limits between classes in the data's unit; for
-        the curator's eyes only
-    """
-
-    lines: tuple[str, ...]
-    size: int
+    lines: tuple[str, ...]  # the load report
+    size: int  # rows kept
     unit: str
     kind: Kind
     generated: bool
     attribution: tuple[str, ...]
+    # The first few: longitude, latitude (degrees), value (the data's unit)
     rows: tuple[tuple[float, float, float], ...]
-    places: tuple[tuple[float, float], ...]
-    quantiles: tuple[float, ...] = ()
-    classes: tuple[int, ...] = ()
-    limits: tuple[float, ...] = ()
+    places: tuple[tuple[float, float], ...]  # up to PLACES_SHOWN (longitude, latitude) pairs, evenly taken
+    quantiles: tuple[float, ...] = ()  # QUANTILES + 1 even ones, smallest first; of reference data only
+    classes: tuple[int, ...] = ()  # of the value at each place
+    limits: tuple[float, ...] = ()  # between classes, in the data's unit; for the curator's eyes only
 
 
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
-    """Read a source and say what was read, kept and dropped.
-
-    Parameters
-    ----------
-    spread
-        also keep quantiles of the values: for reference data, never for private ones
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, if it cannot be read.
+    """Read a source and say what was read, kept and dropped; `spread` keeps quantiles: of reference data,
+    never of private ones. `WorkflowError` if it cannot be read.
     """
     try:
         observations, report = load_source(source, unit)
@@ -96,12 +71,8 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
 
 
 def propose_columns(path: str, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
-    """Which columns of a sensor table look like coordinates and value, for a person to confirm.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, if it cannot be read.
+    """Guess which columns of a table hold coordinates and value, for a person to confirm; `WorkflowError` if
+    it cannot be read.
     """
     try:
         return guess_columns(path, layer=layer, header_row=header_row)
@@ -134,9 +105,8 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
 
 
 def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """The class of each of (n,) values, and the limits between the classes: about as many values in each.
-
-    No class where all values are equal. A value at a limit belongs to the class below it.
+    """Return the class of each of (n,) values and the limits between, about as many values in each class;
+    none where all are equal. A value at a limit belongs to the class below it.
     """
     shares = np.arange(1, PLACE_CLASSES) / PLACE_CLASSES
     if not values.size or values.min() == values.max():
@@ -166,13 +136,7 @@ def domain_of(
     column: str | None = None,
     land_only: bool = True,
 ) -> Domain:
-    """The cells of a GeoJSON file or a box.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, if there are none.
-    """
+    """Return the cells of a GeoJSON file or a box; `WorkflowError` if there are none."""
     try:
         if bbox is not None:
             return fill_box(bbox, resolution, crosses_date_line, land_only)
@@ -190,13 +154,7 @@ def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mappin
 
 
 def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
-    """The public layers that choices name.
-
-    Raises
-    ------
-    WorkflowError
-        One sentence, if one cannot be drawn.
-    """
+    """Return the public layers that choices name; `WorkflowError` if one cannot be drawn."""
     try:
         named = ("layers", "label_columns", "layer_colours", "layer_widths")
         paths, columns, colours, widths = (choices.get(name, ()) for name in named)
@@ -272,13 +230,7 @@ def columns_of(path: str) -> dict[str, tuple[str, ...]]:
 
 
 def turned(path: str) -> bytes:
-    """An area file with longitude and latitude exchanged.
-
-    Raises
-    ------
-    WorkflowError
-        If it is none.
-    """
+    """Return an area file with longitude and latitude exchanged; `WorkflowError` if it is none."""
     try:
         return json.dumps(exchanged(path)).encode()
     except DomainError as error:

@@ -35,11 +35,7 @@ def show_progress(
     job: Job[Any], cancel: Markdown | None, on_cancel: Callable[[], None] | None = None
 ) -> None:
     """Follow a running job; the screen runs again once it has ended. `cancel` None: it cannot be stopped.
-
-    Parameters
-    ----------
-    on_cancel
-        what else a cancel does; the screen leaves the job at once, which ends when it hears of it
+    After a cancel the screen leaves the job at once, which ends when it hears of it.
     """
     state = job.state
     if state.state != "running" or (on_cancel is not None and job.cancelling):
@@ -76,25 +72,14 @@ class SideJob:
 
 @dataclass
 class Planning:
-    """What this session has computed beside the main path, for one workspace.
-
-    Parameters
-    ----------
-    wanted
-        the agreement that was asked for instead of a budget
-    piloted
-        the project of a pilot that was paid for
-    note
-        what the search panel has to say until the next search
-    simulated
-        simulated releases of reference data, by the design looked at
-    """
+    """What this session has computed beside the main path, for one workspace."""
 
     mark: int
-    wanted: float | None = None
-    piloted: Project | None = None
+    wanted: float | None = None  # the agreement that was asked for instead of a budget
+    piloted: Project | None = None  # of a pilot that was paid for
     jobs: dict[SideJobName, SideJob] = field(default_factory=dict)
-    note: str = ""
+    note: str = ""  # what the search panel says until the next search
+    # Simulated releases of reference data, by the design looked at
     simulated: list[tuple[tuple[Any, ...], SimulatedRelease]] = field(default_factory=list)
 
 
@@ -198,17 +183,7 @@ BROKE_OFF = (
 
 @dataclass
 class Asked:
-    """A release that somebody asked for.
-
-    Parameters
-    ----------
-    running
-        Whether it is under way.
-    release_id
-        What was released, once it was.
-    text
-        Why nothing was, in one sentence.
-    """
+    """A release that somebody asked for: under way, or released as `release_id`, or why not (`text`)."""
 
     running: bool = True
     release_id: str | None = None

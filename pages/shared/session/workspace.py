@@ -43,12 +43,8 @@ NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 @dataclass(frozen=True)
 class Found:
-    """A finished search: the loaded project, what was found, and the design that is to be released.
-
-    Parameters
-    ----------
-    scored
-        what the chosen design costs and achieves; None for the search's own
+    """A finished search: the loaded project, what was found, and the design that is to be released; `scored`
+    says what that costs and achieves, None for the search's own.
     """
 
     project: Project
@@ -88,87 +84,41 @@ def new_session() -> str:
 
 @dataclass
 class Workspace:
-    """Mutable state of one session, filled from left to right along the main path.
+    """Mutable state of one session, filled from left to right along the main path."""
 
-    Parameters
-    ----------
-    mark
-        a number of its own, for the keys of widgets that belong to these data
-    session
-        a token of its own, by which the ledger tells a second click from a second release
-    choices
-        settings made so far, under the names of `ReleaseSettings`
-    folder, uploads
-        the session's files, and which of them stands in which upload widget
-    private, reference
-        previews of the two sources, for the curator's eyes
-    domain
-        the public cells, and `asked_domain` what they were made from
-    layers
-        public layers of the curator's own, drawn over every map of these data
-    job
-        a search under way; `found` what the last one found
-    release_id
-        the release drawn from it, once; `explored` is filled when it is first looked at
-    budget_text
-        what the ledger said last about these data
-    download
-        public files on their way
-    lost
-        the page was reloaded and had held data before
-    kept
-        public choices of before a reload, until data are read again
-    before, lost_since
-        the token of before a reload and when it was heard of, `time.monotonic`: a release that was asked
-        for by it may be under way
-    finished
-        releases of this visit that were put aside
-    answers
-        what the curator answered to the leak check, by question
-    seen
-        the data whose map without privacy was shown in this visit
-    strayed
-        the area and the rows that were last compared, and what came of it
-    unread
-        what the screen Data names is other than what was read
-    other_tab
-        the same browser has the app open in another tab
-    chosen_by_looking
-        the design was changed after that map had been shown
-    trip
-        a recorded trip lies in this visit alone: what is released of it is kept
-    releasing
-        held by whoever releases: a second click waits, and finds it done
-    """
-
+    # For the keys of widgets that belong to these data
     mark: int = field(default_factory=lambda: next(_MARKS))
+    # By which the ledger tells a second click from a second release
     session: str = field(default_factory=new_session)
+    # Settings made so far, under the names of `ReleaseSettings`
     choices: dict[str, Any] = field(default_factory=dict)
     folder: PrivateFolder = field(default_factory=PrivateFolder)
-    uploads: dict[str, str] = field(default_factory=dict)
-    private: Preview | None = None
+    uploads: dict[str, str] = field(default_factory=dict)  # which file stands in which upload widget
+    private: Preview | None = None  # for the curator's eyes, as `reference`
     reference: Preview | None = None
     domain: Domain | None = None
-    layers: tuple[OwnLayer, ...] = ()
-    asked_domain: tuple[str | None, Box | None, int] | None = None
-    job: Job[tuple[Project, Tuned]] | None = None
+    layers: tuple[OwnLayer, ...] = ()  # public, drawn over every map of these data
+    asked_domain: tuple[str | None, Box | None, int] | None = None  # what `domain` was made from
+    job: Job[tuple[Project, Tuned]] | None = None  # a search under way
     found: Found | None = None
-    release_id: str | None = None
+    release_id: str | None = None  # drawn once
     explored: Explored | None = None
-    budget_text: str | None = None
+    budget_text: str | None = None  # what the ledger said last
     download: Job[Fetched] | None = None
-    lost: bool = False
-    kept: dict[str, Any] = field(default_factory=dict)
-    before: str = ""
-    lost_since: float = 0.0
-    finished: list[str] = field(default_factory=list)
-    answers: dict[str, Any] = field(default_factory=dict)
-    seen: set[SourceSettings] = field(default_factory=set)
+    lost: bool = False  # the page was reloaded and had held data before
+    kept: dict[str, Any] = field(default_factory=dict)  # public choices of before a reload
+    before: str = ""  # the token of before a reload, by which a release may be under way
+    lost_since: float = 0.0  # `time.monotonic` of the reload
+    finished: list[str] = field(default_factory=list)  # releases of this visit that were put aside
+    answers: dict[str, Any] = field(default_factory=dict)  # to the leak check, by question
+    seen: set[SourceSettings] = field(default_factory=set)  # data whose map without privacy was shown
+    # What was last compared, and what came of it
     strayed: tuple[Domain, Preview, Stray | None] | None = field(default=None, repr=False)
-    unread: bool = False
+    unread: bool = False  # the screen Data names other files or columns than were read
     other_tab: bool = False
-    chosen_by_looking: bool = False
-    trip: bool = False
+    chosen_by_looking: bool = False  # the design was changed after that map had been shown
+    trip: bool = False  # a recorded trip lies in this visit alone: what is released of it is kept
+    # Held by whoever releases: a second click waits, and finds it done
     releasing: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -209,13 +159,7 @@ class Workspace:
         return never_released or self.trip
 
     def settings(self) -> ReleaseSettings:
-        """All choices as one valid value.
-
-        Raises
-        ------
-        WorkflowError
-            One sentence that says what is missing or impossible.
-        """
+        """Return all choices as one valid value; `WorkflowError` says what is missing or impossible."""
         if "data" not in self.choices:
             raise WorkflowError(f"First finish the step {DATA.title}.")
         if self.choices.get("region") is None and self.choices.get("bbox") is None:
