@@ -17,6 +17,7 @@ from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, clipped_moments
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, compared
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.unclipped import unclipped
 
@@ -183,6 +184,13 @@ class DriftReader:
         """The beliefs of some weight (B,), and their own weights, which sum to 1."""
         kept = np.flatnonzero(weight >= LEAST_WEIGHT)
         return [self.beliefs[place] for place in kept], weight[kept] / weight[kept].sum()
+
+    def check(self, sums: Floats) -> ModelCheck | None:
+        """How released sums (p,) compare with draws of the likeliest belief; None of few sums."""
+        if sums.size < FEWEST_CHECKED:
+            return None
+        belief = self.beliefs[int(np.argmax(self.weights(sums)))]
+        return compared(self._field.nodes.lattice, belief.half().T, belief.root, sums)
 
     def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
         """The field and the map without privacy given released sums (p,), by joint draws (>= 2): free."""

@@ -47,6 +47,11 @@ class FieldBasis:
         """
         return self.with_columns(np.ones((self.rest.size, 1)), share)
 
+    def with_own(self, share: float) -> FieldBasis:
+        """The same where neighbours share so much of the variance, in [0, 1]; the rest is each node's own."""
+        rows = self.rows if share else self.rows[:, :1]
+        return FieldBasis(np.sqrt(share) * rows, 1.0 - share + share * self.rest)
+
     def with_columns(self, columns: Floats, share: float) -> FieldBasis:
         """The same with columns (M, k) of mean square 1 in the field's mean, their weights normal of mean 0.
 

@@ -48,6 +48,11 @@ class PublicPrior:
         """Standard deviation `r lambda` of one record around its cell's value, before clipping."""
         return self.ridge * self.deviation
 
+    def scaled(self, factor: float) -> PublicPrior:
+        """The same with a field so much wider; records scatter as before, and rates keep their mean."""
+        mean = self.mean * factor**2 if self.counted else self.mean
+        return PublicPrior(mean, factor * self.deviation, self.ridge / factor, self.law)
+
     def moments(self, value: Floats) -> tuple[Floats, Floats]:
         """First and second moment of a response where the field has these values, of any shape.
 

@@ -46,6 +46,16 @@ RECORD_NOISE = 0.5
 ROUNDS = 4
 """Rounds in which answers of yes and no are made linear around what was read before."""
 
+BELIEFS_OF_COUNTS = (
+    (1.0, 1.0, 1.0, 0.36), (0.5, 1.0, 1.0, 0.18), (2.0, 1.0, 1.0, 0.18), (1.0, 2.0, 1.0, 0.09),
+    (1.0, 0.75, 0.45, 0.09), (1.0, 1.0, 0.0, 0.1),
+)  # fmt: skip
+"""Of counted records: range and deviation in units of the design's, the share of the variance that neighbours
+share, and how likely each is before a release."""
+
+COLUMNS = 0.2
+"""How likely public columns explain something, before a release: many that people name say nothing."""
+
 ROUGH = 16  # a rough plan prices its counts by every so many nodes against all
 
 
@@ -117,16 +127,31 @@ class Prepared:
     basis: FieldBasis  # of the field: the same with a common part
     prior: ClippedPrior
     columns: Floats | None = None  # (M, k) that may explain the field, if the plan reads any
+    further: tuple[FieldBasis, ...] = ()  # of counted records: one for each of BELIEFS_OF_COUNTS
 
     @property
     def beliefs(self) -> tuple[tuple[FieldBasis, ClippedPrior], ...]:
-        """Basis and prior of the field, with public columns where there are any and without: alike likely."""
-        plain, share, field = (self.basis, self.prior), self.plan.covariates, self.plan.field
+        """Basis and prior of the field: with public columns where there are any, and without.
+
+        Of counted records the ranges, deviations and shares of BELIEFS_OF_COUNTS, columns beside the first.
+        """
+        share, field = self.plan.covariates, self.plan.field
+        plain = [(self.basis, self.prior)]
+        if self.further:
+            laws = [field.scaled(deviation) for _, deviation, _, _ in BELIEFS_OF_COUNTS]
+            plain = [(basis, ClippedPrior.of(law)) for basis, law in zip(self.further, laws, strict=True)]
         if self.columns is None or not share:
-            return (plain,)
-        wider = float(np.sqrt(1.0 / (1.0 - share)))
-        law = PublicPrior(field.mean, wider * field.deviation, field.ridge / wider, field.law)
-        return (self.basis.with_columns(self.columns, share), ClippedPrior.of(law)), plain
+            return tuple(plain)
+        wider = ClippedPrior.of(field.scaled(float(np.sqrt(1.0 / (1.0 - share)))))
+        return (self.basis.with_columns(self.columns, share), wider), *plain
+
+    @property
+    def odds(self) -> Floats:
+        """(B,) how likely each of the beliefs is before a release."""
+        plain = np.array([each[-1] for each in BELIEFS_OF_COUNTS] if self.further else [1.0])
+        if self.columns is None or not self.plan.covariates:
+            return plain
+        return np.concatenate([[COLUMNS], (1.0 - COLUMNS) * plain])
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
         """The prior of the counts; where n is not public it is estimated from the released ones (p,)."""
@@ -266,7 +291,7 @@ class SpectralModel:
         basis = core.with_common(plan.common)
         return Prepared(
             plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior,
-            self.columns if plan.covariates else None,
+            self.columns if plan.covariates else None, core.further,
         )  # fmt: skip
 
     def _at_nodes(self, columns: Floats) -> Floats:
@@ -297,7 +322,12 @@ class SpectralModel:
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
         noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted)
         kept = None if plan.whole else 2 * features.size + 64
-        return _Core(features, products, noise, FieldBasis.of(smooth, kept))
+        further = [
+            FieldBasis.of(self.smooth_pairs(plan.prior, wide * plan.lengthscale), kept).with_own(share)
+            for wide, _, share, _ in BELIEFS_OF_COUNTS
+            if plan.field.counted
+        ]
+        return _Core(features, products, noise, FieldBasis.of(smooth, kept), tuple(further))
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,6 +338,7 @@ class _Core:
     products: InnerProducts
     noise: SpectralNoise
     shape: FieldBasis
+    further: tuple[FieldBasis, ...]
     bases: dict[float, FieldBasis] = field(default_factory=dict)
 
     def with_common(self, share: float) -> FieldBasis:

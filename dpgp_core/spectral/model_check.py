@@ -23,6 +23,9 @@ REPLICATES = 499
 EDGES = (0.5, 0.75)
 """Released sums in three groups, widest patterns first: of p sums, these powers of p end the first two."""
 
+FEWEST_CHECKED = 8
+"""Released sums below which there are no three groups of frequencies to compare."""
+
 SEED = 141421  # public: every reader draws the same replicates
 
 
@@ -51,8 +54,10 @@ class ModelCheck:
     about: str  # what is most unusual, one of `ABOUT`
 
 
-def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES) -> ModelCheck:
+def check_model(reader: FieldReader, sums: Floats, drawn: Floats | None = None) -> ModelCheck:
     """Compare released sums (p,) with draws of the model that reads them, given what was read of the counts.
+
+    Draws (p, REPLICATES) are given where that model is not linear.
 
     Under the model the whitened sums are p independent standard normal numbers. The statistics are their mean
     square in three groups (too wide or too narrow), the largest of them, the largest deviation of the map
@@ -60,22 +65,32 @@ def check_model(reader: FieldReader, sums: Floats, replicates: int = REPLICATES)
     (too many or too few). The test ranks each statistic among the replicates' and compares the least rank, so
     it keeps the chance of a false alarm for any number of statistics (min-P test: Westfall and Young 1993).
     """
-    white = SimulationEntropy(SEED).normal((replicates + 1, reader.root.shape[0]))
-    white[0] = solve_lower(reader.root, sums - reader.offset)
-    ranks = _ranks(_statistics(reader, white))
+    link = reader.basis.rows @ reader.half.T
+    return compared(reader.nodes.lattice, link, reader.root, sums - reader.offset, drawn)
+
+
+def compared(
+    lattice: Lattice, link: Floats, root: Floats, sums: Floats, drawn: Floats | None = None
+) -> ModelCheck:
+    """The same of sums (p,) of mean 0 whose covariance has the lower Cholesky factor `root`, and whose map at
+    the M nodes is `link` (M, p) times the whitened sums."""
+    white = SimulationEntropy(SEED).normal((REPLICATES + 1, sums.size))
+    white[0] = solve_lower(root, sums)
+    if drawn is not None:
+        white[1:] = solve_lower(root, drawn).T
+    ranks = _ranks(_statistics(lattice, link, white))
     return ModelCheck(float(_chances(ranks)[0]), ABOUT[int(np.argmin(ranks[0]))])
 
 
-def _statistics(reader: FieldReader, white: Floats) -> Floats:
+def _statistics(lattice: Lattice, link: Floats, white: Floats) -> Floats:
     """(R, k) statistics of each row of whitened sums, each unusual where it is large."""
     edges = [int(white.shape[1] ** share) for share in EDGES]
     bands = [np.square(part).mean(axis=1) for part in np.split(white, edges, axis=1)]
-    link = reader.basis.rows @ reader.half.T
     maps = white @ link.T
     spread = np.maximum(np.linalg.norm(link, axis=1), 1e-12)
     extreme = np.max(np.abs(maps) / spread, axis=1)
-    regions = _regions(reader.nodes.lattice, maps > np.median(maps, axis=1, keepdims=True))
-    both = [*bands, bands[-1] / bands[0], regions]
+    regions = _regions(lattice, maps > np.median(maps, axis=1, keepdims=True))
+    both = [*bands, bands[-1] / np.maximum(bands[0], 1e-300), regions]
     return np.column_stack([*both, *(-each for each in both), np.abs(white).max(axis=1), extreme])
 
 

@@ -9,10 +9,12 @@ import numpy as np
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, cholesky, solve_lower
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
 from dpgp_core.spectral.counts import NodeCounts, estimated_number
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.model_check import REPLICATES, SEED, ModelCheck, check_model
 from dpgp_core.spectral.reading import FieldReader
 
 ROUNDS = 12
@@ -53,23 +55,14 @@ def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading
     public = _public(made.nodes, known)
     total = known.n if known.n is not None else estimated_number(made.features, public, sums)
     expected = public * (total / public.sum())
-    prior, a = made.prior.before, made.features.values
-    value, deviation = np.full(expected.size, prior.mean), prior.deviation * np.sqrt(made.basis.variance)
-    levelled = np.hstack([made.basis.rows, np.full((expected.size, 1), LEVEL)])
-    basis, loadings, seen = replace(made.basis, rows=levelled), a, sums
+    prior = made.prior.before
+    value, deviation = _before(made)
     for _ in range(ROUNDS):
         rate = expected * np.exp(value + 0.5 * np.square(deviation))
         if known.n is not None:
             rate *= total / rate.sum()
-            basis, middle = _without_level(made.basis, rate), rate @ a / total
-            loadings, seen = a - middle, sums - total * middle
-        counts = NodeCounts.known(rate, a.shape[1])
-        reader = FieldReader.of(
-            made.nodes, basis, made.prior, loadings, counts, made.noise.sums,
-            linear=LinearLaw(
-                1.0 + prior.mean - value, np.full(value.size, prior.deviation), np.ones(value.size)
-            ),
-        )  # fmt: skip
+        reader, _, fixed = _linear(made, rate, value, levelled=known.n is None)
+        seen, counts = sums - fixed, NodeCounts.known(rate, sums.size)
         value, deviation, still = _moved(value, deviation, reader.mean(seen), reader.deviation())
         if still:
             break
@@ -79,6 +72,53 @@ def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading
     value, deviation = reader.mean(seen), reader.deviation()
     rate = expected * np.exp(value + 0.5 * np.square(deviation))
     return RateReading(reader, seen, counts, _shift(prior, rate, total, float(public.sum())))
+
+
+def check_rates(made: Prepared, known: PublicCounts, sums: Floats) -> ModelCheck:
+    """Compare released sums (p,) of counted records with draws of the model that reads them.
+
+    Fields, counts and noise are drawn from the basis and prior of `made`, and all sums are whitened as the
+    model is made linear around its mean. Of each the number of records is taken out, known or estimated.
+    """
+    public = _public(made.nodes, known)
+    total = known.n if known.n is not None else estimated_number(made.features, public, sums)
+    expected, entropy = public * (total / public.sum()), SimulationEntropy(SEED)
+    reader, loadings, fixed = _linear(made, expected, _before(made)[0], levelled=False)
+    basis, size = made.basis, (expected.size, REPLICATES)
+    field = basis.rows @ entropy.normal((basis.rows.shape[1], REPLICATES))
+    field += np.sqrt(basis.rest)[:, None] * entropy.normal(size)
+    rate = expected[:, None] * np.exp(made.prior.before.deviation * field)
+    rate *= total / rate.sum(axis=0)
+    counts = rate + np.sqrt(rate) * entropy.normal(size)  # few sums of many hexagons are nearly normal
+    drawn = loadings.T @ counts + made.noise.sums * entropy.normal((sums.size, REPLICATES))
+    if known.n is None:  # its estimate leaves nothing along the mean of the features
+        drawn -= np.outer(fixed, fixed @ drawn) / (fixed @ fixed)
+    return check_model(reader, sums - fixed, drawn)
+
+
+def _before(made: Prepared) -> tuple[Floats, Floats]:
+    """(M,) mean and deviation of the field before a release."""
+    prior = made.prior.before
+    return np.full(made.nodes.size, prior.mean), prior.deviation * np.sqrt(made.basis.variance)
+
+
+def _linear(
+    made: Prepared, rate: Floats, value: Floats, *, levelled: bool
+) -> tuple[FieldReader, Floats, Floats]:
+    """What reads sums where records number `rate` (M,) around a field `value`, the features (M, p) that it
+    takes, and what is taken from sums (p,) first: where the number of records is known, their mean."""
+    prior, basis, a = made.prior.before, made.basis, made.features.values
+    if levelled:
+        fixed = np.zeros(a.shape[1])
+        basis = replace(basis, rows=np.hstack([basis.rows, np.full((rate.size, 1), LEVEL)]))
+    else:
+        fixed = rate @ a
+        basis, a = _without_level(basis, rate), a - fixed / rate.sum()
+    linear = LinearLaw(1.0 + prior.mean - value, np.full(rate.size, prior.deviation), np.ones(rate.size))
+    counts = NodeCounts.known(rate, a.shape[1])
+    return (
+        FieldReader.of(made.nodes, basis, made.prior, a, counts, made.noise.sums, linear=linear), a, fixed
+    )  # fmt: skip
 
 
 def rates_of_records(

@@ -17,8 +17,8 @@ from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
-from dpgp_core.spectral.model_check import ModelCheck, check_model
-from dpgp_core.spectral.rates import RateReading, read_rates
+from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, check_model
+from dpgp_core.spectral.rates import RateReading, check_rates, read_rates
 from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import SpectralSums
@@ -32,16 +32,8 @@ UNSEEN = 0.35
 """Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
 
 
-FEWEST_CHECKED = 8
-"""Released sums below which there are no three groups of frequencies to compare."""
-
-
 RATE_REACH = 6.0
 """A rate is said within a factor of `exp` of this around the average."""
-
-
-ODDS = 0.25
-"""That public columns explain something, against that they do not, before a release."""
 
 
 def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
@@ -51,15 +43,10 @@ def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
     return UNSEEN * design.spread * slope if hidden else 0.0
 
 
-def belief_weights(evidence: Floats) -> Floats:
-    """Posterior weights of beliefs from log densities (B,) or (B, R): with columns and without, or one alone.
-
-    With columns is less likely beforehand (ODDS): many columns that people name say nothing.
-    """
-    evidence = evidence.copy()
-    if len(evidence) > 1:
-        evidence[0] += np.log(ODDS)
-    weight = np.exp(evidence - evidence.max(axis=0))
+def belief_weights(evidence: Floats, odds: Floats) -> Floats:
+    """Posterior weights of beliefs from log densities (B,) or (B, R) and what was likely before, (B,)."""
+    likely = (evidence.T + np.log(odds)).T
+    weight = np.exp(likely - likely.max(axis=0))
     return np.asarray(weight / weight.sum(axis=0))
 
 
@@ -69,7 +56,7 @@ def read_sums(
 ) -> Released:  # fmt: skip
     """The field given one release, its beliefs weighed by how likely they make what was released: free."""
     under = _each_belief(plan, released, known, second)
-    weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]))
+    weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]), plan.odds)
     reach = RATE_REACH if plan.plan.field.counted else REACH
     readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
     for each, number in zip(under, shares(weight, paths), strict=True):
@@ -94,7 +81,7 @@ def read_sums(
     told = (released,) if second is None else (released, second[1])
     raw = tuple(part for each in told for part in each.parts)
     counts = None if second is None else plan.counts(known, released.counts)
-    check = _check(plan, under, int(np.argmax(weight)), released.sums, counts)
+    check = _check(plan, under, int(np.argmax(weight)), released.sums, known, counts)
     return Released(
         field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check
     )
@@ -125,14 +112,18 @@ def _each_belief(
 
 
 def _check(
-    plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats, first: NodeCounts | None
-) -> ModelCheck | None:
-    """How sums compare with the likeliest belief, not made linear; None of counted records and few sums.
+    plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats, known: PublicCounts,
+    first: NodeCounts | None,
+) -> ModelCheck | None:  # fmt: skip
+    """How sums compare with the likeliest belief, linear around its mean; None of few sums.
 
     Of two looks the sums of the first are compared, with the counts that it alone tells.
     """
-    if plan.plan.field.counted or sums.size < FEWEST_CHECKED:
+    if sums.size < FEWEST_CHECKED:
         return None
+    if plan.plan.field.counted:
+        basis, prior = plan.beliefs[best]
+        return check_rates(replace(plan, basis=basis, prior=prior), known, sums)
     reader = under[best].reader
     return check_model(
         reader if reader.linear is None else plan.readers(first or under[best].counts)[best], sums
@@ -159,7 +150,7 @@ def simulated(
         each.stated(totals, prior, level, sign, 0.0 if unseen is None else unseen(prior))
         for each, (_, prior) in zip(readings, plan.beliefs, strict=True)
     ]
-    weight = belief_weights(np.array([density for _, _, density in found]))
+    weight = belief_weights(np.array([density for _, _, density in found]), plan.odds)
     probability, shown = (
         np.einsum("br,brn->rn", weight, np.array([parts[kind] for parts in found])) for kind in (0, 1)
     )

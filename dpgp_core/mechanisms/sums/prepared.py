@@ -48,7 +48,15 @@ class PreparedSums:
             found, records = read.field, reader.counts.at_cells(self.plan.nodes)
             drawn = found.draws[: self.design.paths]
             return Released(
-                drawn, found.mean, found.sd, released.parts, read.map_sd, read.map_mean, records, kept
+                drawn,
+                found.mean,
+                found.sd,
+                released.parts,
+                read.map_sd,
+                read.map_mean,
+                records,
+                kept,
+                reader.check(released.sums),
             )
         read_by = partial(unseen_by, self.design)
         found_by = read_sums(self.plan, released, self.known, read_by, self.design.paths, entropy)

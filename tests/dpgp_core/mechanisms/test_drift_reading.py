@@ -166,6 +166,19 @@ def test_weights_find_the_drift() -> None:
     assert still.sum() == pytest.approx(1.0)
 
 
+def test_a_change_that_no_drift_explains_is_doubted() -> None:
+    """Sums of the likeliest belief are as usual as draws of it; one 30 deviations away is not."""
+    reader = DriftReader(field_of(), features(), known_counts(), 0.004, places_known=True)
+    root, rng = reader.beliefs[0].root, np.random.default_rng(7)
+    usual = [reader.check(root @ rng.standard_normal(9)) for _ in range(20)]
+    assert np.sum([check.chance <= 0.05 for check in usual if check is not None]) <= 4
+    assert np.median([check.chance for check in usual if check is not None]) > 0.2
+    odd = reader.check(root @ np.append(rng.standard_normal(8), 30.0))
+    assert odd is not None
+    assert odd.chance <= 0.02
+    assert DriftReader(field_of(), features(7), known_counts(7), 0.004).check(np.zeros(7)) is None
+
+
 def test_clipping_weakens_what_sums_say_of_the_field() -> None:
     """Covariance of the field with sums of clipped records in 20,000 worlds, where it is largest."""
     field, a, m = field_of(0.5, 0.7, 20), features(), np.full(SIZE, 4.0)

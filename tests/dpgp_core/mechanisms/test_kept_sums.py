@@ -74,7 +74,8 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     design = replace(design.for_law(facts.law), covariates=0.0 if facts.covariates is None else 0.25)
     given = replace(facts, field=public_field()) if drift else facts
     made, kept = released(design, given)
-    mean, sd, _ = read_again(design, replace(facts, **NOTHING), kept)
+    mean, sd, check = read_again(design, replace(facts, **NOTHING), kept)
+    assert check == made.model_check is not None
     assert made.mean is not None
     assert made.sd is not None
     np.testing.assert_allclose(mean, made.mean, atol=1e-6)

@@ -149,7 +149,7 @@ def test_the_evidence_says_whether_a_column_matters(slope: float, least: float, 
         seen = made.features.values.T @ (m * (field + noise)) + made.noise.sums * rng.normal(
             size=made.features.size
         )
-        weights.append(belief_weights(np.array([each.log_evidence(seen) for each in readers]))[0])
+        weights.append(belief_weights(np.array([each.log_evidence(seen) for each in readers]), made.odds)[0])
     assert least < np.mean(weights) <= most
 
 

@@ -15,6 +15,7 @@ from dpgp_core.mechanisms.sums.again import map_of_counts, prepared_plan, read_a
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts, Relation
 from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.simulation import World
@@ -199,6 +200,34 @@ def test_intervals_of_risks_cover_as_often_as_they_say() -> None:
     assert 0.86 < np.mean(covered) < 0.95
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("kind", "least", "doubted"), [("rough", 0.85, 0), ("wide", 0.82, 1), ("hot", 0.9, 6)]
+)
+def test_risks_of_another_law_are_covered_or_doubted(
+    relation: Relation, kind: str, least: float, doubted: int
+) -> None:
+    """Six maps of 1,500 cases: risks that neighbours do not share, twice as wide as usual, and one hexagon of
+    30 times the risk, which is no such field: that is noticed every time, the others once at most."""
+    facts = PublicFacts(LATTICE, 1500, relation=relation, counts=PEOPLE, law="rate")
+    correlation = make_prior("exponential", LATTICE, 8 * LATTICE.spacing).correlation()
+    root, covered, chances = np.linalg.cholesky(correlation + 1e-9 * np.eye(LATTICE.size)), [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        field = rng.standard_normal(LATTICE.size)
+        u = {"rough": 0.5 * field, "wide": root @ field, "hot": 3.5 * (np.arange(LATTICE.size) == 40)}[kind]
+        share = PEOPLE * np.exp(u) / (PEOPLE @ np.exp(u))
+        released = released_of(rng.multinomial(1500, share), facts, 3.0, seed)
+        assert released.mean is not None
+        assert released.sd is not None
+        assert released.model_check is not None
+        true = np.log(share * PEOPLE.sum() / PEOPLE)
+        covered.append(np.abs(true - released.mean) < 1.645 * released.sd)
+        chances.append(released.model_check.chance)
+    assert np.mean(covered) > least
+    assert np.sum(np.array(chances) <= 0.02) in range(doubted if kind == "hot" else 0, doubted + 1)
+
+
 def test_a_reader_computes_the_map_of_counts_again_and_a_changed_number_shows() -> None:
     facts = PublicFacts(LATTICE, 3 * LATTICE.size, counts=PEOPLE, law="rate")
     design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(1.0, 1e-5))
@@ -208,7 +237,8 @@ def test_a_reader_computes_the_map_of_counts_again_and_a_changed_number_shows() 
     assert kept.public_counts is not None
     assert kept.counts is None
     bare = replace(facts, counts=None)
-    mean, sd, _ = read_again(design, bare, kept)
+    mean, sd, check = read_again(design, bare, kept)
+    assert check == released.model_check
     assert np.abs(mean - released.mean).max() < 1e-5
     assert np.abs(sd - released.sd).max() < 1e-5
     forged = replace(kept, public_counts=kept.public_counts * np.linspace(1.0, 1.5, LATTICE.size))
