@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from dpgp_core.accounting.composition import Neighbours
-from dpgp_core.accounting.gaussian import surest_guess
+from dpgp_core.accounting.gaussian import largest_power, surest_gaussian_guess, surest_guess
 from dpgp_core.accounting.rdp import odds_factor
 from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.design import Design
@@ -49,6 +49,22 @@ def times(epsilon: float) -> str:
     if epsilon > math.log(BILLION):
         return f"10^{math.ceil(epsilon / math.log(10.0))} times"
     return f"{upper(odds_factor(epsilon), 4 if epsilon < 0.7 else 3)} times"
+
+
+def surest(
+    epsilon: float, delta: float, relation: Relation, mu: float | None = None, distance: float = 0.0
+) -> float:
+    """Chance with which a guess between two claims of even odds about a record is right, at most.
+
+    The least of what epsilon and delta say and, for a mu-Gaussian release, mu. Where neighbours differ by one
+    record more or less, two values of a record are two steps apart, with the data without it between them:
+    what has chance 1/2 there has at most that of `largest_power` under either (docs/accounting.md, 10).
+    """
+    exchanged = relation == "replace-one"
+    by_epsilon = surest_guess(epsilon, delta) if exchanged else float(largest_power(epsilon, delta, 0.5))
+    if mu is None:
+        return by_epsilon
+    return min(by_epsilon, surest_gaussian_guess(mu if exchanged else 2.0 * mu, distance))
 
 
 def belief(epsilon: float, delta: float = 0.0) -> str:
@@ -254,11 +270,14 @@ def epsilon_sentence(
     unit_word: UnitWord,
     relation: Relation = "replace-one",
     n: int | None = None,
+    *,
+    chance: float | None = None,
 ) -> str:
     """What epsilon promises, as odds and as an attacker's chance of guessing right.
 
-    With a delta of at least one in the number of records `n` a whole record may be published: then no chance
-    is said, because it would be about luck.
+    `chance` is that of `surest` where more is known than epsilon and delta. With a delta of at least one in
+    the number of records `n` a whole record may be published: then no chance is said, because it would be
+    about luck.
     """
     change = "Exchanging" if relation == "replace-one" else "Adding or removing"
     said = (
@@ -268,10 +287,10 @@ def epsilon_sentence(
     if n is not None and n * delta >= 1.0:
         said += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
     else:
-        chance = belief(epsilon, delta)
+        right = share(surest(epsilon, delta, relation) if chance is None else chance)
         said += (
             f" Someone who gave a claim about that {unit_word} even odds and sees what is published guesses "
-            f"right with a chance of at most {chance}."
+            f"right with a chance of at most {right}."
         )
     return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
 

@@ -192,6 +192,19 @@ def surest_guess(epsilon: float, delta: float) -> float:
     return min(1.0, (1.0 + delta * lost) / (1.0 + lost) * _UP)
 
 
+def surest_gaussian_guess(mu: float, distance: float = 0.0) -> float:
+    """The same of a mu-Gaussian mechanism from which the release is at most `distance` away, total variation.
+
+    Phi(mu/2) + distance, rounded upwards: Theorem 8 of docs/accounting.md for two candidates. A claim about
+    a record that many values fit is a mixture of such pairs, so no claim at even odds is guessed better.
+
+    >>> round(surest_gaussian_guess(0.2681), 4)
+    0.5534
+    """
+    mu, distance = non_negative("mu", mu), non_negative("distance", distance)
+    return min(1.0, (0.5 * math.erfc(-0.5 * mu * _HALF_ROOT) + distance) * _UP)
+
+
 def _guarantee(epsilon: float, delta: float) -> tuple[float, float]:
     epsilon = float(epsilon)
     return (epsilon if epsilon == math.inf else non_negative("epsilon", epsilon)), open_unit("delta", delta)

@@ -11,6 +11,7 @@ from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.numbers import upper
 from dpgp_core.priors.registry import PRIORS
+from dpgp_core.releasing.facts import Relation
 from hexcursion import words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
@@ -154,7 +155,7 @@ def _strength(work: Workspace) -> None:
     relation = work.choices.get("relation", "replace-one")
     n = None if protected == "cell" else work.records
     st.caption(plain(words.epsilon_sentence(epsilon, delta, protected, relation, n)))
-    show_odds(epsilon, delta, protected)
+    show_odds(epsilon, delta, protected, relation)
 
 
 def _goal(work: Workspace) -> str:
@@ -339,9 +340,9 @@ ODDS_HELP = (
 )
 
 
-def show_odds(epsilon: float, delta: float, record: words.UnitWord) -> None:
+def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Relation) -> None:
     """The best any attack on one record can do at this epsilon and delta."""
-    odds = attack_odds(epsilon, delta)
+    odds = attack_odds(epsilon, delta, relation)
     with st.container(border=True, key="odds"):
         st.markdown(
             f"**At ε {plain(upper(epsilon, 3))} an attacker who is after one {plain(record)}**",

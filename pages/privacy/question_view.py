@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dpgp_core.accounting.gaussian import largest_power, surest_guess
+from dpgp_core.accounting.gaussian import largest_power
+from dpgp_core.linalg import Floats
 from dpgp_core.numbers import significant
+from dpgp_core.releasing.facts import Relation
 from geo.measures import format_value
 from hexcursion import words
 from hexcursion.errors import WorkflowError
@@ -191,16 +194,24 @@ class AttackOdds:
     curve: tuple[tuple[float, float], ...]
 
 
-def attack_odds(epsilon: float, delta: float) -> AttackOdds:
-    """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards."""
+def attack_odds(epsilon: float, delta: float, relation: Relation = "replace-one") -> AttackOdds:
+    """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards.
+
+    Where a record comes or goes, a certain record and another are two steps apart.
+    """
+    steps = 1 if relation == "replace-one" else 2
+
+    def most(alarms: ArrayLike) -> Floats:
+        once = largest_power(epsilon, delta, alarms)
+        return once if steps == 1 else largest_power(epsilon, delta, once)
+
     rates = np.concatenate([np.geomspace(1e-4, 0.05, STEPS), np.linspace(0.06, 1.0, STEPS)])
-    powers = largest_power(epsilon, delta, rates)
-    at = largest_power(epsilon, delta, ALARMS)
+    powers, at = most(rates), most(ALARMS)
     return AttackOdds(
-        factor=words.times(epsilon),
-        guesses=share(surest_guess(epsilon, delta)),
+        factor=words.times(steps * epsilon),
+        guesses=share(words.surest(epsilon, delta, relation)),
         rows=tuple((f"{100 * alarm:g} %", share(power)) for alarm, power in zip(ALARMS, at, strict=True)),
-        curve=((0.0, 0.0), (0.0, min(1.0, delta)), *zip(rates.tolist(), powers.tolist(), strict=True)),
+        curve=((0.0, 0.0), (0.0, float(most(0.0))), *zip(rates.tolist(), powers.tolist(), strict=True)),
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from dpgp_core.accounting.gaussian import surest_guess
 from dpgp_core.numbers import lower, significant
 from geo import Domain
 from geo.context.surroundings import Place
@@ -26,6 +25,7 @@ from hexcursion.bundle.statement.expected import (
     shown_scores,
     shown_words,
 )
+from hexcursion.bundle.statement.guarantee import surest_of
 from hexcursion.record import LOW_AGREEMENT
 
 NAMED_PLACES = 3  # places that stand for the whole map
@@ -102,7 +102,7 @@ def belief_of(statement: Mapping[str, Any]) -> float | None:
     guarantee = statement["guarantee"]
     if guarantee["n"] * guarantee["delta"] >= 1.0:
         return None
-    return surest_guess(guarantee["epsilon"], guarantee["delta"])
+    return surest_of(guarantee)
 
 
 def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact, Fact, Fact]:
@@ -174,7 +174,7 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
     what = guarantee["protected"]
     if surest is None:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
-    often = words.belief(guarantee["epsilon"], guarantee["delta"])
+    often = words.share(surest)
     lead = f"A 50:50 guess about one {one} is right at most {often} of the time"
     text = (
         f"{what} Who finds a claim about one {one} as likely as not (50 %) guesses right with no larger "

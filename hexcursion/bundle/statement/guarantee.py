@@ -90,12 +90,20 @@ def with_words(stated: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **stated,
         "neighbours": neighbours_text(unit, relation, protects),
-        "in_words": words.epsilon_sentence(epsilon, delta, word, relation, n),
+        "in_words": words.epsilon_sentence(epsilon, delta, word, relation, n, chance=surest_of(stated)),
         "times_more_likely": words.times(epsilon),
         "protected": words.protected_text(unit, word, n, protects, relation),
         "not_protected": list(words.not_protected_texts(unit, word, protects, relation)),
         "groups": [{**line, "in_words": _group_words(line, word)} for line in stated["groups"]],
     }
+
+
+def surest_of(stated: Mapping[str, Any]) -> float:
+    """The chance of a right guess at even odds that a guarantee leaves, by its epsilon or its stated mu."""
+    return words.surest(
+        stated["epsilon"], stated["delta"], stated["relation"],
+        stated["cost"].get("gaussian_mu"), stated["cost"]["distance"],
+    )  # fmt: skip
 
 
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:

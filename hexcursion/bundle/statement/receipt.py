@@ -102,7 +102,14 @@ def build_receipt(
         *_ledger_lines(ledger),
         ReceiptLine(
             "In words",
-            words.epsilon_sentence(privacy.epsilon, privacy.delta, privacy.unit_word, relation, privacy.n),
+            words.epsilon_sentence(
+                privacy.epsilon,
+                privacy.delta,
+                privacy.unit_word,
+                relation,
+                privacy.n,
+                chance=_surest(privacy, relation),
+            ),
             privacy.epsilon > LARGE_EPSILON,
         ),
         *(
@@ -115,6 +122,12 @@ def build_receipt(
     if simulation:
         lines.append(ReceiptLine("Randomness", "Simulation with a fixed seed: not a private release.", True))
     return tuple(lines)
+
+
+def _surest(privacy: Guarded, relation: Relation) -> float:
+    """The chance of a right guess at even odds, as the statement has it."""
+    distance = 0.0 if privacy.cost is None else privacy.cost.distance
+    return words.surest(privacy.epsilon, privacy.delta, relation, privacy.gaussian_mu, distance)
 
 
 def _protected(privacy: Guarded, protects: Protects, relation: Relation) -> str:

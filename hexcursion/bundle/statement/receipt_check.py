@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
 from dpgp_core.accounting.composition import HIDING, Cost, epsilon
@@ -222,7 +223,8 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
             (line["records"], math.inf if line["epsilon"] is None else line["epsilon"], line["delta"])
             for line in guarantee["groups"]
         ),
-        cost=cost,
+        gaussian_mu=guarantee["cost"].get("gaussian_mu"),
+        cost=replace(cost, distance=guarantee["cost"]["distance"]),
     )
     return build_receipt(
         privacy,
