@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.errors import InvalidValue, NumericalFailure
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion import Direction
-from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.terms import Protects, Unit
+from dpgp_core.mechanisms.design import Design, Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.model_check import ModelCheck

@@ -10,9 +10,8 @@ from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.gaussian import largest_power, surest_gaussian_guess, surest_guess
 from dpgp_core.accounting.rdp import odds_factor
 from dpgp_core.excursion import Direction
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.numbers import lower, significant, upper
 from dpgp_core.releasing.facts import Relation
 from geo import with_unit

@@ -12,9 +12,8 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection, Protects, Reads
 from dpgp_core.mechanisms.reading import Reading
-from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects, Reads
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

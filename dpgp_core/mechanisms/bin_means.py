@@ -13,6 +13,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.label_plan import read_label_sums
 from dpgp_core.linalg import Floats, Ints
+from dpgp_core.mechanisms.design import Budget, Parameter
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -22,7 +23,6 @@ from dpgp_core.mechanisms.sums.label_sums import (
     model_words,
     refuse_private_places,
 )
-from dpgp_core.mechanisms.terms import Budget, Parameter
 from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords

@@ -14,6 +14,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import agreed, agreed_each, sign_of
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import (
@@ -25,7 +26,6 @@ from dpgp_core.mechanisms.spectral_design import (
 from dpgp_core.mechanisms.sums.again import grid_records, known_counts, per_cell, prepared_plan
 from dpgp_core.mechanisms.sums.beliefs import simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.sums.prepared import PreparedLooks, PreparedSums
-from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords

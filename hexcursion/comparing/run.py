@@ -13,9 +13,8 @@ from itertools import groupby
 import numpy as np
 
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
-from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation import World

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpgp_core.errors import CoreError
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.priors.registry import DensePrior, make_prior
 from dpgp_core.releasing.lazy import LazyPath

@@ -15,7 +15,7 @@ from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.guarantee import priced_for, together
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.accounting.tails import GaussianPairs
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger.entry import canonical_json
 from hexcursion.ledger.errors import BudgetExceeded, LedgerError, NoBudget
 from hexcursion.ledger.records import RecordKeys

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger.errors import LedgerError
 
 SCHEMA_VERSION = 4  # those before it were never released

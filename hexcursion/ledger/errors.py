@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpgp_core.accounting.composition import Neighbours
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import lower, upper
 from hexcursion.errors import WorkflowError
 from hexcursion.words import remaining

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.rdp import ORDERS as GRID
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger.account import (
     Account,
     Budget,

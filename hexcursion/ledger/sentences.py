@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpgp_core.accounting.composition import Neighbours
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words

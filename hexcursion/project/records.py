@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from data_loaders.files.blocks import Column, chosen, strides
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.posterior.records import CollapsedRecords
 from geo import Domain, outside_reason, to_lonlat

@@ -11,8 +11,8 @@ from data_loaders import SEGMENTS, Loader
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.plugins import Registry
 from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing.facts import Relation

@@ -5,8 +5,8 @@ from __future__ import annotations
 import altair as alt
 import streamlit as st
 
+from dpgp_core.mechanisms.design import Protects
 from dpgp_core.mechanisms.registry import mechanism_named
-from dpgp_core.mechanisms.terms import Protects
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
 from hexcursion.bundle.published.view import Viewer

@@ -12,7 +12,7 @@ import numpy as np
 from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.excursion import iou
-from dpgp_core.mechanisms.terms import Protects
+from dpgp_core.mechanisms.design import Protects
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.numbers import significant, upper
 from hexcursion.door.remedies import Tried, try_remedies
 from hexcursion.errors import Report, WorkflowError

@@ -15,12 +15,11 @@ from scipy import sparse
 from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

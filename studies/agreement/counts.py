@@ -31,10 +31,10 @@ import pandas as pd
 
 from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SPREADS_OF_COUNTS, fixed_design
 from dpgp_core.mechanisms.sums.again import map_of_counts, records_again
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

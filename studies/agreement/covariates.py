@@ -28,9 +28,9 @@ from scipy.spatial import cKDTree
 
 from dpgp_core.excursion import agreed, iou
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.released import Released, draw_release

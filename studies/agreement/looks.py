@@ -24,9 +24,9 @@ import numpy as np
 
 from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.spectral_design import FIRST, SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

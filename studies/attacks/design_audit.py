@@ -14,7 +14,7 @@ from dpgp_core.audit.design import AuditRow, DesignAudit, audit_design, own_samp
 from dpgp_core.bounds.registry import BOUNDS, smallest_scale_for, variance_bound
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign, path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.noise import SimulationEntropy

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.bounds.registry import smallest_scale_for
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import path_guarantee
 from hexcursion.errors import WorkflowError
 
 Floats = NDArray[np.float64]

@@ -14,9 +14,8 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Budget, Design, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
-from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise import SimulationEntropy, distance_of
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing.facts import PublicFacts

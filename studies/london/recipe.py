@@ -9,9 +9,9 @@ import numpy as np
 from dpgp_core.bounds.registry import smallest_scale, variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_paper_code
 from dpgp_core.excursion import excursion
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.terms import Ask, Budget
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior

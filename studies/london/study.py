@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.excursion import iou, ious
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing.released import Released
 from hexcursion.project.baseline import fit_baseline, free_map

@@ -23,10 +23,9 @@ import numpy as np
 from dpgp_core.bounds.limit import least_error
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Budget, Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

@@ -26,8 +26,8 @@ from dataclasses import replace
 import numpy as np
 
 from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

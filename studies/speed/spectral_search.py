@@ -22,8 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core import SimulationEntropy
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release

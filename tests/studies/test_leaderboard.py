@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpgp_core import make_prior
 from dpgp_core.accounting.composition import compose, epsilon
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign, path_guarantee
 from studies.agreement import measure_next as study
 from studies.material.disk import disk
 

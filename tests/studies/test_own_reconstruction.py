@@ -6,10 +6,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import fixed_design
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.releasing.facts import PublicFacts
 from studies.attacks.reconstruction import reconstruct_choice
 from tests.dpgp_core.hexmap import disk

@@ -14,9 +14,8 @@ from dpgp_core.excursion import agreed
 from dpgp_core.label_plan import LabelPlan, PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
-from dpgp_core.mechanisms.terms import Ask, Parameter, Protection
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords

@@ -14,7 +14,7 @@ from dpgp_core.accounting.composition import Cost, Neighbours, compose, epsilon,
 from dpgp_core.accounting.guarantee import group_epsilon
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, group_privacy
 from dpgp_core.accounting.tails import GaussianPairs
-from dpgp_core.mechanisms.terms import Protects, Unit
+from dpgp_core.mechanisms.design import Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words
 from hexcursion.bundle.untrusted import BundleError, clean

@@ -10,10 +10,9 @@ import numpy as np
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.rdp import epsilon_from_rdp
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Design, Protects
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Protects
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing.facts import Relation
 from hexcursion import words

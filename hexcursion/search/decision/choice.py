@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from dpgp_core.errors import CoreError
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.decision.tuning import Tuned, concluded

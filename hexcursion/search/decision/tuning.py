@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.numbers import upper
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.public_field import PublicField

@@ -9,9 +9,8 @@ import numpy as np
 from dpgp_core.audit.coverage import Coverage, simulated_coverage
 from dpgp_core.excursion import smooth
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Design, Parameter
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Parameter
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
 from dpgp_core.simulation import Agreement

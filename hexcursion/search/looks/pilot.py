@@ -12,7 +12,7 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.accounting.guarantee import together
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
@@ -27,7 +27,6 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Prior

@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.simulation import Agreement
 from hexcursion.search.problem.facts import cut
 from hexcursion.search.problem.task import Scene, Scored, SearchTask, Utility, glanced, over

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.errors import BoundRefused
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from dpgp_core.mechanisms.sums.again import map_of_counts, per_cell

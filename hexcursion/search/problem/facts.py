@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.terms import Ask, Protects
+from dpgp_core.mechanisms.design import Ask, Design, Protects
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.clipped import Law
 from hexcursion.ledger.places import home

@@ -10,11 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Budget, Design
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation import Agreement, World, average
 from hexcursion.errors import WorkflowError

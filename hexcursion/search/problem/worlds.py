@@ -9,8 +9,8 @@ import numpy as np
 
 from dpgp_core.excursion import Direction, excursion
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
-from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation import World

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Budget
 from tests.dpgp_core.mechanisms.net.test_net_designs import ASK, PUBLIC
 
 

@@ -25,8 +25,8 @@ from dpgp_core.accounting.rdp import covariance_rdp
 from dpgp_core.bounds.registry import rkhs_bound, smallest_noise, smallest_scale_for
 from dpgp_core.bounds.sensitivities import sensitivity_bounds
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk

@@ -8,7 +8,7 @@ import pytest
 
 from dpgp_core import MECHANISMS, Budget, PublicFacts
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_mu, provable_epsilon
-from dpgp_core.mechanisms.terms import Ask
+from dpgp_core.mechanisms.design import Ask
 from tests.dpgp_core.hexmap import disk
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta
 
 from dpgp_core.audit.coverage import Share, World, simulated_coverage
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords

@@ -18,7 +18,7 @@ from dpgp_core import (
 )
 from dpgp_core.accounting.rdp import covariance_term, leverage, rdp_from_shift
 from dpgp_core.bounds.sensitivities import SOURCES
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign, path_guarantee
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.adversary import FAMILIES, Family, Floats, Pairs, breaches, climb, random_pairs
 from tests.oracles.divergence import mp_posterior, mp_renyi, posterior, white_basis

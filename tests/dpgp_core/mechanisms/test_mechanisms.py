@@ -14,12 +14,12 @@ from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice, Prior

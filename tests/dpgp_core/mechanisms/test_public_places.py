@@ -12,8 +12,8 @@ import pytest
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.label_plan import MOST_CELLS
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

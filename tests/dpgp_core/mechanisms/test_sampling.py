@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import posterior_sampling as mechanisms
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords

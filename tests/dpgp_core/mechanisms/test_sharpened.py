@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms import paths
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths import design as paths
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk

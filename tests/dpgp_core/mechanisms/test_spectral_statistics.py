@@ -10,9 +10,9 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion import cutoff_for_map, exceedance_probability
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.mechanisms.sums.again import prepared_plan
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.model import PublicCounts

@@ -9,10 +9,10 @@ import pytest
 
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.features.gridded import InnerProducts
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.sums.again import map_of_counts, prepared_plan, read_again
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior

@@ -16,7 +16,7 @@ from data_loaders.observations import Tally
 from data_loaders.registry import Wanted
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.terms import Ask, Budget
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import GENERIC_BOUNDS, Lattice

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from hexcursion.bundle import read_bundle
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project

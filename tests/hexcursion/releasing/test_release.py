@@ -11,8 +11,8 @@ import pytest
 
 import hexcursion.releasing.transaction as release_module
 from dpgp_core.excursion import ious, smooth
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.priors.car import CarPrior
 from dpgp_core.priors.registry import make_prior

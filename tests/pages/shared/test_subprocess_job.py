@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project

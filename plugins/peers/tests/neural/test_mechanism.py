@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.mechanisms.terms import Ask, Budget
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import hexcursion_peers.neural.mechanism as convcnp
+from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing.facts import PublicFacts
 from hexcursion_peers.neural.corrected import CORRECTION

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Ask
 from hexcursion_peers.neural.mechanism import ConvCnpDesign
 from tests.dpgp_core.mechanisms.net.test_net_search_parts import FACTS
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, InvalidValue
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums.cell_sums import (
     NoisyStatistics,
@@ -19,7 +20,6 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

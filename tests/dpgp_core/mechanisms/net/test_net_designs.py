@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.paths.reading import PathReader
+from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.beside import rows, table

@@ -13,12 +13,12 @@ import pytest
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms import grids
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
+from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.grids import coarse_grid, tried
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import rows, table

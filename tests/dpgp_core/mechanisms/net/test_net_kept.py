@@ -15,7 +15,7 @@ from dpgp_core.mechanisms import (
     reading,
     spectral_statistics,
 )
-from dpgp_core.mechanisms.paths.reading import PathReader
+from dpgp_core.mechanisms.paths import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums import beliefs
 from dpgp_core.noise import SimulationEntropy

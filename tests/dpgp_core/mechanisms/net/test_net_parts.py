@@ -12,11 +12,11 @@ import pytest
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
+from dpgp_core.mechanisms.design import Ask, Budget, Protection
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
 from dpgp_core.mechanisms.sums import again, beliefs
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
-from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

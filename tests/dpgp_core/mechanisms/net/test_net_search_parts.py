@@ -13,11 +13,11 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
+from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimated_counts
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

@@ -13,7 +13,7 @@ from dpgp_core.excursion import bce, exceedance_probability, smooth
 from dpgp_core.mechanisms import posterior_sampling
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sums.cell_sums import release_statistics
 from dpgp_core.noise import SimulationEntropy

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.numbers import significant, upper
 from hexcursion import words
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.sums.again import prepared_plan, records_again
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts

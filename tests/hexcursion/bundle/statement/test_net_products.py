@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.bundle.statement.build import products_block
 
 TOO_FEW = "Inner and outer sets and 'cannot tell' at confidence 0.9 need 10 paths; this release has {}."

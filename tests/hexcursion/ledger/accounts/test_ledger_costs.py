@@ -12,7 +12,7 @@ from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import RdpCurve
 from dpgp_core.accounting.tails import GaussianPairs
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign, path_guarantee
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger.account import read_cost, written_cost
 from tests.hexcursion.ledger.places import release

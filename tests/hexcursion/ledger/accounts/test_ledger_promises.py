@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dpgp_core.accounting.composition import Cost, Neighbours
-from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger import BudgetExceeded, Charge, Ledger
 from hexcursion.ledger.errors import PromiseBroken
 from hexcursion.ledger.sentences import account_lines

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Ask
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.choice import given_choice

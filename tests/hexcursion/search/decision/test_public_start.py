@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.excursion import iou, ious
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.project.baseline import fit_baseline, free_map

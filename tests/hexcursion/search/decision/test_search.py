@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.priors.registry import make_prior
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.project.load import load_project

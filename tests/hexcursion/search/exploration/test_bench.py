@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.priors.registry import make_prior
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger import open_ledger

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.priors.registry import make_prior
 from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import hexcursion.search.decision.tuning as tuning_module
+from dpgp_core.mechanisms.design import Parameter
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.terms import Parameter
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.exploration.bench import _values

@@ -10,9 +10,9 @@ import pytest
 
 import hexcursion.search.decision.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
-from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
 from hexcursion.errors import WorkflowError

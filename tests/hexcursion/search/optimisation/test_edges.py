@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.optimisation.optimise import _on_edge
 from hexcursion.search.problem.task import Scored, Utility

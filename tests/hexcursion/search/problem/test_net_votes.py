@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr
 
 from dpgp_core.excursion import Direction, released_set
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released

@@ -14,6 +14,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.label_plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Budget, Parameter
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -23,7 +24,6 @@ from dpgp_core.mechanisms.sums.label_sums import (
     model_words,
     refuse_private_places,
 )
-from dpgp_core.mechanisms.terms import Budget, Parameter
 from dpgp_core.noise import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords

@@ -16,9 +16,8 @@ from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
-from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
