@@ -77,11 +77,6 @@ Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
 """(what is said, unit of measure or "", column of owners or None) -> observations and report."""
 
 
-def nothing_lacks(wanted: Wanted) -> str:
-    """For a loader that a file alone is enough for."""
-    return ""
-
-
 @dataclass(frozen=True)
 class Loader:
     """One way to read a source."""
@@ -89,8 +84,8 @@ class Loader:
     name: str  # how settings call it
     title: str  # what it reads, in words
     read: Read  # raises `DataError` in one sentence where it cannot
-    # what is missing for it, as one sentence with the remedy, or ""
-    lacks: Callable[[Wanted], str] = nothing_lacks
+    # what is missing for it, as one sentence with the remedy, or "": for most a file is enough
+    lacks: Callable[[Wanted], str] = lambda wanted: ""
     kind: Kind = "reading"  # what one row is
     value_name: str = "value"  # what is measured, where nobody says
     log_scale: bool = False  # whether values are modelled on the log scale unless told otherwise

@@ -12,18 +12,17 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import pydeck
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
-from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
+from geo.colours import Theme, colour, ink_on, rgb
 from geo.domains.domain import Domain, fit
 from geo.domains.hexagons import rings
-from geo.maps.linked import STREETS_HOST, Line, Pane, boundary_lines
+from geo.maps.linked import STREETS_HOST, Line, Pane, boundary_lines, path_role
 from geo.maps.painting import LegendEntry, Painting
 
 BASEMAP_HOST = STREETS_HOST
-MAX_POINTS = 5_000  # of a preview: enough to see a pattern, small enough to send at every rerun
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
@@ -75,46 +74,18 @@ def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> 
     """Make the legend of `boundaries_deck` for so many paths; colours repeat after the fifth."""
     first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme)),)
     lines = tuple(
-        LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme)) for index in range(paths)
+        LegendEntry(f"private path {index + 1}", colour(path_role(index), theme)) for index in range(paths)
     )
     return (*first, *lines) if baseline else lines
 
 
-def preview_deck(
-    domain: Domain,
-    lon: ArrayLike = (),
-    lat: ArrayLike = (),
-    **look: Unpack[Look],
-) -> pydeck.Deck:
-    """Draw the domain's cells and, for the curator, the places of observations in degrees, without values: at
-    most `MAX_POINTS`, evenly taken from all rows. Layer ids "cells" and "points"."""
+def cells_deck(domain: Domain, **look: Unpack[Look]) -> pydeck.Deck:
+    """Draw the domain's cells alone, their edges shown: layer id "cells"."""
     theme = look.get("theme", "light")
     records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]
     cells = _hexagons("cells", records, rgb("cell", theme), look)
-    # Here the hexagons themselves are the subject: show their edges.
     cells.stroked, cells.get_line_color, cells.line_width_min_pixels = True, rgb("halo", theme), 1
-    layers = [cells]
-    x = np.asarray(lon, dtype=np.float64)
-    y = np.asarray(lat, dtype=np.float64)
-    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    shown = known[:: max(1, -(-known.size // MAX_POINTS))]
-    if shown.size:
-        places = np.round(np.column_stack([x[shown], y[shown]]), _DECIMALS).tolist()
-        layers.append(
-            pydeck.Layer(
-                "ScatterplotLayer",
-                [{"p": place} for place in places],
-                id="points",
-                get_position="p",
-                get_fill_color=rgb("point", theme),
-                get_radius=1,
-                radius_units=pydeck.types.String("pixels"),
-                radius_min_pixels=2,
-                radius_max_pixels=3,
-                opacity=0.6,
-            )
-        )
-    return _deck(domain, layers, look)
+    return _deck(domain, [cells], look)
 
 
 def _cell_layers(domain: Domain, painting: Painting, name: str, look: Look) -> list[pydeck.Layer]:
@@ -219,7 +190,3 @@ def _paths(shape: MultiPolygon) -> list[dict[str, Any]]:
 def _drawn(line: Line, theme: Theme) -> pydeck.Layer:
     paths = [{"p": np.round(path, _DECIMALS).tolist()} for path in line.paths]
     return _line_layer(line.name, paths, rgb(line.role, theme), line.width)
-
-
-def _path_role(index: int) -> Role:
-    return CLASSES["paths"][index % len(CLASSES["paths"])]

@@ -82,13 +82,13 @@ def boundary_lines(
     and not along the domain's edge, over a wide line of the non-private `baseline` set. Raise `ValueError`
     where a set is not one boolean for each cell."""
     first = () if baseline is None else (_boundary(domain, "baseline", "baseline", 5.0, baseline),)
-    return (
-        *first,
-        *(
-            _boundary(domain, f"path-{k}", CLASSES["paths"][k % len(CLASSES["paths"])], 2.0, mask)
-            for k, mask in enumerate(path_sets)
-        ),
-    )
+    paths = (_boundary(domain, f"path-{k}", path_role(k), 2.0, mask) for k, mask in enumerate(path_sets))
+    return (*first, *paths)
+
+
+def path_role(index: int) -> Role:
+    """Return the role of a released path's line; colours repeat after the fifth."""
+    return CLASSES["paths"][index % len(CLASSES["paths"])]
 
 
 def linked_scene(

@@ -8,7 +8,7 @@ import altair as alt
 import streamlit as st
 
 from geo.colours import colour
-from geo.maps.layers import boundaries_deck, boundaries_legend, preview_deck
+from geo.maps.layers import boundaries_deck, boundaries_legend, cells_deck
 from geo.maps.painting import LegendEntry
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_study
@@ -99,7 +99,7 @@ def show_result(result: StudyResult, key: str) -> None:
 def paper_deck(paper_map: PaperMap) -> Any:
     """The domain's hexagons as ground, and the boundary lines over them."""
     look = maps.look(MAP_HEIGHT, MAP_WIDTH)
-    deck = preview_deck(paper_map.domain, **look)
+    deck = cells_deck(paper_map.domain, **look)
     lines = boundaries_deck(paper_map.domain, paper_map.paths, paper_map.baseline, **look)
     # The hexagons show where the domain ends: an outline would look like one more boundary.
     deck.layers = [layer for layer in (*deck.layers, *lines.layers) if not layer.id.startswith("region")]

@@ -45,7 +45,7 @@ def paint(mask):
 west = x < np.quantile(x, cut / 10)
 panes = [linked.Pane("Released", paint(west)), linked.Pane("Baseline", paint(~west), private=True)]
 if st.checkbox("another chart"):
-    st.pydeck_chart(layers.preview_deck(domain), key="another", height=200)
+    st.pydeck_chart(layers.cells_deck(domain), key="another", height=200)
 panes = panes[: 1 if mode == "single" else 2]
 streets = st.checkbox("streets")
 if st.checkbox("shown", True):

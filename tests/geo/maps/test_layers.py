@@ -31,7 +31,7 @@ DECKS = {
     "baseline": lambda **look: maps.pane_deck(DOMAIN, linked.Pane("b", paint_set(), private=True), **look),
     "difference": lambda **look: maps.pane_deck(DOMAIN, difference(), **look),
     "boundaries": lambda **look: maps.boundaries_deck(DOMAIN, [MASK, ~OTHER], OTHER, **look),
-    "preview": lambda **look: maps.preview_deck(DOMAIN, [0.0, np.nan], [51.5, 51.5], **look),
+    "cells": lambda **look: maps.cells_deck(DOMAIN, **look),
 }
 
 
@@ -139,13 +139,10 @@ def test_boundaries_have_a_line_for_each_path_over_the_private_one() -> None:
     assert len(maps.boundaries_legend(7, baseline=False)) == 7
 
 
-def test_the_preview_shows_places_but_no_values() -> None:
-    deck = maps.preview_deck(DOMAIN, [0.0, np.nan, -0.1], [51.5, 51.5, np.inf])
-    assert layer(deck, "points")["data"] == [{"p": [0.0, 51.5]}]
-    many = maps.MAX_POINTS * 3 + 7
-    shown = layer(maps.preview_deck(DOMAIN, np.zeros(many), np.zeros(many)), "points")["data"]
-    assert 0.5 * maps.MAX_POINTS < len(shown) <= maps.MAX_POINTS
-    assert layer(maps.preview_deck(DOMAIN), "cells")["data"][0]["h"] == DOMAIN.cells[0]
+def test_cells_alone_show_their_edges() -> None:
+    cells = layer(maps.cells_deck(DOMAIN), "cells")
+    assert [row["h"] for row in cells["data"]] == list(DOMAIN.cells)
+    assert cells["stroked"] is True
 
 
 def test_what_does_not_fit_the_domain_is_refused() -> None:
