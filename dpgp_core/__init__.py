@@ -26,8 +26,7 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import PRIORS, PriorFamily, make_prior
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Prepared, Released, draw_release
+from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
 
 __version__ = "1.0.0"
 

@@ -12,8 +12,7 @@ from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 
 
 def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: float) -> Released:

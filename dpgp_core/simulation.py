@@ -26,8 +26,7 @@ from dpgp_core.excursion import (
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily, Shelf
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 
 SIMULATED_RELEASES = 12
 OUTER = 0.9  # the range of agreements told beforehand leaves out a tenth at either end

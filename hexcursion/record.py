@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.design import Design, Protects, Unit
-from dpgp_core.releasing.facts import Relation
-from dpgp_core.spectral.kept import KeptSums
+from dpgp_core.releasing import Relation
 from dpgp_core.spectral.model_check import ModelCheck
+from dpgp_core.spectral.sums import KeptSums
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import Covariates, Exposure, Relative

@@ -13,7 +13,7 @@ from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.design import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from geo import with_unit
 from hexcursion.errors import WorkflowError
 

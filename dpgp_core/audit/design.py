@@ -22,7 +22,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 
 
 def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Floats, order: float) -> float:

@@ -29,7 +29,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 
 Sampler = Callable[[int, int], Floats]
 """(candidate, releases) -> (releases, L, d): what an attacker sees of releases with that last record."""

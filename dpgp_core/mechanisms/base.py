@@ -16,8 +16,7 @@ from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protecti
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Prepared, draw_release
+from dpgp_core.releasing import Prepared, PublicFacts, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
 
 

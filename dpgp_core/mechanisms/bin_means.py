@@ -14,7 +14,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.label_plan import read_label_sums
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms.design import Budget, Parameter
-from dpgp_core.mechanisms.sums.label_sums import (
+from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
     PATHS,
     LabelDesign,
@@ -28,7 +28,7 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.private_choice import discrete_laplace
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 
 WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
 _CHANGE = 2.0  # of one value within [-1, 1]

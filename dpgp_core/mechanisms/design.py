@@ -11,8 +11,7 @@ from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion import Direction
 from dpgp_core.linalg import Floats
-from dpgp_core.releasing.facts import PublicFacts, Relation
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Relation, Released
 
 Protects = Literal["values and places", "values"]
 Unit = Literal["point", "cell"]

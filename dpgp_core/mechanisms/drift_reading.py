@@ -14,12 +14,11 @@ from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, clipped_moments
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, compared
+from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments, unclipped
 from dpgp_core.spectral.public_field import PublicField
-from dpgp_core.spectral.unclipped import unclipped
 
 DRIFTS = (0.05, 0.15, 0.4, 1.0)
 """Deviations of the drift, as shares of the field's own."""

@@ -15,9 +15,7 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion import smooth
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
-from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
-from dpgp_core.mechanisms.sums.cell_sums import (
+from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
     apart_mu,
     release_statistics,
@@ -25,6 +23,8 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
+from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
@@ -32,8 +32,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import FEW
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import PRIORS
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Prepared, Released
+from dpgp_core.releasing import Prepared, PublicFacts, Released
 from dpgp_core.simulation import SEED, HeldOut, World
 
 COUNT_SMOOTHING = 5

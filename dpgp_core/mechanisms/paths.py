@@ -21,13 +21,11 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.priors.lattice import Prior
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.counts import CountPrior, NodeCounts, prior_from_reference, prior_of_unknown
 from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, PublicPrior, unclipped
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
-from dpgp_core.spectral.unclipped import unclipped
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Prepared, Released, draw_release
+from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
 
 SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries

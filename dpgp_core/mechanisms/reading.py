@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.releasing.released import to_grid, up_to_grid
+from dpgp_core.releasing import to_grid, up_to_grid
 
 DRAWS = 100
 """Draws of the field that go along with paths which are none themselves."""

@@ -12,8 +12,8 @@ from dpgp_core.excursion import Direction
 from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.releasing.released import Released
-from dpgp_core.spectral.clipped import Law
+from dpgp_core.releasing import Released
+from dpgp_core.spectral.prior import Law
 
 CutoffFrom = Literal["design", "release"]
 

@@ -14,6 +14,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import agreed, agreed_each, sign_of
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.beliefs import simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.design import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
@@ -23,21 +24,25 @@ from dpgp_core.mechanisms.spectral_design import (
     SpectralStatisticsDesign,
     fixed_design,
 )
-from dpgp_core.mechanisms.sums.again import grid_records, known_counts, per_cell, prepared_plan
-from dpgp_core.mechanisms.sums.beliefs import simulated, under_beliefs, unseen_by
-from dpgp_core.mechanisms.sums.prepared import PreparedLooks, PreparedSums
+from dpgp_core.mechanisms.spectral_release import (
+    PreparedLooks,
+    PreparedSums,
+    grid_records,
+    known_counts,
+    per_cell,
+    prepared_plan,
+)
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.posterior.ridge_family import FEW
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
-from dpgp_core.spectral.basis import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.looks import FUNCTIONS
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.prior import SHARE
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import (

@@ -13,10 +13,10 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.strategies import water_filling
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.posterior.records import RESPONSE_BITS, UNIT
-from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise, noise_for
 from dpgp_core.spectral.counts import NodeCounts, read_counts
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.prior import LinearLaw, PublicPrior
 from dpgp_core.spectral.reading import FieldReader
 from dpgp_core.spectral.sums import GridRecords, SpectralSums
 

@@ -20,8 +20,6 @@ from dpgp_core.features.strategies import PublicFacts, make_features
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior
-from dpgp_core.spectral.basis import FieldBasis, standardised
-from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw, PublicPrior
 from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for
 from dpgp_core.spectral.counts import (
     CountPrior,
@@ -31,6 +29,7 @@ from dpgp_core.spectral.counts import (
     prior_of_unknown,
     read_counts,
 )
+from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, PublicPrior, standardised
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.sums import SpectralSums
 

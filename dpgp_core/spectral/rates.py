@@ -10,11 +10,10 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import LinearLaw, PublicPrior
 from dpgp_core.spectral.counts import NodeCounts, estimated_number
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import REPLICATES, SEED, ModelCheck, check_model
+from dpgp_core.spectral.prior import FieldBasis, LinearLaw, PublicPrior
 from dpgp_core.spectral.reading import FieldReader
 
 ROUNDS = 12

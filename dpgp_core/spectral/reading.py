@@ -14,9 +14,8 @@ from dpgp_core.excursion import exceedance_probability
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats, cholesky, solve_lower
 from dpgp_core.noise import Entropy
-from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw
 from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw
 
 LEAST_MAP_SHARE = 1e-4
 """Least variance of the map without privacy noise, as a share of the released posterior's."""

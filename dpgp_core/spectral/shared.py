@@ -14,10 +14,9 @@ from dpgp_core._checks import whole
 from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.noise import Entropy
-from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.prior import ClippedPrior, FieldBasis
 from dpgp_core.spectral.reading import map_variance
 
 REPEATED = 0.9

@@ -20,9 +20,8 @@ from scipy.special import gammaincc, gammaincinv
 from dpgp_core.errors import CoreError
 from dpgp_core.excursion import agreed, cutoff_for_map
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.sums.again import read_again, records_again
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import GRID
+from dpgp_core.mechanisms.spectral_release import read_again, records_again
+from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.spectral.model_check import ModelCheck
 from geo import Domain, geometry_dict
 from geo.domains.hexagons import cell_polygons

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
 from dpgp_core.spectral.cost import SpectralNoise
-from dpgp_core.spectral.kept import KeptField, KeptSums
+from dpgp_core.spectral.sums import KeptField, KeptSums
 from hexcursion.bundle import layout
 from hexcursion.bundle.untrusted import BundleError, checked_parquet, table_of
 from hexcursion.record import Release

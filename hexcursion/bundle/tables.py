@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.releasing.released import to_grid, up_to_grid
-from dpgp_core.spectral.basis import standardised
+from dpgp_core.releasing import to_grid, up_to_grid
+from dpgp_core.spectral.prior import standardised
 from geo import MAX_CELLS
 from hexcursion.bundle import layout
 from hexcursion.bundle.untrusted import BundleError, checked_parquet, clean, table_of

@@ -16,7 +16,7 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import World
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project

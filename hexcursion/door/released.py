@@ -20,7 +20,7 @@ from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.priors.registry import DensePrior, make_prior
-from dpgp_core.releasing.lazy import LazyPath
+from dpgp_core.releasing import LazyPath
 from geo.crs import project
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import Bundle, BundleError, read_bundle

@@ -9,7 +9,7 @@ from typing import Literal
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import upper
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from hexcursion import words
 from hexcursion.ledger.overlap import ALIKE, Decision
 from hexcursion.words import UnitWord

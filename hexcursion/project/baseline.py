@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion import exceedance_probability, excursion, iou
-from dpgp_core.mechanisms.sums.again import map_of_counts
+from dpgp_core.mechanisms.spectral_release import map_of_counts
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records
 

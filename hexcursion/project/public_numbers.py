@@ -16,7 +16,7 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.basis import standardised
+from dpgp_core.spectral.prior import standardised
 from geo import Domain, GeoError
 from geo.context.covariates import (
     distances,

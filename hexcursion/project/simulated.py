@@ -14,8 +14,8 @@ from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.basis import SHARE, standardised
 from dpgp_core.spectral.counts import UNEVEN
+from dpgp_core.spectral.prior import SHARE, standardised
 from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale

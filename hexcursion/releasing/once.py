@@ -13,8 +13,7 @@ from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Prepared, Released, draw_release
+from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
 from hexcursion.bundle.workplace import Workplace
 from hexcursion.bundle.write import (
     BundlePaths,

@@ -16,7 +16,7 @@ from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
-from dpgp_core.releasing.released import Prepared, Released, draw_release
+from dpgp_core.releasing import Prepared, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
 from hexcursion.bundle.workplace import rehearse_writing

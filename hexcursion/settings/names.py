@@ -15,7 +15,7 @@ from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.plugins import Registry
 from dpgp_core.priors.registry import PRIORS
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from hexcursion.errors import WorkflowError
 from hexcursion.words import UnitWord
 

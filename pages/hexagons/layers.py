@@ -9,7 +9,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from data_loaders import DataError
-from dpgp_core.spectral.basis import MOST_COLUMNS
+from dpgp_core.spectral.prior import MOST_COLUMNS
 from geo import GeoError
 from geo.colours import colour
 from geo.context.covariates import table_columns

@@ -11,7 +11,7 @@ from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.numbers import upper
 from dpgp_core.priors.registry import PRIORS
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from hexcursion import words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from dpgp_core.accounting.gaussian import largest_power
 from dpgp_core.linalg import Floats
 from dpgp_core.numbers import significant
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from geo.measures import format_value
 from hexcursion import words
 from hexcursion.errors import WorkflowError

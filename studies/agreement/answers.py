@@ -29,7 +29,7 @@ from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.prior import ClippedPrior, PublicPrior
 from geo.context.named_areas import areas_named
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project

@@ -23,8 +23,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.public_field import MapModel, PublicField
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average

@@ -34,13 +34,12 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SPREADS_OF_COUNTS, fixed_design
-from dpgp_core.mechanisms.sums.again import map_of_counts, records_again
+from dpgp_core.mechanisms.spectral_release import map_of_counts, records_again
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts, Relation
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Relation, Released, draw_release
 from hexcursion.bundle.again import Density
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project

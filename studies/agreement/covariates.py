@@ -33,8 +33,8 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.released import Released, draw_release
-from dpgp_core.spectral.basis import standardised
+from dpgp_core.releasing import Released, draw_release
+from dpgp_core.spectral.prior import standardised
 from geo import project as projected
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project

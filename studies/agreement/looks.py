@@ -29,8 +29,7 @@ from dpgp_core.mechanisms.spectral_design import FIRST, SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from studies.london.task import load_task, real_settings

@@ -24,7 +24,7 @@ from dpgp_core.excursion import exceedance_probability, iou, stated_scores
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import Released, draw_release
 from hexcursion.bundle.products import FEW_RECORDS
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map

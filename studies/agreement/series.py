@@ -34,11 +34,11 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.series.counts import Period
-from dpgp_core.series.reading import EXPLAINED, SeriesPrior, SeriesReading, read_series
-from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.cost import release_mu
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior
+from dpgp_core.spectral.series import EXPLAINED, SeriesPrior, SeriesReading, read_series
+from dpgp_core.spectral.series_states import Period
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from geo import Domain
 from hexcursion.bundle.series.gather import LEVEL, SHIFT

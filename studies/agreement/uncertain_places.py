@@ -15,8 +15,8 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from dpgp_core import make_prior
+from dpgp_core.mechanisms.cell_sums import NoisyStatistics, statistic_noise_for
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior
-from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, statistic_noise_for
 from studies.material.disk import SPACING, disk
 
 SEED, FIELDS, READINGS, LEVEL = 3, 24, 2500, 0.2

@@ -12,15 +12,15 @@ from dpgp_core.accounting.rdp import ORDERS, EpsilonBound, RdpCurve, covariance_
 from dpgp_core.audit.attack import rate_above, rate_below
 from dpgp_core.audit.design import AuditRow, DesignAudit, audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.registry import BOUNDS, smallest_scale_for, variance_bound
+from dpgp_core.mechanisms.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign, path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice
 from hexcursion.project.model import Project

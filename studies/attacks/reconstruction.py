@@ -24,7 +24,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice
 from hexcursion.project.model import Project

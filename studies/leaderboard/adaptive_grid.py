@@ -9,13 +9,12 @@ import numpy as np
 
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.cell_sums import noisy_totals
 from dpgp_core.mechanisms.design import Ask
-from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 from studies.leaderboard.squares import (
     COUNT_SENSITIVITY,
     SCATTER,

@@ -18,8 +18,7 @@ from dpgp_core.mechanisms.design import Ask, Budget, Design, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
 from dpgp_core.noise import SimulationEntropy, distance_of
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]

@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import Released
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records

@@ -29,8 +29,7 @@ from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from studies.material.disk import disk
 
 EPSILONS, DELTA, SEED, PRIOR = (0.25, 1.0, 3.0), 1e-5, 39, "exponential"

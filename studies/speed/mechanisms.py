@@ -30,8 +30,7 @@ from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from studies.material.disk import disk
 
 CELLS = (661, 2403, 16868)

@@ -25,8 +25,7 @@ from dpgp_core import SimulationEntropy
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.optimisation.optimise import search

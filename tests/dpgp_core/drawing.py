@@ -9,9 +9,8 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
-from dpgp_core.releasing.released import draw_release as draw_prepared
+from dpgp_core.releasing import PublicFacts, Released
+from dpgp_core.releasing import draw_release as draw_prepared
 
 
 def facts_of(prior: Prior, n: int, places_public: bool = False) -> PublicFacts:

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused
+from dpgp_core.mechanisms.cell_sums import noisy_totals
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from studies.leaderboard.adaptive_grid import AdaptiveGrid, AdaptiveGridDesign, parts
 from studies.leaderboard.parts import merged
 from studies.leaderboard.quadtree import Quadtree, QuadtreeDesign, Tree

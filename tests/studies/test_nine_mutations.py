@@ -29,7 +29,7 @@ class Fault(NamedTuple):
 
 FAULTS = {
     "the public prior mean is subtracted from the released paths": Fault(
-        "dpgp_core/releasing/released.py",
+        "dpgp_core/releasing.py",
         "paths=self.paths + prior_mean,",
         "paths=self.paths - prior_mean,",
         RELEASE + "test_net_public_mean.py::"

@@ -10,7 +10,7 @@ from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import fixed_design
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from studies.attacks.reconstruction import reconstruct_choice
 from tests.dpgp_core.hexmap import disk
 

@@ -18,7 +18,7 @@ from data_loaders.files.guarded import LIMITS, open_zip
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.series.reading import SeriesReading, read_series
+from dpgp_core.spectral.series import SeriesReading, read_series
 from hexcursion.bundle import layout
 from hexcursion.bundle.again import check_again, stored_sums, sums_facts
 from hexcursion.bundle.layout import contents_of

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
 from dpgp_core.excursion import Direction
-from dpgp_core.mechanisms.sums.again import prepared_plan, public_counts_of, spectral_model
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.series.counts import Period
-from dpgp_core.series.reading import SeriesPrior, SeriesReading, read_series
+from dpgp_core.mechanisms.spectral_release import prepared_plan, public_counts_of, spectral_model
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.series import SeriesPrior, SeriesReading, read_series
+from dpgp_core.spectral.series_states import Period
 from geo import Domain
 from hexcursion.bundle import layout
 from hexcursion.bundle.again import check_again, stored_sums, sums_design, sums_facts

@@ -8,7 +8,7 @@ from typing import Any
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import upper
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID
 from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import MAX_PATH_REGIONS

@@ -15,7 +15,7 @@ from dpgp_core.accounting.guarantee import group_epsilon
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, group_privacy
 from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.design import Protects, Unit
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from hexcursion import words
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Guarded, Release

@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.design import Design, Protects
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.numbers import significant, upper
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from hexcursion import words
 from hexcursion.ledger.account import ROUNDING
 from hexcursion.project.response import ResponseScale

@@ -10,7 +10,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale

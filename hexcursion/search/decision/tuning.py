@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.numbers import upper
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.public_field import PublicField
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Pilot, Project

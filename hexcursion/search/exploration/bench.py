@@ -12,7 +12,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design, Parameter
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import Agreement
 from hexcursion.bundle import supports
 from hexcursion.errors import Report, WorkflowError

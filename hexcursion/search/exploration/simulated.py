@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import draw_release
 from hexcursion.project.model import Project
 from hexcursion.search.problem.facts import public_facts
 from hexcursion.search.problem.predicted import starting_point

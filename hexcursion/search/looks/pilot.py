@@ -12,6 +12,12 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.accounting.guarantee import together
+from dpgp_core.mechanisms.cell_sums import (
+    NoisyStatistics,
+    release_statistics,
+    statistic_noise_for,
+    statistics_cost,
+)
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
@@ -21,17 +27,11 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
     reference_records,
 )
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.sums.cell_sums import (
-    NoisyStatistics,
-    release_statistics,
-    statistic_noise_for,
-    statistics_cost,
-)
 from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands

@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
-from dpgp_core.mechanisms.sums.again import map_of_counts, per_cell
+from dpgp_core.mechanisms.spectral_release import map_of_counts, per_cell
 from dpgp_core.simulation import World
 from hexcursion.errors import Report
 from hexcursion.search.executors import Executor

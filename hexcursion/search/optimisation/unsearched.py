@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import World
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Ask, Design, Protects
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.spectral.clipped import Law
+from dpgp_core.releasing import PublicFacts
+from dpgp_core.spectral.prior import Law
 from hexcursion.ledger.places import home
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n

@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.design import Ask, Budget, Design
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import Agreement, World, average
 from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale

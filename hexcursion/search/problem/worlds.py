@@ -12,7 +12,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import World
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians

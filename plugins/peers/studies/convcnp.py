@@ -34,8 +34,7 @@ from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 from hexcursion_peers.neural.inputs import network_inputs
 from hexcursion_peers.neural.lattice import Window
 from hexcursion_peers.neural.mechanism import ConvCnp, ConvCnpDesign

@@ -30,10 +30,9 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
-from dpgp_core.spectral.clipped import PublicPrior
+from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project

@@ -6,8 +6,8 @@ from typing import Any
 
 import hexcursion_peers.neural.mechanism as neural
 import hexcursion_peers.sparse.mechanism as sparse
-from dpgp_core.mechanisms.sums.label_sums import PreparedSums
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.mechanisms.label_sums import PreparedSums
+from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.labels.cloaking import CloakingDesign
 from hexcursion_peers.labels.functional import FunctionalDesign
 from hexcursion_peers.neural.mechanism import ConvCnpDesign

@@ -28,7 +28,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 

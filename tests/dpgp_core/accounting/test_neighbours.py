@@ -17,7 +17,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import InnerProducts
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.cost import SpectralNoise, exchange_mu, noise_for, release_mu
 from tests.dpgp_core.hexmap import disk
 

@@ -13,10 +13,10 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import EpsilonBound, covariance_rdp
 from dpgp_core.audit.design import audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.registry import smallest_scale_for, variance_bound
+from dpgp_core.mechanisms.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
-from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.priors.lattice import Prior
 from tests.dpgp_core.drawing import guarantee
 from tests.dpgp_core.hexmap import disk

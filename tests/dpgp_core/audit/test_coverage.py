@@ -13,8 +13,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from tests.dpgp_core.hexmap import disk
 
 

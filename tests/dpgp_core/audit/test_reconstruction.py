@@ -25,14 +25,14 @@ from dpgp_core.audit.reconstruction import (
     with_record,
 )
 from dpgp_core.errors import InvalidValue
+from dpgp_core.mechanisms.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
-from dpgp_core.mechanisms.sums.again import prepared_plan
-from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.mechanisms.spectral_release import prepared_plan
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(2, padding=1)

@@ -10,9 +10,9 @@ import pytest
 
 from dpgp_core.features.gridded import Features, InnerProducts, inner_products
 from dpgp_core.features.strategies import STRATEGIES
-from dpgp_core.spectral import GridRecords, SpectralNoise, exact_sums, free_weight, noise_for, release_mu
-from dpgp_core.spectral.cost import Relation
+from dpgp_core.spectral.cost import Relation, SpectralNoise, free_weight, noise_for, release_mu
 from dpgp_core.spectral.model import Prepared
+from dpgp_core.spectral.sums import GridRecords, exact_sums
 from tests.dpgp_core.features.worlds import model_on, plan_for, prepared
 
 Record = tuple[int, float]

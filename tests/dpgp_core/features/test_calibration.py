@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral import GridRecords, PublicPrior, release_sums
 from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.prior import PublicPrior
+from dpgp_core.spectral.sums import GridRecords, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
 from tests.dpgp_core.hexmap import disk
 

@@ -7,8 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpgp_core.spectral import ClippedPrior, PublicPrior
-from dpgp_core.spectral.clipped import clipped_moments
+from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments
 
 
 @pytest.mark.parametrize("value", [-2.3, -0.4, 0.0, 0.9, 3.0])

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dpgp_core.features.gridded import InnerProducts
-from dpgp_core.spectral import SpectralNoise, free_weight, noise_for, release_mu
+from dpgp_core.spectral.cost import SpectralNoise, free_weight, noise_for, release_mu
 
 WHITE = InnerProducts(1.0, 0.0, 2.0)
 ONE_EIGHTH = InnerProducts(1.0, -0.125, 2.25)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpgp_core.spectral import (
+from dpgp_core.spectral.counts import (
     CountPrior,
     NodeCounts,
     estimated_number,

@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpgp_core.excursion import excursion_function
+from dpgp_core.excursion import area_shares, excursion_function
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral import (
-    FieldPosterior,
-    GridRecords,
-    PublicPrior,
-    area_shares,
-    release_sums,
-)  # fmt: skip
 from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.prior import PublicPrior
+from dpgp_core.spectral.reading import FieldPosterior
+from dpgp_core.spectral.sums import GridRecords, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
 from tests.dpgp_core.hexmap import disk
 

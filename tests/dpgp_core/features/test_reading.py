@@ -9,9 +9,11 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.spectral import FieldPosterior, FieldReader, NodeCounts, PublicPrior, release_sums
+from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
-from dpgp_core.spectral.reading import map_variance, variance_given_records
+from dpgp_core.spectral.prior import PublicPrior
+from dpgp_core.spectral.reading import FieldPosterior, FieldReader, map_variance, variance_given_records
+from dpgp_core.spectral.sums import release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, dense_posterior, model_on, plan_for
 from tests.dpgp_core.hexmap import drawn_law
 
@@ -132,7 +134,7 @@ def test_a_whole_release_finds_a_clear_field(kind: str) -> None:
     made = model_on(5).prepare(
         plan_for(mu=1.0, density=33.0, relation=relation, field=PublicPrior(0.0, 0.6, 0.8))  # type: ignore[arg-type]
     )
-    from dpgp_core.spectral import GridRecords
+    from dpgp_core.spectral.sums import GridRecords
 
     generator = np.random.default_rng(9)
     high = made.nodes.lattice.domain_centres[:, 0] > 0
@@ -153,7 +155,7 @@ def test_cells_of_one_node_are_read_between_nodes() -> None:
     model = model_on(10, most_nodes=60)
     assert model.nodes.size <= 60
     made = model.prepare(plan_for(mu=2.0, density=20.0, lengthscale=4_000.0))
-    from dpgp_core.spectral import GridRecords
+    from dpgp_core.spectral.sums import GridRecords
 
     generator = np.random.default_rng(2)
     centres = np.zeros((331, 2))

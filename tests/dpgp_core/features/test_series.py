@@ -10,11 +10,10 @@ from scipy.stats import multivariate_normal
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.series.chain import Seen, chain_evidence, smoothed
-from dpgp_core.series.counts import joint_counts
-from dpgp_core.series.reading import Period, SeriesPrior, linearised, read_series
-from dpgp_core.spectral.clipped import PublicPrior, clipped_moments
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior, clipped_moments
+from dpgp_core.spectral.series import Period, SeriesPrior, linearised, read_series
+from dpgp_core.spectral.series_states import Seen, chain_evidence, joint_counts, smoothed
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from tests.dpgp_core.hexmap import disk
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpgp_core.spectral import GridRecords, SpectralNoise, SpectralSums, exact_sums, release_sums
+from dpgp_core.spectral.cost import SpectralNoise
+from dpgp_core.spectral.sums import GridRecords, SpectralSums, exact_sums, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, prepared, some_records
 
 

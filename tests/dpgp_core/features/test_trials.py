@@ -10,17 +10,12 @@ from scipy.stats import norm
 
 from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.spectral import (
-    FieldPosterior,
-    GridRecords,
-    PublicPrior,
-    SharedReadings,
-    SpectralSums,
-    exact_sums,
-    read_counts,
-)  # fmt: skip
+from dpgp_core.spectral.counts import read_counts
 from dpgp_core.spectral.model import PublicCounts, SpectralModel
-from dpgp_core.spectral.shared import drawn_anew
+from dpgp_core.spectral.prior import PublicPrior
+from dpgp_core.spectral.reading import FieldPosterior
+from dpgp_core.spectral.shared import SharedReadings, drawn_anew
+from dpgp_core.spectral.sums import GridRecords, SpectralSums, exact_sums
 from tests.dpgp_core.features.worlds import model_on, plan_for
 from tests.dpgp_core.hexmap import ZeroEntropy
 from tests.oracles.trials import Trial, simulated_probabilities

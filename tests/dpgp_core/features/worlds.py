@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.spectral import GridRecords, PublicPrior
 from dpgp_core.spectral.cost import Relation
 from dpgp_core.spectral.model import Prepared, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior
+from dpgp_core.spectral.sums import GridRecords
 from tests.dpgp_core.hexmap import disk
 
 Ints = NDArray[np.int64]

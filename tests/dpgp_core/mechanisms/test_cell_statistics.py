@@ -14,6 +14,14 @@ from scipy.stats import chi2, multivariate_normal, norm
 from dpgp_core.accounting.composition import epsilon
 from dpgp_core.accounting.gaussian import gaussian_delta
 from dpgp_core.excursion import smooth
+from dpgp_core.mechanisms.cell_sums import (
+    STATISTIC_SENSITIVITY,
+    NoisyStatistics,
+    release_statistics,
+    statistic_mu,
+    statistic_noise_for,
+    statistics_cost,
+)
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     COUNT_SMOOTHING,
     LEAST_SHARE,
@@ -25,20 +33,11 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
     noise_aware_posterior,
     reference_records,
 )
-from dpgp_core.mechanisms.sums.cell_sums import (
-    STATISTIC_SENSITIVITY,
-    NoisyStatistics,
-    release_statistics,
-    statistic_mu,
-    statistic_noise_for,
-    statistics_cost,
-)
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import PRIORS, make_prior
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.simulation import World
 from tests.dpgp_core.hexmap import ZeroEntropy, disk, line, lone, records_on
 

@@ -20,8 +20,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from tests.dpgp_core.hexmap import disk

@@ -17,8 +17,7 @@ import pytest
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.beside import table
 

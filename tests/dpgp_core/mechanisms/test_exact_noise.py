@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_epsilon
+from dpgp_core.mechanisms.cell_sums import release_statistics, statistics_cost
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.sums.cell_sums import release_statistics, statistics_cost
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.spectral.sums import ExactNoise
 from tests.dpgp_core.hexmap import disk
 

@@ -11,15 +11,14 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_release import read_again
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.sums.again import read_again
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.cost import SpectralNoise
-from dpgp_core.spectral.kept import KeptSums
 from dpgp_core.spectral.public_field import MapModel, PublicField
+from dpgp_core.spectral.sums import KeptSums
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)

@@ -9,24 +9,23 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core import releasing as rounding
 from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
+from dpgp_core.mechanisms.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import PRIORS, make_prior
-from dpgp_core.releasing import released as rounding
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID, PublicFacts
 from tests.dpgp_core.drawing import draw_paths, draw_release, facts_of, guarantee
 from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
 from tests.dpgp_core.mechanisms.beside import table

@@ -16,8 +16,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID, PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(4, 3)

@@ -16,8 +16,7 @@ from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import table
 

@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.hockey import gaussian_profile
 

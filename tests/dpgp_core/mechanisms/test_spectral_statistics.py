@@ -15,8 +15,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.simulation import World
 from tests.dpgp_core.hexmap import disk
 

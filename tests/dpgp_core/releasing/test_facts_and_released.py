@@ -8,8 +8,7 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import GRID, Released, draw_release
+from dpgp_core.releasing import GRID, PublicFacts, Released, draw_release
 from tests.dpgp_core.hexmap import line
 
 PATHS = np.array([[0.25, -0.5]])

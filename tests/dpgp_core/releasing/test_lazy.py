@@ -10,7 +10,7 @@ from dpgp_core import CollapsedRecords, SimulationEntropy, make_prior
 from dpgp_core.errors import InvalidValue
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import DensePrior
-from dpgp_core.releasing.lazy import LazyPath
+from dpgp_core.releasing import LazyPath
 from tests.dpgp_core.hexmap import disk
 
 RIDGE, SCALE, NOISE = 2.0, 0.4, 0.2

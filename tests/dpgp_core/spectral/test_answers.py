@@ -14,11 +14,10 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
-from dpgp_core.spectral import NodeCounts, PublicPrior
-from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw, clipped_moments
+from dpgp_core.releasing import PublicFacts, draw_release
+from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.prior import ClippedPrior, LinearLaw, PublicPrior, clipped_moments
 from tests.dpgp_core.features.test_attack import largest_of_all_pairs
 from tests.dpgp_core.features.worlds import dense_posterior, plan_for
 from tests.dpgp_core.hexmap import disk

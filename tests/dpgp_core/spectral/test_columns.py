@@ -9,11 +9,14 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.mechanisms.sums.beliefs import belief_weights, simulated, under_beliefs
+from dpgp_core.mechanisms.beliefs import belief_weights, simulated, under_beliefs
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.spectral import GridRecords, NodeCounts, PublicCounts, SharedReadings, exact_sums, release_mu
-from dpgp_core.spectral.basis import standardised
-from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.cost import release_mu
+from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.model import PublicCounts, SpectralModel
+from dpgp_core.spectral.prior import standardised
+from dpgp_core.spectral.shared import SharedReadings
+from dpgp_core.spectral.sums import GridRecords, exact_sums
 from tests.dpgp_core.features.test_attack import exact_mu, largest_of_all_pairs
 from tests.dpgp_core.features.worlds import dense_posterior, plan_for, some_records
 from tests.dpgp_core.hexmap import disk

@@ -11,16 +11,15 @@ from dpgp_core.accounting.composition import merged_mu
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.linalg import Ints
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_release import PreparedLooks, prepared_plan
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.sums.again import prepared_plan
-from dpgp_core.mechanisms.sums.prepared import PreparedLooks
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts, Relation
+from dpgp_core.releasing import PublicFacts, Relation
 from dpgp_core.simulation import World
-from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.looks import Look, linear_laws
 from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import SUM_UNIT, ExactNoise, SpectralSums, exact_sums
 from tests.dpgp_core.hexmap import disk
 

@@ -10,9 +10,9 @@ import pytest
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
-from dpgp_core.mechanisms.sums.again import prepared_plan
+from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.model_check import ModelCheck, _chances, _ranks, _regions, _statistics, check_model
 from dpgp_core.spectral.reading import FieldReader

@@ -12,16 +12,15 @@ from dpgp_core.features.gridded import InnerProducts
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
-from dpgp_core.mechanisms.sums.again import map_of_counts, prepared_plan, read_again
+from dpgp_core.mechanisms.spectral_release import map_of_counts, prepared_plan, read_again
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.facts import PublicFacts, Relation
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Relation, Released, draw_release
 from dpgp_core.simulation import World
-from dpgp_core.spectral import FieldBasis, PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise, exchange_mu, noise_for, release_mu
 from dpgp_core.spectral.model import PublicCounts, SpectralModel
+from dpgp_core.spectral.prior import FieldBasis, PublicPrior
 from dpgp_core.spectral.rates import rates_of_records, read_rates
 from tests.dpgp_core.features.worlds import dense_posterior, plan_for
 from tests.dpgp_core.hexmap import disk

@@ -21,7 +21,7 @@ from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import GENERIC_BOUNDS, Lattice
 from dpgp_core.priors.registry import PriorFamily
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from hexcursion.bundle.layers import Export, Exported
 
 SHARED = 0.4

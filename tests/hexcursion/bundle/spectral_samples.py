@@ -14,8 +14,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from geo import Domain
 from hexcursion.project.load import build_lattice
 from hexcursion.record import Expected, Release

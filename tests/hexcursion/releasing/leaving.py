@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+import dpgp_core.mechanisms.cell_sums as cell_sums
+import dpgp_core.mechanisms.label_sums as label_sums
 import dpgp_core.mechanisms.posterior_sampling as posterior_sampling
-import dpgp_core.mechanisms.sums.cell_sums as cell_sums
-import dpgp_core.mechanisms.sums.label_sums as label_sums
-import dpgp_core.mechanisms.sums.prepared as prepared
+import dpgp_core.mechanisms.spectral_release as prepared
 import hexcursion.releasing.transaction as transaction
 import hexcursion.search.looks.pilot as pilot
 from hexcursion.cli.main import main

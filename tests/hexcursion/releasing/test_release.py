@@ -16,7 +16,7 @@ from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.priors.car import CarPrior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.released import Prepared, Released, draw_release
+from dpgp_core.releasing import Prepared, Released, draw_release
 from geo import rfc7946_findings
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.untrusted import strict_json

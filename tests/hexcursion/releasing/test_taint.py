@@ -17,7 +17,7 @@ import hexcursion.cli.run as run
 import hexcursion.releasing.transaction as transaction
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.spectral.clipped import Law
+from dpgp_core.spectral.prior import Law
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n
 from tests.dpgp_core.mechanisms.beside import rows, table

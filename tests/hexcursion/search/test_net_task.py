@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import Agreement
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project

@@ -10,10 +10,9 @@ import pytest
 from scipy.special import ndtri
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior, unclipped
 from dpgp_core.spectral.sums import GridRecords, release_sums
-from dpgp_core.spectral.unclipped import unclipped
 from hexcursion_peers.neural.corrected import CORRECTION, NEUTRAL, Correction, Reading, context_of, read_twice
 from hexcursion_peers.neural.lattice import AXIS, SIDE, Window
 from hexcursion_peers.neural.network import LEAST_SD, Network

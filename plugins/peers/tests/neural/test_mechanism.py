@@ -13,8 +13,7 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion_peers.neural.inputs import network_inputs
 from hexcursion_peers.neural.mechanism import ConvCnp, ConvCnpDesign
 from hexcursion_peers.neural.plan import Told, channel_noise

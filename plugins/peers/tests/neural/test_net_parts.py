@@ -13,7 +13,7 @@ import hexcursion_peers.neural.mechanism as convcnp
 from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.neural.corrected import CORRECTION
 from hexcursion_peers.neural.weights import STORED_CORRECTION
 from tests.dpgp_core.mechanisms.net.test_net_parts import FEW, HIDDEN, LATTICE

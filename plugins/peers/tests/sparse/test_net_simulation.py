@@ -6,7 +6,7 @@ import numpy as np
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import draw_release
 from tests.dpgp_core.mechanisms.net.test_net_simulation import world
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 

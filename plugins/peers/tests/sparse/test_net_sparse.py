@@ -11,7 +11,7 @@ import hexcursion_peers.sparse.mechanism as sparse_gp
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import line
 from tests.dpgp_core.mechanisms.net.test_net_parts import FEW, HIDDEN, LATTICE
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS

@@ -12,8 +12,7 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion_peers.sparse.mechanism import MOST_POINTS, SparseGp, SparseGpDesign, inducing_cells
 from hexcursion_peers.sparse.moments import sensitivity
 from hexcursion_peers.sparse.posterior import chosen_regularisation, errors_in_variables, private_posterior

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, InvalidValue
-from dpgp_core.mechanisms.design import Budget
-from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sums.cell_sums import (
+from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
     noisy_totals,
     statistic_mu,
     statistic_noise_for,
     statistics_cost,
 )
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import ZeroEntropy, disk
 from tests.dpgp_core.mechanisms.beside import rows
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS

@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.beside import rows, table
 

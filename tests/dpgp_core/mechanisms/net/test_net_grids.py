@@ -19,7 +19,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import rows, table
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms import (
+    beliefs,
     noisy_cell_statistics,
     posterior_sampling,
     reading,
@@ -17,11 +18,10 @@ from dpgp_core.mechanisms import (
 )
 from dpgp_core.mechanisms.paths import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sums import beliefs
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import Shelf
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import World
 from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.hexmap import disk

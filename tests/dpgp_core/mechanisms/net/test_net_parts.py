@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError, InvalidValue
-from dpgp_core.mechanisms import noisy_cell_statistics, spectral_statistics
+from dpgp_core.mechanisms import beliefs, noisy_cell_statistics, spectral_release, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
+from dpgp_core.mechanisms.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.design import Ask, Budget, Protection
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
-from dpgp_core.mechanisms.sums import again, beliefs
-from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.sums import ExactNoise, release_sums
 from tests.dpgp_core.hexmap import disk, line
@@ -42,7 +40,7 @@ def facts_of(name: str) -> PublicFacts:
 @pytest.mark.parametrize(
     ("name", "module", "numbers"),
     [
-        ("noisy-cell-statistics", "dpgp_core.mechanisms.sums.cell_sums", 74),
+        ("noisy-cell-statistics", "dpgp_core.mechanisms.cell_sums", 74),
         ("spectral-statistics", "dpgp_core.mechanisms.spectral_statistics", None),
         *rows("DISTANCES"),
     ],
@@ -90,7 +88,7 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
     facts: PublicFacts, kind: str, n: float | None
 ) -> None:
     """Their number where it is public, and their places only where these are public and stay."""
-    found = again.known_counts(facts, FEW)
+    found = spectral_release.known_counts(facts, FEW)
     assert (found.kind, found.n, found.single) == (kind, n, False)
     if kind == "reference":
         assert found.cells is not None
@@ -98,7 +96,7 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
     if kind == "known":
         assert found.cells is not None
         assert {k: v for k, v in enumerate(found.cells.tolist()) if v} == {1: 2.0, 3: 1.0}
-    assert again.known_counts(replace(facts, single=True), FEW).single
+    assert spectral_release.known_counts(replace(facts, single=True), FEW).single
 
 
 def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> None:
@@ -109,7 +107,7 @@ def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> No
 
 
 def test_records_and_sums_of_a_cell() -> None:
-    counts, totals = again.per_cell(FEW, HIDDEN)
+    counts, totals = spectral_release.per_cell(FEW, HIDDEN)
     assert {k: v for k, v in enumerate(counts.tolist()) if v} == {1: 2.0, 3: 1.0}
     assert {k: v for k, v in enumerate(totals.tolist()) if v} == {1: 0.75, 3: -1.0}
 

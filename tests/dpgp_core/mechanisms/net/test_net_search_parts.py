@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _pr
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import SEED
 from tests.dpgp_core.hexmap import disk, lone
 from tests.dpgp_core.mechanisms.beside import rows

@@ -12,15 +12,14 @@ import pytest
 from dpgp_core.excursion import bce, exceedance_probability, smooth
 from dpgp_core.mechanisms import posterior_sampling
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.cell_sums import release_statistics
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sums.cell_sums import release_statistics
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, World
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.beside import table

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.layout import REQUIRED, sums_text
 from hexcursion.bundle.read import bundle_from_contents

@@ -13,12 +13,11 @@ import pytest
 
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.spectral_design import fixed_design
+from dpgp_core.mechanisms.spectral_release import prepared_plan, records_again
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.mechanisms.sums.again import prepared_plan, records_again
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.counts import CHANCE, UNEVEN
 from dpgp_core.spectral.model import PublicCounts
 from geo import Domain

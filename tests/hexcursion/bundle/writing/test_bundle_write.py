@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import shapely
 
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID
 from geo import Domain, geometry_dict
 from geo.rfc7946 import rfc7946_findings
 from hexcursion.bundle import BundleError, read_bundle, write_bundle

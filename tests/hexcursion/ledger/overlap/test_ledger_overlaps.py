@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
-from dpgp_core.releasing.facts import Relation
+from dpgp_core.releasing import Relation
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger.account import encode, written_cost
 from hexcursion.ledger.book import Book

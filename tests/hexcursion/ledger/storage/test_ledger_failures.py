@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import hexcursion.releasing.transaction as release_module
-from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
+from dpgp_core.mechanisms.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import Released
 from hexcursion.bundle import BundleError, workplace, write_bundle
 from hexcursion.bundle.published.bundle_store import find_bundle, shelf
 from hexcursion.bundle.workplace import rehearse_writing

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpgp_core.mechanisms.cell_sums import release_statistics
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior
-from dpgp_core.mechanisms.sums.cell_sums import release_statistics
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior

@@ -11,8 +11,7 @@ from scipy.special import ndtr
 from dpgp_core.excursion import Direction, released_set
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.simulation import Agreement, World, average
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

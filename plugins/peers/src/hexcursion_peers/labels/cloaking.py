@@ -15,7 +15,7 @@ from dpgp_core.errors import DesignError
 from dpgp_core.label_plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget, Parameter
-from dpgp_core.mechanisms.sums.label_sums import (
+from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
     PATHS,
     LabelDesign,
@@ -27,7 +27,7 @@ from dpgp_core.mechanisms.sums.label_sums import (
 from dpgp_core.noise import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.labels.cloak import Criterion
 from hexcursion_peers.labels.features import cloaked_rows
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.sums.label_sums import PATHS
-from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.mechanisms.label_sums import PATHS
+from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.labels.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums
 from hexcursion_peers.labels.features import functional_rows
 

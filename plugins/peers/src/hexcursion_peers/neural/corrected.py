@@ -11,12 +11,11 @@ from scipy import sparse
 from scipy.spatial import cKDTree
 
 from dpgp_core.linalg import Floats
-from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel
+from dpgp_core.spectral.prior import FieldBasis, unclipped
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.sums import SpectralSums
-from dpgp_core.spectral.unclipped import unclipped
 from hexcursion_peers.neural.inputs import Single
 from hexcursion_peers.neural.lattice import AXIS, SIDE, Window
 from hexcursion_peers.neural.network import LEAST_SD, Layout, Network

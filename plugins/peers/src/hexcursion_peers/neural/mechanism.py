@@ -21,8 +21,7 @@ from dpgp_core.mechanisms.grids import CUTOFFS, tried
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.simulation import SEED, HeldOut, World
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import SpectralModel

@@ -11,9 +11,9 @@ from dpgp_core.features.gridded import Features, InnerProducts
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy
-from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import SpectralSums
 from hexcursion_peers.neural.corrected import CORRECTION, Correction, context_of, read_twice
 from hexcursion_peers.neural.plan import Told

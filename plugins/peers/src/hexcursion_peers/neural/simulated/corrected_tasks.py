@@ -14,8 +14,8 @@ from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import UNIT
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from hexcursion_peers.neural.corrected import Correction, context_of, read_twice
 from hexcursion_peers.neural.lattice import AXIS, PIXEL, SIDE, Window

@@ -13,7 +13,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise import Entropy, SystemEntropy, distance_of, noisy_integers, simulated_integers
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
-from dpgp_core.releasing.released import GRID
+from dpgp_core.releasing import GRID
 
 STATISTIC_SENSITIVITY = 2.0
 """L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.

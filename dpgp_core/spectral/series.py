@@ -13,11 +13,9 @@ from dpgp_core._checks import non_negative, positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats, cholesky
 from dpgp_core.noise import Entropy
-from dpgp_core.series.chain import Chain, Seen, chain_evidence, smoothed
-from dpgp_core.series.counts import Period, joint_counts
-from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import clipped_moments
 from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.prior import FieldBasis, clipped_moments
+from dpgp_core.spectral.series_states import Chain, Period, Seen, chain_evidence, joint_counts, smoothed
 
 MEMORIES = (0.5, 0.75, 0.9, 0.95, 0.98, 0.995)
 """Correlations of the field from one unit of time to the next, of which the released sums choose one."""

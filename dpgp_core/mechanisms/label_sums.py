@@ -19,8 +19,7 @@ from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing.facts import PublicFacts
-from dpgp_core.releasing.released import Released
+from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.simulation import SEED, HeldOut, World
 
 VALUES_ONLY = Protection(

@@ -12,17 +12,16 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import Entropy
-from dpgp_core.releasing.released import Released
-from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.releasing import Released
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, check_model
+from dpgp_core.spectral.prior import REACH, ClippedPrior, unclipped
 from dpgp_core.spectral.rates import RateReading, check_rates, read_rates
 from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import SpectralSums
-from dpgp_core.spectral.unclipped import REACH, unclipped
 
 Unseen = Callable[[ClippedPrior], float]
 """What clipping may hide of the records' mean under a belief, clipped response units."""
