@@ -38,11 +38,7 @@ class BoundedContributions:
 
 
 def bound_contributions(
-    observations: Observations,
-    most: int,
-    rule: Rule = "scattered",
-    *,
-    cells: NDArray[np.int64] | None = None,
+    observations: Observations, most: int, rule: Rule = "scattered", *, cells: NDArray[np.int64] | None = None
 ) -> BoundedContributions:
     """Keep at most q = `most` >= 1 rows of each owner, chosen by a public rule that does not look at the
     values. "earliest" keeps an owner's first q rows in time; "spread" q rows at even steps through them in

@@ -29,12 +29,7 @@ from geo.crs import (
 from geo.domains.domain import MAX_CELLS, Domain, domain_from_bbox, domain_from_cells, domain_from_geojson
 from geo.domains.hexagons import cell_polygon, dissolve, geometry_dict
 from geo.errors import CrsError, DomainError, GeoError, GeoJsonError, Progress
-from geo.geojson import (
-    cells_collection,
-    collection_bytes,
-    decimals_for,
-    regions_collection,
-)
+from geo.geojson import cells_collection, collection_bytes, decimals_for, regions_collection
 from geo.measures import format_value, never_negative, with_unit
 from geo.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
 from geo.rfc7946 import rfc7946_findings

@@ -17,12 +17,7 @@ from geo.domains.hexagons import METRES_PER_DEGREE, boundary, cell_polygon, geom
 from geo.errors import GeoJsonError
 from geo.rfc7946 import MAX_DECIMALS, rfc7946_findings
 
-__all__ = [
-    "cells_collection",
-    "collection_bytes",
-    "decimals_for",
-    "regions_collection",
-]
+__all__ = ["cells_collection", "collection_bytes", "decimals_for", "regions_collection"]
 
 
 def cells_collection(

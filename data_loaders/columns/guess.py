@@ -228,10 +228,7 @@ def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | No
         stated = f", in {table.crs}" if table.crs else "; state their coordinate system"
         reasons.append(f"The file holds points{stated}.")
         return POINT_X, POINT_Y, table.crs or None
-    for of_longitude, of_latitude in (
-        (is_longitude, is_latitude),
-        (_ends(is_longitude), _ends(is_latitude)),
-    ):
+    for of_longitude, of_latitude in ((is_longitude, is_latitude), (_ends(is_longitude), _ends(is_latitude))):
         x, y = sample.first(of_longitude), sample.first(of_latitude)
         if x and y and sample.within(x, -180, 360) and sample.within(y, -90, 90):
             reasons.append(f"Columns {x!r} and {y!r} are named as longitude and latitude and hold degrees.")

@@ -145,10 +145,7 @@ def _parted(
     if shape.is_empty or not some.size:
         return
     if some.size <= FEW_CELLS or shapely.get_num_coordinates(shape) <= FEW_CORNERS:
-        yield (
-            some,
-            shape if shape.is_valid else shapely.make_valid(shape),
-        )  # pieces may touch
+        yield (some, shape if shape.is_valid else shapely.make_valid(shape))  # pieces may touch
         return
     west, south, east, north = shapely.bounds(cells[some]).T
     along = west + east if np.ptp(west) >= np.ptp(south) else south + north

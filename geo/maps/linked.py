@@ -242,11 +242,7 @@ def _pane(
     columns[f"note{number}"] = codes.astype(np.uint32)
     drawn["notes"] = notes.tolist()
     drawn["classes"] = [
-        {
-            "colour": rgb(entry.role, theme),
-            "mark": entry.mark,
-            "ink": rgb(ink_on(entry.role, theme), theme),
-        }
+        {"colour": rgb(entry.role, theme), "mark": entry.mark, "ink": rgb(ink_on(entry.role, theme), theme)}
         for entry in painting.entries
     ]
     return drawn
