@@ -76,12 +76,12 @@ def outline(vertices: int = 180) -> list[list[float]]:
 
 
 def inside(east: Array, north: Array) -> NDArray[np.bool_]:
-    """Tell which points, in kilometres from the origin, lie in the city."""
+    """Tell which (n,) points, in kilometres from the origin, lie in the city."""
     return np.asarray(np.hypot(east, north) < radius(np.arctan2(north, east)))
 
 
 def river_north(east: ArrayLike) -> Array:
-    """Return how far north the river runs, in kilometres, at kilometres east of the origin."""
+    """Return how far north the river runs, in kilometres, at (n,) kilometres east of the origin."""
     e = np.asarray(east, dtype=np.float64)
     return -0.6 + 1.5 * np.sin(e / 2.6 + 0.4) + 0.05 * e
 
@@ -103,7 +103,7 @@ def density(east: Array, north: Array) -> Array:
 
 
 def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
-    """Return the position in WARDS of the ward centre nearest to each point, in kilometres."""
+    """Return the position in WARDS of the ward centre nearest to each of (n,) points, in kilometres."""
     centres = np.array([(e, n) for _, e, n in WARDS])
     distance = np.hypot(east[:, None] - centres[:, 0], north[:, None] - centres[:, 1])
     return np.asarray(np.argmin(distance, axis=1), dtype=np.int64)

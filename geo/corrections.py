@@ -147,15 +147,15 @@ def _text(feature: Mapping[str, Any], column: str) -> str:
 
 
 def looks_swapped(lon: ArrayLike, lat: ArrayLike, domain: Domain) -> bool:
-    """Tell whether most of n points, in degrees, hit the domain with longitude and latitude exchanged, and
+    """Tell whether most of (n,) points, in degrees, hit the domain with longitude and latitude exchanged, and
     hardly any as they are."""
     x, y = _sample(lon, lat)
     return x.size > 0 and _share(x, y, domain) < 0.1 and _share(y, x, domain) > 0.5
 
 
 def looks_projected(x: ArrayLike, y: ArrayLike) -> bool:
-    """Tell whether most finite pairs cannot be degrees in either order, as eastings and northings in
-    metres."""
+    """Tell whether most finite pairs of (n,) coordinates cannot be degrees in either order, as eastings and
+    northings in metres."""
     east, north = _sample(x, y)
     if east.size == 0:
         return False
@@ -164,13 +164,14 @@ def looks_projected(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def looks_like_degrees(x: ArrayLike, y: ArrayLike) -> bool:
-    """Tell whether all finite pairs are within 180: metres in a projection are hardly ever so small."""
+    """Tell whether all finite pairs of (n,) coordinates are within 180: metres in a projection are hardly
+    ever so small."""
     east, north = _sample(x, y)
     return bool(east.size > 0 and np.all(np.abs(east) <= 180.0) and np.all(np.abs(north) <= 180.0))
 
 
 def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
-    """Say in one sentence, with the remedy, why hardly any of n points lies in a domain; for the curator
+    """Say in one sentence, with the remedy, why hardly any of (n,) points lies in a domain; for the curator
     only: it tells where the points lie. Raise `CrsError` where the system is unknown or cannot be converted.
     """
     east, north = _sample(x, y)

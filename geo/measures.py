@@ -14,7 +14,7 @@ _KNOWN = {word: sign for sign, words in _SIGNS.items() for word in words}
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Write a number, already in words, with its unit: before it the sign of a currency, behind it any other.
+    """Add its unit to a number in writing: the sign of a currency before it, any other behind it.
 
     >>> with_unit("-3.5", "GBP"), with_unit("20", "ug/m3")
     ('-£3.5', '20 ug/m3')

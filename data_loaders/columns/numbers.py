@@ -159,7 +159,7 @@ NOTHING = Missing((), (), np.inf)
 class Numbers:
     """A column of n numbers."""
 
-    value: NDArray[np.float64]  # NaN where the entry is missing or unreadable
+    value: NDArray[np.float64]  # (n,) NaN where the entry is missing or unreadable
     missing: NDArray[np.bool_]  # blank entries and codes for "no value"
     grouped: int  # how many were written with thousands separators
 
@@ -301,7 +301,7 @@ def _next(values: NDArray[np.float64], number: float, sign: float, met: set[floa
 class Censored:
     """A column of n measurements, some of them below or above a limit."""
 
-    # the limit itself beyond one; NaN where missing, unreadable, or below an unnamed limit
+    # (n,) the limit itself beyond one; NaN where missing, unreadable, or below an unnamed limit
     value: NDArray[np.float64]
     missing: NDArray[np.bool_]
     below: NDArray[np.bool_]  # measurements below a limit; `above` likewise

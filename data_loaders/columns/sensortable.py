@@ -309,7 +309,7 @@ def count_entries(
 
 
 def matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Tell which of n Arrow strings equal one of `words` as text, or as a number ("2023" and "2023.0"
+    """Tell, (n,), which of n Arrow strings equal one of `words` as text, or as a number ("2023" and "2023.0"
     agree)."""
     same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
     wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value

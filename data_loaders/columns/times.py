@@ -70,7 +70,7 @@ class DateOrder:
 class TimesRead:
     """A column of n times, or one block of it, read with the day first and with the month first."""
 
-    # what "3/4/2018" is; the same array in both where no entry is written like that
+    # (n,) what "3/4/2018" is; the same array in both where no entry is written like that
     as_day_first: NDArray[np.datetime64]
     as_month_first: NDArray[np.datetime64]
     order: DateOrder  # what the column says of the order

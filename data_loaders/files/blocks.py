@@ -268,15 +268,15 @@ class Column:
         self._parts: list[_Part] = []
 
     def add(self, block: NDArray[Any]) -> None:
-        """Append a block of numbers, times or bytes, which may be wider than before. Raise `DataError` on a
-        full disk."""
+        """Append an (n,) block of numbers, times or bytes, which may be wider than before. Raise `DataError`
+        on a full disk."""
         self._held.append(block)
         self._bytes += block.nbytes
         if self._file is not None or self._bytes > self._limit:
             self._write_out()
 
     def array(self, kind: str = "f8") -> NDArray[Any]:
-        """Return the whole column, read-only; `kind` is its type where nothing was added."""
+        """Return the whole (n,) column, read-only; `kind` is its type where nothing was added."""
         if self._file is None:
             whole = np.concatenate(self._held) if self._held else np.empty(0, kind)
             whole.setflags(write=False)

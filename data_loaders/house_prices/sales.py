@@ -327,7 +327,7 @@ def apply_filter(
     seen: dict[str, set[str]],
     alive: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Tell which of the n rows of a block that are still `alive` satisfy every filter; each filter drops with
+    """Tell, (n,), which rows of a block that are still `alive` satisfy every filter; each filter drops with
     its own reason. `seen` collects which of the districts and counties asked for were met."""
     if wanted.years is not None:
         # ISO dates in all published files; slashes where a spreadsheet has rewritten a report.

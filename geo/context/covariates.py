@@ -183,7 +183,7 @@ def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np
 
 def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.float64]:
     """Return (N,) sums per hexagon of a column of a table of places, which has their longitude and latitude
-    in degrees; errors as `totals`, and for a table without these columns."""
+    in degrees. Raise `DomainError` as `totals`, and for a table without these columns."""
     place = Path(path)
     try:
         with place.open(newline="", encoding="utf-8-sig") as stream:

@@ -323,9 +323,10 @@ def _simple(line: NDArray[np.float64], exact: float) -> NDArray[np.float64]:
 
 
 def without_sea(region: Region, resolution: int | None = None) -> Region:
-    """Cut the open sea out of a region: keep what lies on land or within `NEAR_KM` of it, and with a
-    `resolution` each such cell's centre that touches land, with a note. Return the region as it is where it
-    has no land or no open sea, and where the shores were not built (`make maps`)."""
+    """Cut the open sea out of a region: keep what lies on land or within `NEAR_KM` of it, with a note. Given
+    the `resolution` of the cells that fill it, keep the centre of every cell that touches land as well.
+    Return the region as it is where it has no land or no open sea, and where the shores were not built (`make
+    maps`)."""
     if folder() is None:
         return region
     reach = 0.0 if resolution is None else WIDEST * average_spacing(resolution) / math.sqrt(3.0) / 1000.0

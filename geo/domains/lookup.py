@@ -32,7 +32,7 @@ _POLAR = 0.01  # least cosine of a latitude: a degree of longitude has no length
 
 
 def numbers_at(lon: Floats, lat: Floats, resolution: int) -> NDArray[np.uint64]:
-    """Return the number of the cell of each of n points in finite degrees, as `hexagons.as_integers` gives
+    """Return the number of the cell of each of (n,) points in finite degrees, as `hexagons.as_integers` gives
     it. H3 assigns a point to the face whose centre is nearest, projects it there along straight lines from
     the middle of the earth, and takes the nearest point of a triangular lattice. Of many points all those of
     one face and lattice point have one cell, so that H3 is asked about one of them, and about each that lies
@@ -123,10 +123,10 @@ def _faces() -> tuple[Floats, Floats, Floats, float]:
 def cell_shares(
     longitude: Floats, latitude: Floats, deviation: Floats, resolution: int
 ) -> list[dict[str, float]]:
-    """Share each of n uncertain places among the hexagons where it may be: hexagon to probability, summing to
-    1. A place is normal, with `deviation` >= 0 metres per axis, around its finite estimate in WGS 84 degrees.
-    From 192 places of equal probability, so to about 1 %. Raise `DomainError` for columns of different
-    lengths, or a deviation that is negative or not finite."""
+    """Share each of (n,) uncertain places among the hexagons where it may be: hexagon to probability, summing
+    to 1. A place is normal, with `deviation` >= 0 metres per axis, around its finite estimate in WGS 84
+    degrees. From 192 places of equal probability, so to about 1 %. Raise `DomainError` for columns of
+    different lengths, or a deviation that is negative or not finite."""
     lon, lat, sd = (np.asarray(column, dtype=np.float64) for column in (longitude, latitude, deviation))
     if not (lon.shape == lat.shape == sd.shape) or lon.ndim != 1:
         raise DomainError("uncertain places have one longitude, latitude and deviation each.")

@@ -40,12 +40,12 @@ PLACE_CLASSES = len(PLACE_ROLES)
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Lines of one colour."""
+    """Lines of one colour, each (K, 2) in degrees."""
 
     name: str  # its id in a scene
     role: Role
     width: float  # pixels
-    paths: Sequence[NDArray[np.float64]]  # (K, 2) each, degrees
+    paths: Sequence[NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,8 +103,8 @@ def paint_cells(count: int) -> Painting:
 
 
 def share_classes(share: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the class, 0 to 4, of each share in [0, 1]; a share at a limit is in the class below it, as its
-    label says."""
+    """Return the class, 0 to 4, of each share in [0, 1], of any shape; a share at a limit is in the class
+    below it, as its label says."""
     return np.asarray(np.searchsorted(SHARE_LIMITS, share - 1e-9), dtype=np.int64)
 
 
@@ -134,9 +134,9 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
 def paint_three_way(
     ways: ArrayLike, *, threshold: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint what is surely above (1), surely at most the threshold (-1), and cannot be told (0, with dots).
-    Cells where no record is expected (`empty`) are sure of nothing, and carry rings. Raise `ValueError` for
-    other classes."""
+    """Paint (N,) classes: what is surely above (1), surely at most the threshold (-1), and cannot be told (0,
+    with dots). Cells where no record is expected (`empty`) are sure of nothing, and carry rings. Raise
+    `ValueError` for other classes."""
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
         raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
@@ -186,9 +186,9 @@ def paint_field(
 
 
 def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
-    """Paint where a released set and the non-private one differ; for the curator only. Dots mark where the
-    release claims too much, rings where too little. Raise `ValueError` if the sets are over different cells.
-    """
+    """Paint where a released (N,) set and the non-private one differ; for the curator only. Dots mark where
+    the release claims too much, rings where too little. Raise `ValueError` if the sets are over different
+    cells."""
     claimed, private = _mask(released), _mask(baseline)
     if claimed.shape != private.shape:
         raise ValueError("the released set and the baseline must have the same cells.")
@@ -211,9 +211,9 @@ def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
 
 
 def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[float, ...]:
-    """Choose at most six limits of a field's classes, with about equally many cells between them. Each is
-    rounded to a power of ten between a hundredth and a tenth of the field's range, in as many digits as that
-    takes. A threshold, unrounded, replaces the limit nearest to it, so that the map shows where it is
+    """Choose at most six limits of the classes of (N,) values, with about equally many cells between them.
+    Each is rounded to a power of ten between a hundredth and a tenth of the field's range, in as many digits
+    as that takes. A threshold, unrounded, replaces the limit nearest to it, so that the map shows where it is
     crossed."""
     field = np.asarray(values, dtype=np.float64)
     field = field[np.isfinite(field)]
