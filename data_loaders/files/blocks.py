@@ -327,7 +327,7 @@ class Spool:
             self._columns.setdefault(name, Column(self._in_memory)).add(block)
 
     def array(self, name: str, kind: str = "f8") -> NDArray[Any]:
-        """Return the whole column of a name, read-only; empty and of type `kind` where there is none."""
+        """Return the whole (n,) column of a name, read-only; empty and of type `kind` where there is none."""
         return self._columns.get(name, Column()).array(kind)
 
 
