@@ -8,14 +8,6 @@ from hexcursion.bundle.untrusted import BundleError, neutral_cell
 from hexcursion.bundle.write import BundlePaths, write_bundle
 
 __all__ = [
-    "CONFIDENCE",
-    "Bundle",
-    "BundleError",
-    "BundlePaths",
-    "Products",
-    "neutral_cell",
-    "products_at",
-    "read_bundle",
-    "supports",
-    "write_bundle",
-]
+    "CONFIDENCE", "Bundle", "BundleError", "BundlePaths", "Products", "neutral_cell", "products_at",
+    "read_bundle", "supports", "write_bundle",
+]  # fmt: skip

@@ -149,13 +149,10 @@ class Density:
         (shape, scale), areas = self._law, self.domain.areas
         low, high = (gammaincinv(shape, 0.5 + side * CONFIDENCE / 2.0) * scale for side in (-1.0, 1.0))
         return {
-            "h3": list(self.domain.cells),
-            "denser": self.denser.tolist(),
-            "probability": np.round(self.probability, 4).tolist(),
-            "per_km2": _short(self.mean / areas),
-            "low": _short(low / areas),
-            "high": _short(high / areas),
-        }
+            "h3": list(self.domain.cells), "denser": self.denser.tolist(),
+            "probability": np.round(self.probability, 4).tolist(), "per_km2": _short(self.mean / areas),
+            "low": _short(low / areas), "high": _short(high / areas),
+        }  # fmt: skip
 
     @property
     def sentence(self) -> str:
@@ -214,10 +211,8 @@ def density_of(bundle: Bundle, above: float) -> Density:
             "A density is a number of records per square kilometre, above 0: ask about another."
         )
     stored, design, guarantee = (
-        stored_sums(bundle),
-        sums_design(bundle.statement),
-        bundle.statement["guarantee"],
-    )
+        stored_sums(bundle), sums_design(bundle.statement), bundle.statement["guarantee"],
+    )  # fmt: skip
     if guarantee["unit"] == "cell":
         raise BundleError(
             "The records of this release are hexagons, so they have no density: ask about places."

@@ -152,13 +152,9 @@ class AreaAnswer:
 
 
 def shares_of(
-    areas: Areas,
-    field: tuple[Floats, Floats] | None,
-    draws: Floats,
-    level: float,
-    direction: Direction,
+    areas: Areas, field: tuple[Floats, Floats] | None, draws: Floats, level: float, direction: Direction,
     confidence: float = CONFIDENCE,
-) -> list[AreaAnswer]:
+) -> list[AreaAnswer]:  # fmt: skip
     """One answer for each of the areas. `areas`: with the (A, N) parts of the hexagons that lie in each;
     `field`: (N,) mean and standard deviation, response units, where the mechanism has them; `draws`: (J, N)
     joint draws of the field, response units; `level`: the threshold, response units; `confidence`: of the
@@ -218,13 +214,9 @@ class BoroughTable:
 
 
 def borough_table(
-    domain: Domain,
-    layers: Sequence[OwnLayer],
-    products: Products,
-    field: tuple[Floats, Floats] | None,
-    draws: Floats,
-    level: float,
-) -> BoroughTable | None:
+    domain: Domain, layers: Sequence[OwnLayer], products: Products, field: tuple[Floats, Floats] | None,
+    draws: Floats, level: float,
+) -> BoroughTable | None:  # fmt: skip
     """The table of the named areas in a map's own layers; None where there are none. `products` are at the
     threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws; all in response
     units."""

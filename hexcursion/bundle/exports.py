@@ -47,12 +47,9 @@ def read_parquet(content: bytes) -> Mapping[str, Sequence[Any]]:
 
 
 GEOPARQUET = Export(
-    PARQUET,
-    "the cells as GeoParquet, with mean and deviation where there are",
-    200_000_000,
-    write_parquet,
+    PARQUET, "the cells as GeoParquet, with mean and deviation where there are", 200_000_000, write_parquet,
     read_parquet,
-)
+)  # fmt: skip
 
 
 CSV = "cells.csv"

@@ -35,18 +35,14 @@ _COLUMNS = (
 
 
 def add_styles(
-    database: sqlite3.Connection,
-    classes: Mapping[str, str],
-    created: str,
+    database: sqlite3.Connection, classes: Mapping[str, str], created: str,
     own: Mapping[str, str] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Add the default style of each layer to a GeoPackage. `classes`: lines of the legend by the values of
     `class`, in order; `created`: the release's own date; `own`: styles of further layers by their names."""
     styles = {
-        "cells": cells_qml(classes),
-        "regions": regions_qml(),
-        "boundary": _single(_outline("line", 0.5)),
-    }
+        "cells": cells_qml(classes), "regions": regions_qml(), "boundary": _single(_outline("line", 0.5)),
+    }  # fmt: skip
     styles |= own or {}
     database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
     for layer, style in styles.items():

@@ -120,11 +120,8 @@ class Products:
     def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not supported."""
         named: dict[ProductName, Bools | None] = {
-            "vote-set": self.vote_set,
-            "vorobev": self.vorobev,
-            "inner": self.inner,
-            "outer": self.outer,
-        }
+            "vote-set": self.vote_set, "vorobev": self.vorobev, "inner": self.inner, "outer": self.outer,
+        }  # fmt: skip
         return {name: cells for name, cells in named.items() if cells is not None}
 
 
@@ -147,17 +144,10 @@ def supports(count: int, confidence: float) -> bool:
 
 
 def products_at(
-    paths: Floats,
-    level: Floats | float,
-    direction: Direction,
-    *,
-    cutoff: float,
-    confidence: float = CONFIDENCE,
-    field: tuple[Floats, Floats] | None = None,
-    draws: Floats | None = None,
-    records: Floats | None = None,
-    shown: tuple[Floats, Floats] | None = None,
-) -> Products:
+    paths: Floats, level: Floats | float, direction: Direction, *, cutoff: float,
+    confidence: float = CONFIDENCE, field: tuple[Floats, Floats] | None = None, draws: Floats | None = None,
+    records: Floats | None = None, shown: tuple[Floats, Floats] | None = None,
+) -> Products:  # fmt: skip
     """All products of (already smoothed) paths (L, N) at a level in response units. `level`: the threshold,
     response units; one number, or (N,); `cutoff`: share of the paths, or probability, from which a cell is in
     the published set; `confidence`: of the inner and outer sets, in (0, 1); `field`: (N,) mean and standard
@@ -185,30 +175,16 @@ def products_at(
         outer = outer_set(joint, level, confidence, direction)
         ways = three_way(joint, level, confidence)
     return Products(
-        level=level,
-        direction=direction,
-        cutoff=cutoff,
-        confidence=confidence,
-        votes=vote_fraction(paths, level, direction),
-        probability=probability,
-        paths=excursion(paths, level, direction),
-        vote_set=agreed(share, cutoff),
-        vorobev=vorobev_set(paths, level, direction),
-        inner=inner,
-        outer=outer,
-        three_way=ways,
-        surely=function,
-        draws=joint.shape[0],
-        records=records,
-        shown=of_map,
-    )
+        level=level, direction=direction, cutoff=cutoff, confidence=confidence,
+        votes=vote_fraction(paths, level, direction), probability=probability,
+        paths=excursion(paths, level, direction), vote_set=agreed(share, cutoff),
+        vorobev=vorobev_set(paths, level, direction), inner=inner, outer=outer, three_way=ways,
+        surely=function, draws=joint.shape[0], records=records, shown=of_map,
+    )  # fmt: skip
 
 
 def certainty(
-    draws: Floats,
-    level: Floats | float,
-    direction: Direction,
-    field: tuple[Floats, Floats],
+    draws: Floats, level: Floats | float, direction: Direction, field: tuple[Floats, Floats]
 ) -> Floats:
     """(N,) excursion function: the largest confidence at which a cell belongs to the inner set. `draws`: (J,
     N) joint draws of the field given the release: the paths, where they are such draws; `level`: response

@@ -19,11 +19,7 @@ from geo.context.own_layers import OwnLayer
 from hexcursion.bundle import layout
 from hexcursion.bundle.areas import read_layers
 from hexcursion.bundle.exports import EXPORTS
-from hexcursion.bundle.layers import (
-    cell_columns,
-    cell_properties,
-    region_list,
-)
+from hexcursion.bundle.layers import cell_columns, cell_properties, region_list
 from hexcursion.bundle.layout import check_picture, check_script, contents_of
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Products, products_at
@@ -253,30 +249,22 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
 
 
 def published_products(
-    statement: Mapping[str, Any],
-    domain: Domain,
-    paths: NDArray[np.float64],
+    statement: Mapping[str, Any], domain: Domain, paths: NDArray[np.float64],
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-    draws: NDArray[np.float64] | None = None,
-    records: NDArray[np.float64] | None = None,
+    draws: NDArray[np.float64] | None = None, records: NDArray[np.float64] | None = None,
     shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-) -> Products:
+) -> Products:  # fmt: skip
     """Products at the statement's own threshold, smoothing, cutoff and confidence. `paths`: (L, N), before
     smoothing; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws where the paths are
     none; `records`: (N,) expected numbers; `shown`: (N,) mean and deviation of the map without privacy;
     response units."""
     published = statement["products"]
     return products_at(
-        smooth(domain.adjacency, paths, published["smoothing"]),
-        statement["subject"]["threshold_response"],
-        statement["subject"]["direction"],
-        cutoff=published["cutoff"],
-        confidence=published["confidence"] or CONFIDENCE,
-        field=field,
-        draws=draws,
-        records=records,
+        smooth(domain.adjacency, paths, published["smoothing"]), statement["subject"]["threshold_response"],
+        statement["subject"]["direction"], cutoff=published["cutoff"],
+        confidence=published["confidence"] or CONFIDENCE, field=field, draws=draws, records=records,
         shown=shown,
-    )
+    )  # fmt: skip
 
 
 def _draws(

@@ -45,13 +45,10 @@ def sums_block(release: Release) -> dict[str, Any]:
     if kept is None:
         return {}
     block: dict[str, Any] = {
-        "file": layout.RELEASED_SUMS,
-        "count": int(kept.sums.size),
-        "features": kept.features,
+        "file": layout.RELEASED_SUMS, "count": int(kept.sums.size), "features": kept.features,
         "noise": {"sums": kept.noise.sums, "counts": kept.noise.counts},
-        "columns": list(_columns(kept, release.prior_mean)),
-        "note": NOTE,
-    }
+        "columns": list(_columns(kept, release.prior_mean)), "note": NOTE,
+    }  # fmt: skip
     if kept.second is not None:
         more = kept.second
         block["second_look"] = {
@@ -70,15 +67,11 @@ def sums_block(release: Release) -> dict[str, Any]:
 def _columns(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[Any]]:
     field, more = kept.field, kept.second
     every = {
-        "sums": kept.sums,
-        "counts": kept.counts,
-        "second_sums": None if more is None else more.sums,
-        "second_counts": None if more is None else more.counts,
-        "public_counts": kept.public_counts,
-        "public_mean": public_mean,
-        "reference_count": None if field is None else field.count,
+        "sums": kept.sums, "counts": kept.counts, "second_sums": None if more is None else more.sums,
+        "second_counts": None if more is None else more.counts, "public_counts": kept.public_counts,
+        "public_mean": public_mean, "reference_count": None if field is None else field.count,
         "reference_mean": None if field is None else field.mean,
-    }
+    }  # fmt: skip
     return {name: values for name, values in every.items() if values is not None}
 
 

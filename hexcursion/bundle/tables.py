@@ -51,13 +51,9 @@ def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
 
 
 def paths_bytes(
-    cells: Sequence[str],
-    paths: Floats,
-    field: tuple[Floats, Floats] | None = None,
-    kind: Kind = "path",
-    records: Floats | None = None,
-    shown: tuple[Floats, Floats] | None = None,
-) -> bytes:
+    cells: Sequence[str], paths: Floats, field: tuple[Floats, Floats] | None = None, kind: Kind = "path",
+    records: Floats | None = None, shown: tuple[Floats, Floats] | None = None,
+) -> bytes:  # fmt: skip
     """Parquet, a row a cell: `h3`, `mean` and `sd` of `field`, `records`, `map_mean` and `map_sd` of `shown`,
     where there are, then the (L, N) `paths` as `path_1` ... `path_L` (or `draw_1`, ...). All are on the grid,
     in response units; the columns but the paths come from (N,) arrays."""

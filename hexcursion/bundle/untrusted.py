@@ -137,12 +137,9 @@ def strict_json(content: bytes, name: str) -> Any:
 
     try:
         return json.loads(
-            content.decode("utf-8"),
-            parse_constant=constant,
-            object_pairs_hook=unique,
-            parse_float=number,
+            content.decode("utf-8"), parse_constant=constant, object_pairs_hook=unique, parse_float=number,
             parse_int=whole,
-        )
+        )  # fmt: skip
     except BundleError:
         raise
     except (ValueError, RecursionError) as error:

@@ -13,17 +13,7 @@ from dpgp_core.numbers import lower, upper
 from hexcursion.ledger.account import Account
 from hexcursion.ledger.assess import login_name
 from hexcursion.ledger.chain import clock_notes
-from hexcursion.ledger.entry import (
-    BUDGET,
-    COMMIT,
-    GENESIS,
-    LINK,
-    RECORDS,
-    RESERVE,
-    TRACE,
-    VOID,
-    Entry,
-)
+from hexcursion.ledger.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError
 from hexcursion.ledger.ledger import Ledger
 from hexcursion.ledger.opening import open_ledger
@@ -54,12 +44,9 @@ def add_ledger_commands(subparsers: Any) -> None:
     shown.add_argument("--json", action="store_true", help="the same as JSON, with every field")
     checked = command("verify", _verify, "recompute the chain and name every entry that was changed")
     checked.add_argument(
-        "--seal",
-        action="append",
-        default=[],
-        metavar="NUMBER:HASH",
+        "--seal", action="append", default=[], metavar="NUMBER:HASH",
         help="an entry as a released bundle quotes it; may be repeated",
-    )
+    )  # fmt: skip
     budget = command("budget", _budget, "set or change the budget of a dataset")
     budget.add_argument("dataset", help="fingerprint of the dataset, 64 hex digits, or its beginning")
     budget.add_argument("--unit", choices=("point", "cell"), required=True, help="unit of protection")

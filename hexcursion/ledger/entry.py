@@ -94,16 +94,11 @@ class Draft:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         behind = 0 if last is None else seconds_behind(created, last.created)
         return Entry(
-            number=0 if last is None else last.number + 1,
-            kind=self.kind,
-            created=created,
-            dataset=self.dataset,
-            unit=self.unit,
-            refers_to=self.refers_to,
-            curve=self.curve,
+            number=0 if last is None else last.number + 1, kind=self.kind, created=created,
+            dataset=self.dataset, unit=self.unit, refers_to=self.refers_to, curve=self.curve,
             body=canonical_json({**self.facts, CLOCK: behind} if behind else self.facts),
             previous=NO_HASH if last is None else last.hash,
-        ).sealed()
+        ).sealed()  # fmt: skip
 
 
 def seconds_behind(created: str, before: str) -> int:
@@ -122,13 +117,9 @@ def canonical_json(value: Mapping[str, Any]) -> str:
     `LedgerError` if JSON would not give the same value back."""
     try:
         text = json.dumps(
-            value,
-            sort_keys=True,
-            separators=(",", ":"),
-            ensure_ascii=True,
-            allow_nan=False,
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False,
             check_circular=True,
-        )
+        )  # fmt: skip
         same = json.loads(text) == value
     except (TypeError, ValueError, RecursionError):
         same = False

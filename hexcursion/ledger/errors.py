@@ -77,17 +77,9 @@ class BudgetExceeded(LedgerError):
     some of the same records. `open` are its charges that were neither released nor given back."""
 
     def __init__(
-        self,
-        *,
-        unit: Unit,
-        delta: float,
-        budget: float,
-        spent: float,
-        asked: float,
-        after: float,
-        sharing: str = "",
-        open: tuple[int, ...] = (),
-    ) -> None:
+        self, *, unit: Unit, delta: float, budget: float, spent: float, asked: float, after: float,
+        sharing: str = "", open: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
         self.unit = unit
         self.delta = delta
         self.budget = budget

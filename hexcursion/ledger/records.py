@@ -137,17 +137,10 @@ class Sketch:
 
 
 def record_keys(
-    key: LedgerKey,
-    longitude: ArrayLike,
-    latitude: ArrayLike,
-    value: ArrayLike,
-    *,
-    time: ArrayLike | None = None,
-    identity: ArrayLike | None = None,
-    row: ArrayLike | None = None,
-    file: str = "",
-    layer: str = "",
-) -> RecordKeys:
+    key: LedgerKey, longitude: ArrayLike, latitude: ArrayLike, value: ArrayLike, *,
+    time: ArrayLike | None = None, identity: ArrayLike | None = None, row: ArrayLike | None = None,
+    file: str = "", layer: str = "",
+) -> RecordKeys:  # fmt: skip
     """Keyed hashes of a dataset's records. `longitude`, `latitude`: (n,) WGS84 degrees, converted from the
     data's own system, so that the same place has the same hash in any of them; `value`: (n,) in the data's
     own unit; `time`: (n,) whole numbers or datetimes, counted in whole seconds if given as datetimes;
@@ -200,12 +193,9 @@ def record_keys(
         numbers = np.asarray(row, dtype=np.int64).reshape(n, 1)
         hashes["row"] = _quick_hashes(key, f"row:{file}:{layer}", numbers)
     return RecordKeys(
-        hashes,
-        chance,
-        np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
-        key.mac("records", f"file:{file}".encode()) if file else "",
-        numbered,
-    )
+        hashes, chance, np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
+        key.mac("records", f"file:{file}".encode()) if file else "", numbered,
+    )  # fmt: skip
 
 
 def sampled(values: Hashes, shift: int) -> NDArray[np.bool_]:

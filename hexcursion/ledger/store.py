@@ -34,49 +34,31 @@ from hexcursion.ledger.errors import LedgerBusy, LedgerError
 METADATA = MetaData()
 
 ENTRIES = Table(
-    "ledger_entries",
-    METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("dataset", Text, nullable=False),
-    Column("unit", Text, nullable=False),
-    Column("refers_to", Integer),
-    Column("curve", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("previous", Text, nullable=False),
-    Column("hash", Text, nullable=False),
-    sqlite_strict=True,
-)
+    "ledger_entries", METADATA, Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("kind", Text, nullable=False), Column("created", Text, nullable=False),
+    Column("dataset", Text, nullable=False), Column("unit", Text, nullable=False),
+    Column("refers_to", Integer), Column("curve", Text, nullable=False), Column("body", Text, nullable=False),
+    Column("previous", Text, nullable=False), Column("hash", Text, nullable=False), sqlite_strict=True,
+)  # fmt: skip
 
 # One row: how many entries there are and the last one's hash, signed with the curator's key.
 HEAD = Table(
-    "ledger_head",
-    METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("entries", Integer, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("signature", Text, nullable=False),
-    sqlite_strict=True,
-)
+    "ledger_head", METADATA, Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("entries", Integer, nullable=False), Column("hash", Text, nullable=False),
+    Column("signature", Text, nullable=False), sqlite_strict=True,
+)  # fmt: skip
 
 # Record hashes of each dataset; the chain's `records` entry holds their SHA-256.
 RECORDS = Table(
-    "ledger_records",
-    METADATA,
-    Column("dataset", Text, primary_key=True),
-    Column("hashes", LargeBinary, nullable=False),
-    sqlite_strict=True,
-)
+    "ledger_records", METADATA, Column("dataset", Text, primary_key=True),
+    Column("hashes", LargeBinary, nullable=False), sqlite_strict=True,
+)  # fmt: skip
 
 # Which entry charged which request: the database itself refuses the second one.
 REQUESTS = Table(
-    "ledger_requests",
-    METADATA,
-    Column("request", Text, primary_key=True),
-    Column("entry", Integer, nullable=False, unique=True),
-    sqlite_strict=True,
-)
+    "ledger_requests", METADATA, Column("request", Text, primary_key=True),
+    Column("entry", Integer, nullable=False, unique=True), sqlite_strict=True,
+)  # fmt: skip
 
 _BESIDE = (RECORDS, REQUESTS)
 

@@ -29,15 +29,13 @@ CONTENTS = {
     layout.RELEASED_SUMS: "the released sums, where there are: all chances are computed from them",
     layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
     layout.LAYERS: "public layers that the curator added: boroughs, roads, stations",
-    layout.STATEMENT: "the privacy statement",
-    layout.SCHEMA: "its JSON Schema, version 2",
-    layout.LABEL: "the same on one page, to read or print (A4)",
-    layout.MAP: "the same as a picture",
+    layout.STATEMENT: "the privacy statement", layout.SCHEMA: "its JSON Schema, version 2",
+    layout.LABEL: "the same on one page, to read or print (A4)", layout.MAP: "the same as a picture",
     layout.PAGE: "the map as one page that works from disk: threshold, legend, largest regions",
     layout.REDRAW: "draws all regions anew from the paths and checks them; needs geopandas and h3",
     layout.ATTRIBUTION: "credits and licences of the data",
     layout.SUMS: "checksums: run `sha256sum -c SHA256SUMS`",
-}
+}  # fmt: skip
 
 
 def contents_lines() -> dict[str, str]:
@@ -122,12 +120,9 @@ def map_png(
     )
 
     return draw_map(
-        domain,
-        painted(statement, products),
-        subtitle=_subtitle(statement),
-        attribution=statement["attribution"],
-        around=around(domain, layers),
-    )
+        domain, painted(statement, products), subtitle=_subtitle(statement),
+        attribution=statement["attribution"], around=around(domain, layers),
+    )  # fmt: skip
 
 
 def map_pdf(
@@ -138,13 +133,9 @@ def map_pdf(
 
     facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
     return draw_map(
-        domain,
-        painted(statement, products),
-        subtitle="\n".join([_subtitle(statement), *facts]),
-        attribution=statement["attribution"],
-        around=around(domain, layers),
-        kind="pdf",
-    )
+        domain, painted(statement, products), subtitle="\n".join([_subtitle(statement), *facts]),
+        attribution=statement["attribution"], around=around(domain, layers), kind="pdf",
+    )  # fmt: skip
 
 
 def painted(statement: Mapping[str, Any], products: Products) -> Painting:

@@ -33,22 +33,12 @@ from hexcursion.ledger import LedgerError, open_ledger
 from hexcursion.ledger.places import bundles_folder
 
 MEDIA = {
-    ".png": "image/png",
-    ".pdf": "application/pdf",
-    ".html": "text/html",
-    ".geojson": "application/geo+json",
-    ".json": "application/json",
-    ".csv": "text/csv",
-    ".gpkg": "application/geopackage+sqlite3",
-    ".parquet": "application/vnd.apache.parquet",
-    ".zip": "application/zip",
-}
+    ".png": "image/png", ".pdf": "application/pdf", ".html": "text/html", ".geojson": "application/geo+json",
+    ".json": "application/json", ".csv": "text/csv", ".gpkg": "application/geopackage+sqlite3",
+    ".parquet": "application/vnd.apache.parquet", ".zip": "application/zip",
+}  # fmt: skip
 LONGEST = 60  # letters of the words in a file's name
-TITLES = {
-    "cells.csv": "Table (CSV)",
-    "release.gpkg": "GeoPackage, for QGIS",
-    "cells.parquet": "GeoParquet",
-}
+TITLES = {"cells.csv": "Table (CSV)", "release.gpkg": "GeoPackage, for QGIS", "cells.parquet": "GeoParquet"}
 
 
 @dataclass(frozen=True)
@@ -118,11 +108,9 @@ LONGEST_STATEMENT = 4_000_000  # bytes of a statement that are read for its titl
 _ID = re.compile(r"[0-9a-f]{16}")
 _OFFERED = (
     (CELLS, "Hexagons as GeoJSON", "application/geo+json"),
-    (REGIONS, "Regions as GeoJSON", "application/geo+json"),
-    (PAGE, "Map as a page (HTML)", "text/html"),
-    (MAP, "Map as a picture", "image/png"),
-    (STATEMENT, "Privacy statement (JSON)", "application/json"),
-)
+    (REGIONS, "Regions as GeoJSON", "application/geo+json"), (PAGE, "Map as a page (HTML)", "text/html"),
+    (MAP, "Map as a picture", "image/png"), (STATEMENT, "Privacy statement (JSON)", "application/json"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

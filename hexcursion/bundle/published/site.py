@@ -78,14 +78,9 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def write_site(
-    sources: Sequence[Path],
-    out: Path,
-    address: str = "",
-    signers: Signers = NOBODY,
-    left_out: Callable[[str], None] | None = None,
-    *,
-    series: bool = False,
-) -> tuple[str, ...]:
+    sources: Sequence[Path], out: Path, address: str = "", signers: Signers = NOBODY,
+    left_out: Callable[[str], None] | None = None, *, series: bool = False,
+) -> tuple[str, ...]:  # fmt: skip
     """Write the site into a new folder, whole or not at all; the folders of its releases. Every page, layer
     and table is made anew from what was checked, and so is what people open of the bundle itself. Nothing in
     the site asks another machine for anything. `sources`: bundles, and folders of bundles; `out`: a folder

@@ -124,13 +124,9 @@ def classes_of(chance: Floats, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def read_together(
-    sources: Sequence[str | Path | bytes],
-    *,
-    threshold: float | None = None,
-    by: float = 0.0,
-    times: Sequence[float] | None = None,
-    checked: bool = True,
-) -> Series:
+    sources: Sequence[str | Path | bytes], *, threshold: float | None = None, by: float = 0.0,
+    times: Sequence[float] | None = None, checked: bool = True,
+) -> Series:  # fmt: skip
     """Open bundles of several periods and read all their released sums together; free. `sources`: folders,
     zips or bytes of at least two bundles, in any order where their periods tell it; `threshold`: in the
     data's own unit; that of the newest by default; `by`: rise (or fall) that is asked for, at least 0: in the
@@ -337,11 +333,6 @@ def prior_of(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPri
         ), around
     middle = response.centre + response.clip * design.middle
     return SeriesPrior(
-        design.prior,
-        lengthscale,
-        middle,
-        deviation,
-        scatter,
-        level=LEVEL * deviation,
+        design.prior, lengthscale, middle, deviation, scatter, level=LEVEL * deviation,
         shift=SHIFT * deviation,
-    ), None
+    ), None  # fmt: skip

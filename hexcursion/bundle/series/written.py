@@ -57,11 +57,9 @@ def series_files(series: Series, promise: Promise) -> dict[str, bytes]:
     cells = cells_collection(series.domain, _wide(series), shared, decimals_for(series.domain.resolution))
     made = {
         STATEMENT: (json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
-        CELLS: collection_bytes(cells),
-        TABLE: _long(series),
-        AREAS: _areas(series),
+        CELLS: collection_bytes(cells), TABLE: _long(series), AREAS: _areas(series),
         PAGE: series_html(series, promise),
-    }
+    }  # fmt: skip
     return {**made, layout.SUMS: layout.sums_text(made).encode()}
 
 

@@ -12,14 +12,7 @@ from dpgp_core.releasing import GRID
 from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import MAX_PATH_REGIONS
-from hexcursion.bundle.products import (
-    BY_MAP,
-    CONFIDENCE,
-    MEANINGS,
-    SURE,
-    ProductName,
-    supports,
-)
+from hexcursion.bundle.products import BY_MAP, CONFIDENCE, MEANINGS, SURE, ProductName, supports
 from hexcursion.bundle.released_sums import sums_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.expected import expected_block, expected_words
@@ -34,11 +27,7 @@ from hexcursion.version import NAME, VERSION
 
 
 def products_block(
-    design: Design,
-    draws: int | None = None,
-    *,
-    ranked: bool = False,
-    cut_by_map: bool = False,
+    design: Design, draws: int | None = None, *, ranked: bool = False, cut_by_map: bool = False
 ) -> dict[str, Any]:
     """The block as it stands in a statement; it follows from the design and the number of draws. `draws`:
     joint draws of the field that go along with the paths, None where the paths are such draws; `ranked`:
@@ -83,15 +72,9 @@ def _said(name: ProductName, meaning: str, draws: int | None) -> str:
 FRAMEWORK = "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025)"
 # What only the curator knows, by the field of the settings; in the order of the statement.
 STATED = (
-    "trust_model",
-    "actors",
-    "collection",
-    "retention",
-    "access",
-    "further_releases",
-    "justification",
+    "trust_model", "actors", "collection", "retention", "access", "further_releases", "justification",
     "contact",
-)
+)  # fmt: skip
 SYSTEM = "Every random number came from the operating system's generator; no seed exists and none was kept."
 SEEDED = "Simulation: random numbers came from a fixed seed, so that this is not a private release."
 ON_GRID = (
@@ -263,23 +246,15 @@ def facts(statement: dict[str, Any]) -> dict[str, Any]:
     attribute tables end in them."""
     guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]
     named = {
-        "release_id": statement["release"]["id"],
-        "title": statement["release"]["title"],
-        "value": subject["value"],
-        "threshold": subject["threshold"],
-        "threshold_unit": subject["unit"],
-        "direction": subject["direction"],
-        "epsilon": guarantee["epsilon"],
-        "delta": guarantee["delta"],
+        "release_id": statement["release"]["id"], "title": statement["release"]["title"],
+        "value": subject["value"], "threshold": subject["threshold"], "threshold_unit": subject["unit"],
+        "direction": subject["direction"], "epsilon": guarantee["epsilon"], "delta": guarantee["delta"],
         "unit_of_protection": f"one {guarantee['unit_word']} ({guarantee['unit']} record)",
-        "mechanism": design["mechanism"],
-        "design": design_line(design),
-        "bound": f"{guarantee['bound']} (proved)",
-        "tuning": statement["tuning"]["kind"],
-        "expected": expected_words(statement["expected"]),
-        "generated": statement["release"]["generated"],
+        "mechanism": design["mechanism"], "design": design_line(design),
+        "bound": f"{guarantee['bound']} (proved)", "tuning": statement["tuning"]["kind"],
+        "expected": expected_words(statement["expected"]), "generated": statement["release"]["generated"],
         "simulation": statement["release"]["simulation"],
-    }
+    }  # fmt: skip
     if "scope" in subject:
         named |= {
             "question": words.asked(subject, guarantee["unit_word"]), "covers": words.covered(statement)

@@ -57,11 +57,9 @@ def design_line(values: Mapping[str, Any]) -> str:
     as `design_from`."""
     design = design_from(values)
     parts = [
-        mechanism_named(design.mechanism).describe(design),
-        words.plural(design.paths, "path"),
-        f"smoothing {words.plural(design.smoothing, 'round')}",
-        f"cutoff {significant(design.cutoff, 4)}",
-    ]
+        mechanism_named(design.mechanism).describe(design), words.plural(design.paths, "path"),
+        f"smoothing {words.plural(design.smoothing, 'round')}", f"cutoff {significant(design.cutoff, 4)}",
+    ]  # fmt: skip
     return ", ".join(parts)
 
 
@@ -88,12 +86,10 @@ def variants(names: tuple[str, ...] | None = None) -> dict[str, dict[str, Any]]:
 def _schema(hint: Any, name: str) -> dict[str, Any]:
     """JSON Schema of a type; `name` is for the message."""
     simple: dict[Any, dict[str, Any]] = {
-        bool: {"type": "boolean"},
-        int: {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
-        float: {"type": "number"},
-        str: {"type": "string", "maxLength": LONGEST_TEXT},
+        bool: {"type": "boolean"}, int: {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+        float: {"type": "number"}, str: {"type": "string", "maxLength": LONGEST_TEXT},
         type(None): {"type": "null"},
-    }
+    }  # fmt: skip
     if hint in simple:
         return simple[hint]
     origin, inner = get_origin(hint), get_args(hint)

@@ -73,11 +73,9 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
 
 
 def told_block(
-    products: Products,
-    field: tuple[Floats, Floats] | None,
-    shown_map: tuple[Floats, Floats] | None,
+    products: Products, field: tuple[Floats, Floats] | None, shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
-) -> dict[str, Any] | None:
+) -> dict[str, Any] | None:  # fmt: skip
     """What the release says about its own map; None where its mechanism gives no probabilities. `products`:
     those at the published threshold; `field`: (N,) mean and deviation given the release, response units;
     `shown_map`: (N,) mean and deviation of the map without privacy given the release, response units; None

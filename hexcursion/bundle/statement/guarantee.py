@@ -126,10 +126,7 @@ def _cost(privacy: Guarded) -> dict[str, Any]:
         return {**({} if mu is None else {"gaussian_mu": float(mu)}), "distance": 0.0}
     orders = ORDERS.tolist()
     parts = [
-        {
-            **_own(part),
-            "curve": None if part.gaussian_mu else _curve(orders, part.curve.values),
-        }
+        {**_own(part), "curve": None if part.gaussian_mu else _curve(orders, part.curve.values)}
         for part in privacy.cost.parts
     ]
     return {**_own(privacy.cost), **({"parts": parts} if parts else {})}

@@ -55,22 +55,11 @@ class BudgetLine:
 
 
 def build_receipt(
-    privacy: Guarded,
-    design: Design,
-    response: ResponseScale,
-    tuning: Tuning,
-    *,
-    cells: int,
-    resolution: int,
-    domain_origin: str,
-    value_unit: str = "",
-    ledger: BudgetLine | None = None,
-    prior_mean_origin: str | None = None,
-    generated: bool = False,
-    simulation: bool = False,
-    relation: Relation = "replace-one",
-    protects: Protects = "values and places",
-) -> tuple[ReceiptLine, ...]:
+    privacy: Guarded, design: Design, response: ResponseScale, tuning: Tuning, *, cells: int, resolution: int,
+    domain_origin: str, value_unit: str = "", ledger: BudgetLine | None = None,
+    prior_mean_origin: str | None = None, generated: bool = False, simulation: bool = False,
+    relation: Relation = "replace-one", protects: Protects = "values and places",
+) -> tuple[ReceiptLine, ...]:  # fmt: skip
     """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
     counted = isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS
     clip = "none: records that are counted have no values" if counted else _clip(response, value_unit)
@@ -94,8 +83,7 @@ def build_receipt(
         ),
         ReceiptLine("Computer", ON_INTEGERS if mechanism_of(design).exact_on_a_computer else ON_REALS),
         ReceiptLine(
-            "This release",
-            f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}.",
+            "This release", f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}."
         ),
         _delta_line(privacy),
         *_ledger_lines(ledger),
@@ -228,7 +216,4 @@ def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
         return (spent, ReceiptLine("Budget", "No budget is set for this dataset.", True))
     over = ledger.after > ledger.budget * (1.0 + ROUNDING)
     left = "over budget" if over else f"{words.remaining(ledger.left)} left"
-    return (
-        spent,
-        ReceiptLine("Budget", f"epsilon {significant(ledger.budget, 4)} in total, {left}.", over),
-    )
+    return (spent, ReceiptLine("Budget", f"epsilon {significant(ledger.budget, 4)} in total, {left}.", over))

@@ -227,19 +227,13 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         cost=replace(cost, distance=guarantee["cost"]["distance"]),
     )
     return build_receipt(
-        privacy,
-        design_from(statement["design"]),
+        privacy, design_from(statement["design"]),
         ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
-        Tuning(tuning["kind"], tuning["detail"]),
-        cells=subject["domain"]["cells"],
-        resolution=subject["domain"]["resolution"],
-        domain_origin=subject["domain"]["origin"],
-        value_unit=subject["unit"],
-        generated=release["generated"],
-        simulation=release["simulation"],
-        relation=guarantee["relation"],
-        protects=guarantee["protects"],
-    )
+        Tuning(tuning["kind"], tuning["detail"]), cells=subject["domain"]["cells"],
+        resolution=subject["domain"]["resolution"], domain_origin=subject["domain"]["origin"],
+        value_unit=subject["unit"], generated=release["generated"], simulation=release["simulation"],
+        relation=guarantee["relation"], protects=guarantee["protects"],
+    )  # fmt: skip
 
 
 def _check_tuning(tuning: Mapping[str, Any]) -> None:
@@ -255,13 +249,10 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
     reach = None if expected is None else expected.get("high", expected["agreement"])
     poor = expected is not None and not (reach or 0.0) >= LEAST_AGREEMENT
     asked = {
-        "Ledger": bool(statement["ledger"]["entry"]),
-        "Budget": bool(statement["ledger"]["entry"]),
-        "Prior mean": statement["prior_mean_used"],
-        "Question": "relative" in statement["subject"],
-        "Covariates": "covariates" in statement,
-        LOW_AGREEMENT: poor,
-    }
+        "Ledger": bool(statement["ledger"]["entry"]), "Budget": bool(statement["ledger"]["entry"]),
+        "Prior mean": statement["prior_mean_used"], "Question": "relative" in statement["subject"],
+        "Covariates": "covariates" in statement, LOW_AGREEMENT: poor,
+    }  # fmt: skip
     return {topic for topic, there in asked.items() if there}
 
 
