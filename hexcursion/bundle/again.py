@@ -28,8 +28,8 @@ from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import layout
 from hexcursion.bundle.products import CONFIDENCE
 from hexcursion.bundle.read import Bundle
-from hexcursion.bundle.released_sums import StoredSums
 from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.tables import StoredSums
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.project.load import build_lattice

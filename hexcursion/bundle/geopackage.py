@@ -279,12 +279,9 @@ def _cells(database: sqlite3.Connection, size: int) -> dict[str, list[Any]]:
 
 
 GEOPACKAGE = Export(
-    NAME,
-    "cells, regions, boundary and own layers as one GeoPackage, styled for QGIS",
-    300_000_000,
-    write,
+    NAME, "cells, regions, boundary and own layers as one GeoPackage, styled for QGIS", 300_000_000, write,
     read,
-)
+)  # fmt: skip
 
 
 Geometry = Literal["MultiPolygon", "MultiLineString", "MultiPoint"]

@@ -23,13 +23,12 @@ from hexcursion.bundle.layers import cell_columns, cell_properties, region_list
 from hexcursion.bundle.layout import check_picture, check_script, contents_of
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Products, products_at
-from hexcursion.bundle.released_sums import StoredSums, sums_of
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.designs import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
 from hexcursion.bundle.statement.expected import check_told
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.bundle.tables import covariates_of, field_of, read_paths
+from hexcursion.bundle.tables import StoredSums, covariates_of, field_of, read_paths, sums_of
 from hexcursion.bundle.untrusted import BundleError, strict_json
 from hexcursion.project.response import ResponseScale
 

@@ -23,7 +23,6 @@ from hexcursion.bundle.page.label import label_html, picture_svg
 from hexcursion.bundle.page.papers import attribution_text, map_png, readme_text
 from hexcursion.bundle.products import threshold_words
 from hexcursion.bundle.read import bundle_from_contents, published_products, region_of
-from hexcursion.bundle.released_sums import sums_bytes
 from hexcursion.bundle.statement.build import build_statement, facts
 from hexcursion.bundle.statement.designs import schema_bytes
 from hexcursion.bundle.statement.expected import told_block
@@ -35,6 +34,7 @@ from hexcursion.bundle.tables import (
     paths_bytes,
     rounded,
     rounded_field,
+    sums_bytes,
 )
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.workplace import Workplace

@@ -13,9 +13,9 @@ from data_loaders import DataError
 from dpgp_core.errors import HexcursionError
 from dpgp_core.plugins import Registry
 from geo import GeoError
+from hexcursion.bundle.published.series_files import PAGE, write_series
+from hexcursion.bundle.published.series_report import notes_of, periods_said, steps_of
 from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
-from hexcursion.bundle.series.said import notes_of, periods_said, steps_of
-from hexcursion.bundle.series.written import PAGE, write_series
 from hexcursion.cli.bundles import (
     add_areas_command,
     add_outline_command,

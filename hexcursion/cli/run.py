@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from dpgp_core.numbers import upper
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.again import density_of
+from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.series.earlier import load_with_earlier
 from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
-from hexcursion.bundle.series.earlier import load_with_earlier
+from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit

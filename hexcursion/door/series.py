@@ -11,9 +11,9 @@ from typing import Any
 from pandas import DataFrame, read_parquet
 from threadpoolctl import threadpool_limits
 
-from hexcursion.bundle.series.gather import Series, read_together
-from hexcursion.bundle.series.said import Promise, promise_of, steps_of
-from hexcursion.bundle.series.written import TABLE, series_files, series_statement, write_series
+from hexcursion.bundle.published.series import Series, read_together
+from hexcursion.bundle.published.series_files import TABLE, series_files, series_statement, write_series
+from hexcursion.bundle.published.series_report import Promise, promise_of, steps_of
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.door.released import Released
 from hexcursion.ledger import open_ledger

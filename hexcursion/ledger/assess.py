@@ -175,21 +175,13 @@ def _standing(
     if account.charged or joined:  # all of them: its own releases, or those of data that a person joined
         shared = Shared(n, n, True)
     return Standing(
-        unit=charge.unit,
-        delta=own.delta,
-        n=n,
-        shared=shared.count,
-        most=shared.most,
-        exact=shared.exact,
-        before=own.before,
-        after=own.after,
-        other_units=_other_units(book, charge, related, own.delta),
+        unit=charge.unit, delta=own.delta, n=n, shared=shared.count, most=shared.most, exact=shared.exact,
+        before=own.before, after=own.after, other_units=_other_units(book, charge, related, own.delta),
         other_numbers=_other_numbers(book, charge, related),
         unknown=sum(name not in related and not book.links.knows(name) for name in book.charged_datasets()),
-        apart=book.links.kept_apart(charge.dataset),
-        neighbours=own.neighbours,
+        apart=book.links.kept_apart(charge.dataset), neighbours=own.neighbours,
         stronger=_stronger(book, charge, account, own.delta),
-    )
+    )  # fmt: skip
 
 
 def _stronger(book: Book, charge: Charge, account: Account, delta: float) -> tuple[Stronger, ...]:

@@ -165,17 +165,13 @@ class Book:
                 if other.budget is not None:
                     budget = other.budget if budget is None else budget.or_less(other.budget)
         return Account(
-            dataset=dataset,
-            unit=unit,
-            budget=budget,
+            dataset=dataset, unit=unit, budget=budget,
             cost=together(cost for each in (running, *others) for cost in each.costs.values()),
-            charged=charged,
-            open=tuple(number for number in charged if self._last[number] != COMMIT),
-            note=self._note(dataset, unit, shares),
-            shares=shares,
+            charged=charged, open=tuple(number for number in charged if self._last[number] != COMMIT),
+            note=self._note(dataset, unit, shares), shares=shares,
             others=tuple(sorted(number for other in others for number in other.costs)),
             inherited=running.budget is None and budget is not None,
-        )
+        )  # fmt: skip
 
     def set_budget(self, dataset: str, unit: Unit, budget: Budget, *, signed: bool = False) -> None:
         """Let a budget hold from here on. `signed`: whether a person gave a reason for it. Raise

@@ -99,19 +99,13 @@ def _show(ledger: Ledger, options: argparse.Namespace) -> int:
     if options.json:
         accounts = [
             {
-                "dataset": account.dataset,
-                "unit": account.unit,
-                "budget": None if account.budget is None else asdict(account.budget),
-                "spent": account.spent,
-                "left": account.left,
-                "charged": account.charged,
-                "open": account.open,
-                "shares": account.shares,
-                "others": account.others,
-                "note": account.note,
+                "dataset": account.dataset, "unit": account.unit,
+                "budget": None if account.budget is None else asdict(account.budget), "spent": account.spent,
+                "left": account.left, "charged": account.charged, "open": account.open,
+                "shares": account.shares, "others": account.others, "note": account.note,
             }
             for account in ledger.accounts()
-        ]
+        ]  # fmt: skip
         rows = [{**asdict(entry), "body": entry.facts} for entry in ledger.entries()]
         print(json.dumps({"accounts": accounts, "entries": rows}, indent=2))
     else:

@@ -63,13 +63,10 @@ REQUESTS = Table(
 _BESIDE = (RECORDS, REQUESTS)
 
 TRIGGERS = (
-    "ledger_entries_no_update",
-    "ledger_entries_no_delete",
-    "ledger_entries_in_order",
-    "ledger_head_forward",
+    "ledger_entries_no_update", "ledger_entries_no_delete", "ledger_entries_in_order", "ledger_head_forward",
     "ledger_head_no_delete",
     *(f"{table.name}_no_{verb}" for table in _BESIDE for verb in ("update", "delete")),
-)
+)  # fmt: skip
 POSTGRES_TRIGGERS = (*TRIGGERS, *(f"{table.name}_no_truncate" for table in (ENTRIES, HEAD, *_BESIDE)))
 
 _APPEND_ONLY = "the ledger is append-only"

@@ -14,7 +14,7 @@ from geo import with_unit
 from geo.colours import colour
 from geo.maps.linked import PLACE_ROLES
 from geo.maps.painting import LegendEntry
-from hexcursion.bundle.series.earlier import earlier_transform, is_bundle
+from hexcursion.bundle.published.earlier import earlier_transform, is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_reading
 from hexcursion.project.example import changed_settings, county_settings

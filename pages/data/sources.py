@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from data_loaders import SEGMENTS
-from hexcursion.bundle.series.earlier import is_bundle
+from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.data import filters, table_columns

@@ -10,7 +10,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
-from hexcursion.bundle.series.earlier import load_with_earlier
+from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import Report, WorkflowError

@@ -13,8 +13,8 @@ from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, legend
 from hexcursion.bundle.layout import contents_of, zip_bytes_to
 from hexcursion.bundle.published.bundle_store import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.series_files import PAGE, series_files
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.series.written import PAGE, series_files
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.door.series import read_series_of
 from hexcursion.errors import WorkflowError

@@ -41,7 +41,7 @@ from dpgp_core.spectral.series import EXPLAINED, SeriesPrior, SeriesReading, rea
 from dpgp_core.spectral.series_states import Period
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from geo import Domain
-from hexcursion.bundle.series.gather import LEVEL, SHIFT
+from hexcursion.bundle.published.series import LEVEL, SHIFT
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import COUNTY_THRESHOLD, county_settings
 from hexcursion.project.load import build_lattice, load_project

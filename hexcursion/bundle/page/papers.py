@@ -68,28 +68,23 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         for name, text in statement["products"]["meanings"].items()
     ]
     paragraphs = [
-        f"{title}\n{'=' * min(len(title), 90)}",
-        f"Release {release['id']}, {release['created']}",
+        f"{title}\n{'=' * min(len(title), 90)}", f"Release {release['id']}, {release['created']}",
         *(fill(flag, 90) for flag in flags),
         fill(
             "The title, the name of the value, notes, credits and what the curator states below are "
-            f"{words.PUBLISHERS}.",
-            90,
+            f"{words.PUBLISHERS}.", 90,
         ),
-        fill(summary, 90),
-        fill(guarantee["in_words"], 90),
+        fill(summary, 90), fill(guarantee["in_words"], 90),
         *(fill(text, 90) for text in how_right(statement, products)),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
         + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in words.limits(statement)),
-        "Files\n" + "\n".join(files),
-        "Products in regions.geojson\n" + "\n".join(meanings),
+        "Files\n" + "\n".join(files), "Products in regions.geojson\n" + "\n".join(meanings),
         *(fill(text, 90) for text in statement["products"]["left_out"]),
         "What you may do\n"
         + fill(
             "Thresholding, smoothing, dissolving or averaging the released paths costs no further privacy: "
-            "everything in this bundle is computed from them and from public facts.",
-            90,
+            "everything in this bundle is computed from them and from public facts.", 90,
         ),
         "What the curator states\n"
         + "\n".join(
@@ -97,7 +92,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
             for name in STATED
         ),
         "Design\n" + fill(f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", 90),
-    ]
+    ]  # fmt: skip
     return "\n\n".join(paragraphs) + "\n"
 
 

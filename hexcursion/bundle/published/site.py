@@ -21,11 +21,11 @@ from hexcursion.bundle.page.html import RESOURCES
 from hexcursion.bundle.page.label import picture_svg
 from hexcursion.bundle.products import threshold_words
 from hexcursion.bundle.published.bundle_store import offers, page_of, slug
+from hexcursion.bundle.published.series import read_together
+from hexcursion.bundle.published.series_files import PAGE as SERIES_PAGE
+from hexcursion.bundle.published.series_files import series_files
+from hexcursion.bundle.published.series_report import promise_of, question_of
 from hexcursion.bundle.read import Bundle, bundle_from_contents
-from hexcursion.bundle.series.gather import read_together
-from hexcursion.bundle.series.said import promise_of, question_of
-from hexcursion.bundle.series.written import PAGE as SERIES_PAGE
-from hexcursion.bundle.series.written import series_files
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.untrusted import BundleError, source_of
 from hexcursion.errors import WorkflowError

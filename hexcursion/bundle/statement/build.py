@@ -13,11 +13,10 @@ from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import MAX_PATH_REGIONS
 from hexcursion.bundle.products import BY_MAP, CONFIDENCE, MEANINGS, SURE, ProductName, supports
-from hexcursion.bundle.released_sums import sums_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
-from hexcursion.bundle.tables import covariates_block, relative_block
+from hexcursion.bundle.tables import covariates_block, relative_block, sums_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.public_numbers import Exposure
 from hexcursion.project.response import Answers
@@ -50,16 +49,13 @@ def products_block(
             f"Dissolved regions of single paths are written for the first {MAX_PATH_REGIONS} paths."
         )
     return {
-        "cutoff": float(design.cutoff),
-        "smoothing": int(design.smoothing),
-        "confidence": CONFIDENCE if joint else None,
-        "vote_step": 1.0 / count,
+        "cutoff": float(design.cutoff), "smoothing": int(design.smoothing),
+        "confidence": CONFIDENCE if joint else None, "vote_step": 1.0 / count,
         "meanings": {name: _said(name, text, draws) for name, text in meanings.items()}
         | ({"excursion_function": _said("inner", SURE, draws)} if ranked and joint else {}),
-        "left_out": left_out,
-        **({"excursion_function": joint} if ranked else {}),
+        "left_out": left_out, **({"excursion_function": joint} if ranked else {}),
         **({"cut_by_map": True} if cut_by_map else {}),
-    }
+    }  # fmt: skip
 
 
 def _said(name: ProductName, meaning: str, draws: int | None) -> str:
@@ -109,14 +105,11 @@ def following(statement: Mapping[str, Any]) -> dict[str, Any]:
             f"epsilon {upper(guarantee['epsilon'])} and delta {upper(guarantee['delta'], 3)} for "
             f"one {guarantee['unit_word']}"
         ),
-        "unit": guarantee["protected"],
-        "variant": guarantee["variant"],
-        "neighbours": guarantee["neighbours"],
-        "randomness": SEEDED if release["simulation"] else SYSTEM,
+        "unit": guarantee["protected"], "variant": guarantee["variant"],
+        "neighbours": guarantee["neighbours"], "randomness": SEEDED if release["simulation"] else SYSTEM,
         "floating_point": f"{ON_GRID} {EXACT if exact else DOUBLE}",
-        "utility": expected_words(statement["expected"]),
-        "bias": BIAS,
-    }
+        "utility": expected_words(statement["expected"]), "bias": BIAS,
+    }  # fmt: skip
 
 
 VERSION_ID = "hexcursion-statement-2"
@@ -148,8 +141,7 @@ def build_statement(release: Release) -> dict[str, Any]:
         "release": {
             "id": clean(release.release_id, 100, "The release id"),
             "created": clean(release.created, 40, "The date of creation"),
-            "title": clean(release.title, 200, "The title"),
-            "generated": bool(release.generated),
+            "title": clean(release.title, 200, "The title"), "generated": bool(release.generated),
             "simulation": bool(release.simulation),
             "notes": [clean(note, 1000, "A note") for note in release.notes],
         },
@@ -157,12 +149,10 @@ def build_statement(release: Release) -> dict[str, Any]:
         "subject": {
             "value": clean(release.value_name, 100, "The name of the value"),
             "unit": clean(release.value_unit, 60, "The unit of the value"),
-            "threshold": float(release.threshold),
-            "direction": release.direction,
+            "threshold": float(release.threshold), "direction": release.direction,
             "threshold_response": release.level,
             "domain": {
-                "cells": len(release.cells),
-                "resolution": int(release.resolution),
+                "cells": len(release.cells), "resolution": int(release.resolution),
                 "origin": clean(release.domain_origin, 1000, "The origin of the domain"),
             },
         }
@@ -173,8 +163,7 @@ def build_statement(release: Release) -> dict[str, Any]:
         "guarantee": guarantee_block(release),
         "design": plain_design(release.design),
         "response": {
-            "transform": release.response.transform,
-            "centre": float(release.response.centre),
+            "transform": release.response.transform, "centre": float(release.response.centre),
             "clip": float(release.response.clip),
             "origin": clean(release.response.origin, 1000, "The origin of centre and clip bound"),
             "formula": FORMULA[release.response.transform],
@@ -185,18 +174,13 @@ def build_statement(release: Release) -> dict[str, Any]:
             "detail": clean(release.tuning.detail, 2000, "The description of the tuning"),
             "accounted": release.tuning.accounted,
         },
-        "expected": expected_block(release.expected),
-        "evaluation": {},
+        "expected": expected_block(release.expected), "evaluation": {},
         "products": products_block(
             release.design, count, ranked=release.mean is not None, cut_by_map=release.cut_by_map
         ),
         "paths": {
-            "file": layout.PATHS,
-            "field": release.mean is not None,
-            "count": int(release.design.paths),
-            "unit": "response units",
-            "grid": GRID,
-            "note": ROUNDING_NOTE,
+            "file": layout.PATHS, "field": release.mean is not None, "count": int(release.design.paths),
+            "unit": "response units", "grid": GRID, "note": ROUNDING_NOTE,
         }
         | ({} if release.records is None else {"records": True})
         | ({} if count is None else {"draws": {"file": layout.DRAWS, "count": count, "note": DRAWS_NOTE}}),
@@ -204,13 +188,12 @@ def build_statement(release: Release) -> dict[str, Any]:
         "receipt": [
             {
                 "topic": clean(line.topic, 100, "A topic of the receipt"),
-                "text": clean(line.text, 2000, "A line of the receipt"),
-                "warning": bool(line.warning),
+                "text": clean(line.text, 2000, "A line of the receipt"), "warning": bool(line.warning),
             }
             for line in release.receipt
         ],
         "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
-    }
+    }  # fmt: skip
     statement |= {} if release.trip is None else {"trip": release.trip.block()}
     statement |= covariates_block(release.covariates)
     statement |= sums_block(release)

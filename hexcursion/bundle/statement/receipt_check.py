@@ -54,48 +54,41 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
         ),
         (
             rf"All releases of these records: epsilon {_N} before, {_N} after this one\. They hide {_HIDDEN} "
-            r"and no more\.",
-            True,
+            r"and no more\.", True,
         ),
     ),
     "Budget": (
-        (rf"epsilon {_N} in total, {_N} left\.", False),
-        (rf"epsilon {_N} in total, over budget\.", True),
+        (rf"epsilon {_N} in total, {_N} left\.", False), (rf"epsilon {_N} in total, over budget\.", True),
         (r"No budget is set for this dataset\.", True),
     ),
     "Earlier releases": (
         (
             rf"Some (?:or all )?of these records were part of releases that cost epsilon {_N} before; "
-            rf"together {_N}\. How many they are is not published\.",
-            False,
+            rf"together {_N}\. How many they are is not published\.", False,
         ),
         (
             rf"Releases of these records promise different things\. All of them together hide {_HIDDEN}, at "
             rf"epsilon {_N}; {_ALSO}(?:; {_ALSO})*\.(?: A release that hides whether a record is there "
             r"counts for an exchanged record at its own price of an exchange, or at that of one record less "
-            r"and one more\.)?",
-            True,
+            r"and one more\.)?", True,
         ),
     ),
     "Other unit": (
         (
             rf"{_N} releases? of these data protected (?:the values of )?single observations, at epsilon "
             rf"{_N} at delta {_N} together\. A hexagon's record is made of all its observations, so it is "
-            rf"protected by them only as a group of that many\. {_UNACCOUNTED}",
-            False,
+            rf"protected by them only as a group of that many\. {_UNACCOUNTED}", False,
         ),
         (
             rf"{_N} releases? of these data protected whole hexagons, at epsilon {_N} at delta {_N} "
             r"together\. Exchanging one observation can change the records of two hexagons, so for it they "
             rf"cost (?:at most epsilon {_N} at the same delta|more than any useful guarantee), provided that "
-            rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}",
-            False,
+            rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}", False,
         ),
         (
             rf"{_N} releases? of these data protected the values of whole hexagons, at epsilon {_N} at delta "
             rf"{_N} together, and took as public which hexagons hold observations: where one observation is, "
-            rf"they do not hide\. {_UNACCOUNTED}",
-            False,
+            rf"they do not hide\. {_UNACCOUNTED}", False,
         ),
     ),
     "Other numbers": (
@@ -109,15 +102,13 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Not compared": (
         (
             rf"The ledger holds releases of {_N} datasets? from before it kept hashes of records: whether "
-            r"they contained some of these is not known and not counted\.",
-            True,
+            r"they contained some of these is not known and not counted\.", True,
         ),
     ),
     "Kept apart": (
         (
             rf"By a person's decision \(ledger entry {_N}\) releases of another dataset that seemed to hold "
-            r"some of the same records are not counted: .+\.",
-            True,
+            r"some of the same records are not counted: .+\.", True,
         ),
     ),
     "Owner": (
@@ -126,21 +117,17 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             r", by a public rule that does not look at the values\. (?:So one record is one whole [\w ]+\.|"
             rf"A whole [\w ]+, all its {_RECORD} together(?:: (?P<group>.+)|, which lie in different "
             rf"hexagons: Someone with up to (?P<many>{_N}) {_RECORD}: (?:no useful guarantee\.|epsilon "
-            rf"(?P<apart>{_N}) at delta .+)))",
-            False,
+            rf"(?P<apart>{_N}) at delta .+)))", False,
         ),
     ),
     LOW_AGREEMENT: (
         (
             rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it all the "
-            r"same\.",
-            True,
+            r"same\.", True,
         ),
     ),
-    "Orders": ((re.escape(AT_EDGE), False),),
-    "Question": ((r"Every value is taken .+\.", False),),
-    "Covariates": ((r"Public numbers of each hexagon, .+\.", False),),
-    "Neighbours": ((r".+", False),),
+    "Orders": ((re.escape(AT_EDGE), False),), "Question": ((r"Every value is taken .+\.", False),),
+    "Covariates": ((r"Public numbers of each hexagon, .+\.", False),), "Neighbours": ((r".+", False),),
 }  # fmt: skip
 _SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
 # In every version of the program, whatever was released.

@@ -13,7 +13,7 @@ import pytest
 
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import zip_bytes_to
-from hexcursion.bundle.series.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
+from hexcursion.bundle.published.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.decision.choice import tuning_of

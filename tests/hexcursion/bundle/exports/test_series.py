@@ -22,11 +22,17 @@ from dpgp_core.numbers import upper
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import zip_bytes_to
+from hexcursion.bundle.published.series import Series, classes_of, read_together, time_of
+from hexcursion.bundle.published.series_files import _lead, series_files, write_series
+from hexcursion.bundle.published.series_report import (
+    EXPLAINED,
+    SHARED,
+    _one_record,
+    notes_of,
+    promise_of,
+    steps_of,
+)
 from hexcursion.bundle.published.site import write_site
-from hexcursion.bundle.series.gather import Series, classes_of, read_together, time_of
-from hexcursion.bundle.series.page import _lead
-from hexcursion.bundle.series.said import EXPLAINED, SHARED, _one_record, notes_of, promise_of, steps_of
-from hexcursion.bundle.series.written import series_files, write_series
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError

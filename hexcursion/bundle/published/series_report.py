@@ -14,7 +14,7 @@ from dpgp_core.accounting.guarantee import priced_for, together
 from dpgp_core.numbers import significant, upper
 from hexcursion import words
 from hexcursion.bundle.products import LIKELY, part_of
-from hexcursion.bundle.series.gather import Series, classes_of
+from hexcursion.bundle.published.series import Series, classes_of
 from hexcursion.bundle.statement.guarantee import stated_cost
 from hexcursion.ledger.periods import PeriodsShared, nothing_known
 

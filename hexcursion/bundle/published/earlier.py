@@ -22,8 +22,8 @@ from dpgp_core.spectral.series import SeriesReading, read_series
 from hexcursion.bundle import layout
 from hexcursion.bundle.again import check_again, stored_sums, sums_facts
 from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.published.series import periods_of, prior_of, refuse_unreadable
 from hexcursion.bundle.read import Bundle, bundle_from_contents
-from hexcursion.bundle.series.gather import periods_of, prior_of, refuse_unreadable
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.area import build_domain
 from hexcursion.project.load import Progress, load_project
