@@ -19,7 +19,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.tuning import Tuned, tune
 from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
 

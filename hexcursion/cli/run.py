@@ -33,7 +33,7 @@ from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.releasing.worth import LowAgreement
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.words import agreement_words, range_words, ratio_words
 

@@ -20,11 +20,11 @@ from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import World
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import search_task
 from hexcursion.search.executors import Executor, SerialExecutor
-from hexcursion.search.optimisation.optimise import search
-from hexcursion.search.optimisation.unconstrained import unconstrained_design
-from hexcursion.search.problem.task import Scored, SearchResult, SearchTask, Utility
+from hexcursion.search.optimise import search
+from hexcursion.search.score import unconstrained_design
+from hexcursion.search.task import Scored, SearchResult, SearchTask, Utility
+from hexcursion.search.tuning import search_task
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ReferenceKind, mechanism_names, that_can_serve
 from hexcursion.words import ratio_words

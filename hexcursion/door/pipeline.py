@@ -18,12 +18,12 @@ from hexcursion.ledger import Ledger, begin, ledger_to_plan
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish
-from hexcursion.search.decision.choice import Choice, given_choice, stated
-from hexcursion.search.decision.settle import settle_on
-from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.bench import smallest_epsilon
+from hexcursion.search.choice import Choice, given_choice, stated
 from hexcursion.search.executors import make_executor
-from hexcursion.search.exploration.epsilon_solver import smallest_epsilon
-from hexcursion.search.looks import paid_look
+from hexcursion.search.pilot import paid_look
+from hexcursion.search.results import settle_on
+from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
 

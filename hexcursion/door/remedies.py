@@ -21,10 +21,10 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import Expected
 from hexcursion.releasing.worth import objections
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.settle import at_budget, settle_on
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.optimisation.unsearched import takes_fixed
+from hexcursion.search.choice import Choice
+from hexcursion.search.results import at_budget, settle_on
+from hexcursion.search.score import takes_fixed
+from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import field
 from hexcursion.settings.catalogue import flag_of
 from hexcursion.settings.model import ReleaseSettings

@@ -6,9 +6,9 @@ from dpgp_core.priors.registry import PRIORS, can_make
 from hexcursion.estimates.model import Asked
 from hexcursion.project.model import Project
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS
-from hexcursion.search.decision.tuning import CLIP_FACTORS, FOCUSED_FACTORS
-from hexcursion.search.optimisation.unsearched import takes_fixed
-from hexcursion.search.problem.facts import private_n
+from hexcursion.search.scenes import private_n
+from hexcursion.search.score import takes_fixed
+from hexcursion.search.tuning import CLIP_FACTORS, FOCUSED_FACTORS
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import default_priors
 

@@ -20,7 +20,7 @@ from hexcursion.lint.checks import (
     lint,
     plan_from_mapping,
 )
-from hexcursion.search.optimisation.unsearched import takes_fixed
+from hexcursion.search.score import takes_fixed
 from hexcursion.settings.model import ReleaseSettings, read_toml
 from hexcursion.settings.names import usual_delta
 

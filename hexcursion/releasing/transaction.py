@@ -31,9 +31,9 @@ from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
 from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside
 from hexcursion.releasing.worth import stop_or_state
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.looks.pilot import fingerprint, with_pilot
-from hexcursion.search.problem.facts import protects, public_facts
+from hexcursion.search.choice import Choice
+from hexcursion.search.pilot import fingerprint, with_pilot
+from hexcursion.search.scenes import protects, public_facts
 from hexcursion.words import group_sentence, named, plural
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed

@@ -1,7 +1,9 @@
-"""Executors: where the work of a search runs. All give the same answers, bit for bit, in the same order."""
+"""Where the work of a search runs, here or on a Dask cluster: the same answers, bit for bit, in order."""
 
 from __future__ import annotations
 
+import functools
+import io
 import os
 import pickle
 import shutil
@@ -16,7 +18,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from hexcursion.errors import WorkflowError
-from hexcursion.search.cluster import DaskExecutor, scheduler_address
+from hexcursion.search.task import answer_bytes, answer_from
 from hexcursion.settings.names import ExecutorName
 
 NICER = 10  # search processes give way to the web process
@@ -123,3 +125,153 @@ def _load(place: str) -> Any:
 
 def _at_worker(work: Work, place: str, item: Any) -> Any:
     return work(_load(place), item)
+
+
+RETRIES = 3  # of a piece of work whose worker was lost while it ran, before the search gives up
+PATIENCE = "60s"  # until a scheduler that does not answer, or has no workers, is named
+VARIABLE = "HEXCURSION_DASK"
+"""Names the operator's scheduler."""
+
+
+class DaskExecutor:
+    """Run the search on Dask's workers; lost workers, retries and data transfer are Dask's own.
+
+    `address` is `tls://host:8786`, with Dask's own certificates (`distributed.comm.tls`): whoever holds one
+    that the CA file signed is trusted with the search. The task that travels holds nothing private but the
+    public number of records. Answers come back as plain JSON; pickles from a scheduler or worker are refused
+    in the whole process. Raise `WorkflowError` without Dask, without TLS, or if no scheduler answers.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed.security import Security
+        except ImportError as error:
+            raise WorkflowError(
+                "The executor 'dask' needs Dask: `pip install \"hexcursion[cluster]\"`, or choose "
+                "'processes'."
+            ) from error
+        if not address.startswith("tls://"):
+            raise WorkflowError(
+                "A Dask scheduler without TLS runs whatever anybody on the network sends: start it with "
+                "--tls-ca-file, --tls-cert and --tls-key, and name it as tls://HOST:PORT."
+            )
+        security: Any = Security(require_encryption=True)  # type: ignore[no-untyped-call]
+        if not (security.tls_ca_file and security.tls_client_cert):
+            raise WorkflowError(
+                "A Dask scheduler with TLS asks for a certificate: name yours and its CA by "
+                "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT (and __KEY) and "
+                "DASK_DISTRIBUTED__COMM__TLS__CA_FILE."
+            )
+        try:
+            self._client: Any = _careful_client()(
+                address, security=security, timeout=PATIENCE, set_as_default=False, direct_to_workers=False
+            )
+        except (OSError, TimeoutError, ValueError) as error:
+            raise WorkflowError(
+                f"No Dask scheduler answers at {address}: check the address and the certificates, start one "
+                "with `dask scheduler`, or choose the executor 'processes'."
+            ) from error
+
+    def wait_for(self, workers: int) -> None:
+        """Wait for so many workers; `WorkflowError` if they have not come after `PATIENCE`."""
+        try:
+            self._client.wait_for_workers(workers, timeout=PATIENCE)
+        except TimeoutError as error:
+            raise WorkflowError(
+                "The Dask scheduler has no workers: start some with `dask worker ADDRESS --nthreads 1`."
+            ) from error
+
+    def map(self, work: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]) -> Iterator[Any]:
+        """Yield answers in the order of the items; closing the iterator gives up what has not begun.
+
+        Raise `WorkflowError` if there are no workers, or one of them fails or sends anything but an answer.
+        """
+        import dask
+
+        self.wait_for(1)
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GiB"}):
+            there = self._client.submit(_unchanged, shared, pure=False)  # made again if its workers are lost
+        at_worker = functools.partial(_answered, work)
+        futures = [self._client.submit(at_worker, there, item, pure=False, retries=RETRIES) for item in items]
+        try:
+            for future in futures:
+                yield answer_from(_result(future))
+        finally:
+            self._client.cancel(futures)
+            there.release()
+
+    def close(self) -> None:
+        """Leave the scheduler."""
+        self._client.close()
+
+
+def scheduler_address(stated: str | None) -> str | None:
+    """The address that a person stated, else the operator's from $HEXCURSION_DASK, else None."""
+    return stated or os.environ.get(VARIABLE) or None
+
+
+def _unchanged(shared: Any) -> Any:
+    return shared
+
+
+def _answered(work: Callable[[Any, Any], Any], shared: Any, item: Any) -> bytes:
+    return answer_bytes(work(shared, item))
+
+
+def _result(future: Any) -> object:
+    """What a worker sent; what it raised is never unpacked, so nothing can be said of it."""
+    try:
+        sent: object = future.result()
+    except Exception:
+        pass
+    else:
+        return sent
+    raise WorkflowError(
+        "A worker of the Dask cluster failed, or sent what is not read here: look into its log, and let "
+        "every worker run the same version of this program."
+    )
+
+
+class _Plain(pickle.Unpickler):
+    """Reads a pickle of texts, numbers and their collections, and the name of the type `bytes`."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) == ("builtins", "bytes"):
+            return _Bytes
+        raise TypeError("a pickle that makes other objects than plain values")
+
+
+class _Bytes(bytes):
+    """Stands for `bytes`, by whose name Dask finds its reader of bytes; never made."""
+
+    def __new__(cls, *_given: object) -> _Bytes:
+        raise TypeError("a pickle that makes bytes of its own")
+
+
+def plain_loads(content: Any, *, buffers: Any = ()) -> Any:
+    """Read a pickle that can run nothing; TypeError for any other."""
+    try:
+        return _Plain(io.BytesIO(content), buffers=buffers or None).load()
+    except TypeError:
+        raise
+    except Exception:  # whatever a damaged pickle raises
+        pass
+    raise TypeError("a damaged pickle")
+
+
+@functools.cache
+def _careful_client() -> Any:
+    """Dask's client, in a process that from now on reads no pickle that Dask receives."""
+    import distributed.client
+    from distributed.protocol import pickle as theirs
+
+    theirs.loads = plain_loads
+    distributed.client.loads = plain_loads  # type: ignore[attr-defined]  # the same, by its other name
+
+    class Careful(distributed.client.Client):
+        """Hears no events: those of warnings are pickles that Dask reads with Python's own reader."""
+
+        async def _handle_event(self, topic: Any, event: Any) -> None:
+            """Leave it."""
+
+    return Careful

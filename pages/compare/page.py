@@ -15,7 +15,7 @@ from hexcursion.comparing.practice import Records, Table
 from hexcursion.comparing.run import EPSILONS, Comparison, comparable_under, csv_text, svg_text
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.search.exploration.simulated import simulated_release
+from hexcursion.search.bench import simulated_release
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, one_in, quantity, side_words

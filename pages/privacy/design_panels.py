@@ -13,9 +13,9 @@ from dpgp_core.mechanisms.design import Design
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
 from hexcursion import words
-from hexcursion.search.exploration.simulated import SimulatedRelease, simulated_release
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.task import Scored, family_of
+from hexcursion.search.bench import SimulatedRelease, simulated_release
+from hexcursion.search.scenes import private_n
+from hexcursion.search.task import Scored, family_of
 from hexcursion.words import agreement_words, design_words
 from pages.privacy import frontier
 from pages.privacy.ask import threshold_words

@@ -18,9 +18,9 @@ from hexcursion.estimates.words import refuse_what_cannot_fit
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.looks import look_warning, paid_look
-from hexcursion.search.problem.task import Scored
+from hexcursion.search.pilot import look_warning, paid_look
+from hexcursion.search.task import Scored
+from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words

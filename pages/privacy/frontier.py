@@ -9,10 +9,10 @@ import streamlit as st
 
 from hexcursion import words
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.settle import settle_on, settle_on_typed
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.task import FrontierPoint, Scored
+from hexcursion.search.choice import Choice
+from hexcursion.search.results import settle_on, settle_on_typed
+from hexcursion.search.scenes import private_n
+from hexcursion.search.task import FrontierPoint, Scored
 from pages.privacy.designs import dots
 from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
 from pages.shared.glossary import tip

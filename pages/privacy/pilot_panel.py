@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from hexcursion.project.model import Project
-from hexcursion.search.optimisation.unsearched import fixed_of
+from hexcursion.search.score import fixed_of
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import DEFAULT_MECHANISMS
 from pages.privacy.designs import pilot_job, pilot_serves, pilot_words

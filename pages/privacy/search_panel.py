@@ -11,10 +11,10 @@ from hexcursion.estimates.asked import planned
 from hexcursion.estimates.words import expected_of_search
 from hexcursion.project.model import Project
 from hexcursion.record import LEAST_GAIN
-from hexcursion.search.decision.settle import at_budget, moved_to
-from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.optimisation.unsearched import takes_fixed
-from hexcursion.search.problem.task import FrontierPoint, Scored
+from hexcursion.search.results import at_budget, moved_to
+from hexcursion.search.score import takes_fixed
+from hexcursion.search.task import FrontierPoint, Scored
+from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, range_words

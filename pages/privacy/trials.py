@@ -14,18 +14,19 @@ from hexcursion.door.remedies import Tried, try_remedies
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.decision.settle import as_searched
-from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.exploration.bench import (
+from hexcursion.search.bench import (
+    STEPS,
     Bench,
     SimulatedCoverage,
     Variation,
     coverage_of,
+    smallest_epsilon,
     supported_confidence,
     sweep,
 )
-from hexcursion.search.exploration.epsilon_solver import STEPS, smallest_epsilon
-from hexcursion.search.problem.task import FrontierPoint, Scored, family_of
+from hexcursion.search.results import as_searched
+from hexcursion.search.task import FrontierPoint, Scored, family_of
+from hexcursion.search.tuning import Tuned
 from hexcursion.words import plural, ratio_words, spread_words
 from pages.privacy.designs import expected_words, family
 from pages.shared.subprocess_job import Job, in_subprocess

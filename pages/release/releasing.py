@@ -17,8 +17,8 @@ from hexcursion.ledger.sentences import Alike
 from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import Plan, Published
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.choice import Choice
+from hexcursion.search.tuning import Tuned
 from hexcursion.words import remaining
 from pages.shared.subprocess_job import in_subprocess
 

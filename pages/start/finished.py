@@ -10,8 +10,8 @@ from hexcursion.project.baseline import Baseline, fit_baseline
 from hexcursion.project.example import county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.stored import tuned_from
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.results import tuned_from
+from hexcursion.search.tuning import Tuned
 from pages.shared.session.previews import Preview, look_at
 from pages.shared.shipped import SEARCH, shipped
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice
+from hexcursion.search.choice import Choice
 from pages.shared.subprocess_job import Job, in_subprocess
 from studies.attacks.design_audit import audit_choice
 from studies.attacks.reconstruction import reconstruct_choice

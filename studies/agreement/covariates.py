@@ -40,7 +40,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.scenes import public_facts
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 

@@ -32,8 +32,8 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
 from hexcursion.releasing.worth import objections
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.choice import Choice
+from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.spectral_sensors import SURVEYS, survey_settings

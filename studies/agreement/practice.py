@@ -28,8 +28,8 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.example import county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.choice import Choice
+from hexcursion.search.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.panel import simulated
 from studies.london.task import real_settings

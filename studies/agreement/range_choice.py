@@ -32,9 +32,9 @@ from dpgp_core.private_choice import choice_cost
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.decision.choice import Choice, tuning_of
-from hexcursion.search.decision.tuning import tune
-from hexcursion.search.looks.range_choice import planned_choice, with_model
+from hexcursion.search.choice import Choice, tuning_of
+from hexcursion.search.pilot import planned_choice, with_model
+from hexcursion.search.tuning import tune
 from studies.agreement.spectral_sensors import peer_map
 from studies.excursions.fields import Bools, Floats
 from studies.leaderboard.fields import SURVEYS, plumes, survey

@@ -24,10 +24,10 @@ from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice, tuning_of
-from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.optimisation.optimise import search
-from hexcursion.search.problem.facts import private_n
+from hexcursion.search.choice import Choice, tuning_of
+from hexcursion.search.optimise import search
+from hexcursion.search.scenes import private_n
+from hexcursion.search.tuning import search_task
 from studies.london.study import released_sets
 from studies.london.task import load_task, real_settings
 from studies.material.real_files import real_files_parser

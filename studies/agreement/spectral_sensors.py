@@ -51,8 +51,8 @@ from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected
 from hexcursion.releasing.worth import objections
-from hexcursion.search.decision.choice import Choice, tuning_of
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.choice import Choice, tuning_of
+from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import Focus, Transform

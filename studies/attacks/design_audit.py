@@ -24,8 +24,8 @@ from dpgp_core.releasing import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.choice import Choice
+from hexcursion.search.scenes import public_facts
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 BOX = (10.0, 50.0, 10.07, 50.035)  # a small imagined town

@@ -28,7 +28,7 @@ from dpgp_core.releasing import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice
+from hexcursion.search.choice import Choice
 from studies.attacks.design_audit import BOX, LENGTHSCALE
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 

@@ -15,10 +15,10 @@ from geo import crs_by_name, to_lonlat
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import search_task
 from hexcursion.search.executors import SerialExecutor
-from hexcursion.search.optimisation.unconstrained import unconstrained_design
-from hexcursion.search.problem.task import Unconstrained
+from hexcursion.search.score import unconstrained_design
+from hexcursion.search.task import Unconstrained
+from hexcursion.search.tuning import search_task
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.excursions.fields import Bools, Floats

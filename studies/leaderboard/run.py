@@ -20,11 +20,11 @@ from dpgp_core.noise import SimulationEntropy
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice, tuning_of
-from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.optimisation.optimise import search
-from hexcursion.search.problem.facts import protects
-from hexcursion.search.problem.task import Unconstrained
+from hexcursion.search.choice import Choice, tuning_of
+from hexcursion.search.optimise import search
+from hexcursion.search.scenes import protects
+from hexcursion.search.task import Unconstrained
+from hexcursion.search.tuning import search_task
 from studies.excursions.fields import Bools
 from studies.leaderboard.adaptive_grid import AdaptiveGrid
 from studies.leaderboard.fields import Contest, contests

@@ -18,10 +18,9 @@ from dpgp_core.priors.registry import make_prior
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
 from hexcursion.search.executors import SerialExecutor
-from hexcursion.search.optimisation.unconstrained import held_out_moments, unconstrained_design
-from hexcursion.search.problem.facts import private_n, public_facts
-from hexcursion.search.problem.task import Scene, SearchTask
-from hexcursion.search.problem.worlds import make_scene
+from hexcursion.search.scenes import make_scene, private_n, public_facts
+from hexcursion.search.score import held_out_moments, unconstrained_design
+from hexcursion.search.task import Scene, SearchTask
 from studies.excursions.fields import Bools
 from studies.reporting.tables import quiet
 

@@ -18,12 +18,11 @@ from dpgp_core.releasing import Released
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.settle import settle_on
-from hexcursion.search.decision.tuning import tune
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.task import family_of
-from hexcursion.search.problem.worlds import make_scene
+from hexcursion.search.choice import Choice
+from hexcursion.search.results import settle_on
+from hexcursion.search.scenes import make_scene, private_n
+from hexcursion.search.task import family_of
+from hexcursion.search.tuning import tune
 from hexcursion.words import design_words
 from studies.excursions.fields import Bools, Floats
 from studies.london.paper_map import COLUMNS as MAP_COLUMNS

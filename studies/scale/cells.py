@@ -35,7 +35,7 @@ from hexcursion.estimates.model import search_estimate
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 

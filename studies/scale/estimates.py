@@ -33,8 +33,8 @@ from hexcursion.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at,
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project, load_source
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.tuning import tune
-from hexcursion.search.problem.task import FRONTIER_EPSILONS
+from hexcursion.search.task import FRONTIER_EPSILONS
+from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from studies.registry import STUDIES
 from studies.scale.cells import RECORDS, SEED, settings_of

@@ -25,9 +25,8 @@ from typing import Any
 import numpy as np
 
 from hexcursion.project.load import load_project
-from hexcursion.search.cluster import scheduler_address
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.executors import Executor, make_executor
+from hexcursion.search.executors import Executor, make_executor, scheduler_address
+from hexcursion.search.tuning import Tuned, tune
 from studies.scale.cells import RECORDS, SEED, settings_of
 
 RUNS = [("serial", 1), ("processes", 1), ("processes", 2)]

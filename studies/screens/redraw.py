@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.project.example import example_settings
 from hexcursion.project.load import load_project
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.tuning import tune
 from pages.release.releasing import release
 from pages.shared.released_view import threshold_stops
 from pages.shared.session.workspace import KEY, Found, Workspace

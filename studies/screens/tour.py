@@ -49,9 +49,8 @@ from hexcursion.project.example import COUNTY_YEARS, county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.settle import settle_on
-from hexcursion.search.decision.stored import text_of
-from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.results import settle_on, text_of
+from hexcursion.search.tuning import Tuned, tune
 from pages.privacy.designs import BUDGETS
 from studies.agreement.panel import simulated
 from studies.london.study import released_sets

@@ -34,7 +34,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.tuning import tune
 from hexcursion.settings import ReleaseSettings, settings_to_toml
 from studies.london.task import generated_settings, occupied_only, real_settings
 from studies.material.real_files import real_files_parser

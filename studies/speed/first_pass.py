@@ -23,8 +23,8 @@ from pathlib import Path
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.optimisation import optimise
+from hexcursion.search import optimise
+from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from studies.london.task import generated_settings, real_settings
 from studies.material.real_files import real_files_parser

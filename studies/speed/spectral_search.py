@@ -28,9 +28,9 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.optimisation.optimise import search
-from hexcursion.search.problem.task import Scored, SearchTask
-from hexcursion.search.problem.worlds import make_scene
+from hexcursion.search.optimise import search
+from hexcursion.search.scenes import make_scene
+from hexcursion.search.task import Scored, SearchTask
 from studies.material.disk import disk
 
 SEED, PER_CELL, DELTA = 9, 4, 1e-5

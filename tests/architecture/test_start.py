@@ -14,7 +14,7 @@ HEAVY = ("dask", "jsonschema", "matplotlib", "pooch", "requests", "scipy.stats",
 
 def test_a_search_in_a_process_of_its_own_imports_what_it_uses() -> None:
     script = (
-        "import sys, pages.shared.subprocess_job, hexcursion.search.decision.tuning\n"
+        "import sys, pages.shared.subprocess_job, hexcursion.search.tuning\n"
         f"print(*[name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run(

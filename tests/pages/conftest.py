@@ -15,7 +15,7 @@ from hexcursion.ledger.places import home
 from hexcursion.project.example import example_settings, is_example
 from hexcursion.project.model import Project
 from hexcursion.record import Expected
-from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from pages.privacy import design_panels, designs, frontier, pilot_panel, search_panel, trials
 from pages.release import checks

@@ -17,7 +17,7 @@ from hexcursion.bundle.published.bundle_store import shelf
 from hexcursion.ledger import Charge, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.tuning import Tuned
 from pages.release import release_panel
 from pages.release.releasing import budget_state, plan, release
 from pages.shared.session import side_jobs

@@ -13,7 +13,7 @@ import streamlit as st
 from dpgp_core.mechanisms.design import Design
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.search.exploration.simulated import SimulatedRelease
+from hexcursion.search.bench import SimulatedRelease
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace

@@ -21,9 +21,9 @@ from hexcursion.project.baseline import Baseline
 from hexcursion.project.example import is_example
 from hexcursion.project.model import Project
 from hexcursion.releasing.worth import objections
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.problem.task import Scored
+from hexcursion.search.choice import Choice
+from hexcursion.search.task import Scored
+from hexcursion.search.tuning import Tuned
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.session.previews import Box, Preview, Stray, stray

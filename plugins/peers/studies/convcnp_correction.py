@@ -37,10 +37,9 @@ from dpgp_core.spectral.sums import GridRecords, release_sums
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.optimisation.optimise import search
-from hexcursion.search.problem.facts import public_facts
-from hexcursion.search.problem.worlds import make_scene
+from hexcursion.search.optimise import search
+from hexcursion.search.scenes import make_scene, public_facts
+from hexcursion.search.tuning import search_task
 from hexcursion_peers.neural.corrected import CORRECTION, NEUTRAL, Correction, context_of, read_twice
 from hexcursion_peers.neural.lattice import Window
 from hexcursion_peers.neural.mechanism import ConvCnp, ConvCnpDesign

@@ -23,9 +23,9 @@ from dpgp_core.excursion import iou, ious
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import Choice, tuning_of
-from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.choice import Choice, tuning_of
+from hexcursion.search.optimise import search
+from hexcursion.search.tuning import search_task
 from studies.london.study import released_sets
 from studies.material.real_files import both_sales, real_files_parser
 

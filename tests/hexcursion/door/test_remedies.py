@@ -15,7 +15,7 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Expected
 from hexcursion.releasing.worth import LowAgreement
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.tuning import Tuned
 from tests.town import Town
 
 

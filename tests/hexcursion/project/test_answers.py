@@ -25,8 +25,7 @@ from hexcursion.project.model import answers_of
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.record import Release
-from hexcursion.search.problem.facts import public_facts
-from hexcursion.search.problem.worlds import project_scene
+from hexcursion.search.scenes import project_scene, public_facts
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release

@@ -25,9 +25,8 @@ from hexcursion.project.public_numbers import Exposure, even_exposure, load_popu
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.record import Release, Tuning
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.problem.facts import public_facts
-from hexcursion.search.problem.worlds import project_scene
+from hexcursion.search.choice import Choice
+from hexcursion.search.scenes import project_scene, public_facts
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release

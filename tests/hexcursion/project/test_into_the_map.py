@@ -17,7 +17,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.records import TripProtection, trip_protection
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.choice import given_choice
+from hexcursion.search.choice import given_choice
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from tests.town import BOX, THRESHOLD

@@ -14,7 +14,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.area import build_domain
 from hexcursion.project.load import load_project, load_source
 from hexcursion.releasing.transaction import GROUPS, groups_of, plan_release
-from hexcursion.search.decision.choice import given_choice
+from hexcursion.search.choice import given_choice
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from tests.data_loaders.workbooks import geopackage

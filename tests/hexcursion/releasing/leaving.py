@@ -21,7 +21,7 @@ import dpgp_core.mechanisms.label_sums as label_sums
 import dpgp_core.mechanisms.posterior_sampling as posterior_sampling
 import dpgp_core.mechanisms.spectral_release as prepared
 import hexcursion.releasing.transaction as transaction
-import hexcursion.search.looks.pilot as pilot
+import hexcursion.search.pilot as pilot
 from hexcursion.cli.main import main
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.places import home

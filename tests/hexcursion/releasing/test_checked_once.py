@@ -11,7 +11,7 @@ from geo import rfc7946_findings
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.choice import given_choice
+from hexcursion.search.choice import given_choice
 from tests.town import Town
 
 

@@ -13,9 +13,9 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.releasing.transaction import plan_release
-from hexcursion.search.decision.choice import given_choice
-from hexcursion.search.looks.pilot import run_pilot
-from hexcursion.search.problem.facts import private_n, public_facts
+from hexcursion.search.choice import given_choice
+from hexcursion.search.pilot import run_pilot
+from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.settings import usual_delta
 from tests.town import Town
 

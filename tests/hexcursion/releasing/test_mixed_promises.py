@@ -14,8 +14,8 @@ from hexcursion.ledger.errors import PromiseBroken
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import Plan, plan_release, publish
-from hexcursion.search.decision.choice import given_choice
-from hexcursion.search.looks.pilot import run_pilot
+from hexcursion.search.choice import given_choice
+from hexcursion.search.pilot import run_pilot
 from tests.town import Town, write_town
 
 

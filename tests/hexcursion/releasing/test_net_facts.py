@@ -18,8 +18,8 @@ from hexcursion.project.model import Project
 from hexcursion.record import Guarded, ReceiptLine, Tuning
 from hexcursion.releasing.once import prepare_draw, read_release, try_draw
 from hexcursion.releasing.transaction import _release, plan_release
-from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.scenes import public_facts
+from hexcursion.search.tuning import Tuned
 from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded
 
 ACCOUNTED = Tuning("public reference data", "b.csv")

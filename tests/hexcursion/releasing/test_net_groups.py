@@ -8,7 +8,7 @@ from dpgp_core.accounting.guarantee import group_epsilon
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.tuning import Tuned
 
 
 def test_the_group_lines_of_a_plan(hamlet: Project, hamlet_tuned: Tuned) -> None:

@@ -15,7 +15,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.record import Release
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.tuning import Choice, Tuned
+from hexcursion.search.tuning import Choice, Tuned
 
 SEAL = re.compile(r"\d+:[0-9a-f]{64}:[0-9a-f]{16}")
 

@@ -14,8 +14,8 @@ from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Tuning
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.choice import Choice
-from hexcursion.search.problem.public_map import PublicMap
+from hexcursion.search.choice import Choice
+from hexcursion.search.public_map import PublicMap
 from tests.town import BOX, Town
 
 SCALE = ResponseScale("identity", 20.0, 40.0, "literal")

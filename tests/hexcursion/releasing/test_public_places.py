@@ -13,8 +13,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.choice import given_choice
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.choice import given_choice
+from hexcursion.search.tuning import tune
 from tests.dpgp_core.mechanisms.beside import table
 from tests.town import Town
 

@@ -28,9 +28,9 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing import once as transaction
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.choice import given_choice
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.looks.pilot import run_pilot
+from hexcursion.search.choice import given_choice
+from hexcursion.search.pilot import run_pilot
+from hexcursion.search.tuning import Tuned, tune
 from tests.dpgp_core.drawing import draw_paths
 from tests.hexcursion.bundle.scan import scan_for
 from tests.town import Town

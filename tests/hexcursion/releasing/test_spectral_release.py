@@ -14,7 +14,7 @@ from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.project.baseline import compare, fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.tuning import tune
+from hexcursion.search.tuning import tune
 from tests.town import Town, write_town
 
 

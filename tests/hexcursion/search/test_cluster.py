@@ -28,10 +28,16 @@ from distributed.security import Security
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
-from hexcursion.search.cluster import DaskExecutor, _careful_client, plain_loads
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.executors import ProcessExecutor, SerialExecutor, make_executor
-from hexcursion.search.problem.plain import answer_bytes, answer_from
+from hexcursion.search.executors import (
+    DaskExecutor,
+    ProcessExecutor,
+    SerialExecutor,
+    _careful_client,
+    make_executor,
+    plain_loads,
+)
+from hexcursion.search.task import answer_bytes, answer_from
+from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.patience import HANG
 from tests.town import Town
 
@@ -78,7 +84,7 @@ def certificates(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ..
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
     """A scheduler and three workers on loopback: its address, and the workers' processes."""
-    monkeypatch.setattr("hexcursion.search.cluster.PATIENCE", f"{HANG}s")
+    monkeypatch.setattr("hexcursion.search.executors.PATIENCE", f"{HANG}s")
     card = tmp_path / "scheduler.json"
     tls = ("--protocol", "tls", *certificates(tmp_path / "tls", monkeypatch))
     here = ("--host", "tls://127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0", *tls)
@@ -176,7 +182,7 @@ def test_a_stranger_is_let_in_by_neither_scheduler_nor_worker(
             with pytest.raises((OSError, TimeoutError)):
                 alone(identity(place.replace("tls", scheme), stranger))
     certificates(tmp_path / "other", monkeypatch)
-    monkeypatch.setattr("hexcursion.search.cluster.PATIENCE", "500ms")
+    monkeypatch.setattr("hexcursion.search.executors.PATIENCE", "500ms")
     with pytest.raises(WorkflowError, match="No Dask scheduler answers at tls://"):
         DaskExecutor(cluster[0])
 
@@ -226,7 +232,7 @@ def at_a_hostile_worker(work: object, shared: Path, item: str) -> object:
 def test_a_hostile_workers_pickle_is_not_run(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hexcursion.search.cluster._answered", at_a_hostile_worker)
+    monkeypatch.setattr("hexcursion.search.executors._answered", at_a_hostile_worker)
     ran = tmp_path / "ran"
     ran.mkdir()
     executor = DaskExecutor(cluster[0])
@@ -325,7 +331,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     certificates(tmp_path / "tls", monkeypatch)
-    monkeypatch.setattr("hexcursion.search.cluster.PATIENCE", "200ms")
+    monkeypatch.setattr("hexcursion.search.executors.PATIENCE", "200ms")
     with pytest.raises(WorkflowError, match=r"No Dask scheduler answers at tls://127\.0\.0\.1:9: check"):
         DaskExecutor("tls://127.0.0.1:9")
 

@@ -10,8 +10,8 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned, tune
 from hexcursion.search.executors import ProcessExecutor, make_executor
+from hexcursion.search.tuning import Tuned, tune
 from tests.patience import HANG
 
 

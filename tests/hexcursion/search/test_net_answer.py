@@ -14,20 +14,28 @@ from dpgp_core.accounting.composition import Cost
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Tuning
-from hexcursion.search.decision.choice import expected_of, stated, tuning_of
-from hexcursion.search.decision.proposal import (
+from hexcursion.search.choice import (
     beside_words,
     cutoff_words,
     edge_words,
+    expected_of,
     proposal_words,
     start_words,
+    stated,
+    tuning_of,
 )
-from hexcursion.search.decision.settle import as_searched, settle_on, settle_on_typed
-from hexcursion.search.decision.stored import question_of, text_of, tuned_from
-from hexcursion.search.decision.tuning import Tuned
-from hexcursion.search.problem.facts import ask_of, private_n, public_facts
-from hexcursion.search.problem.public_map import last_year
-from hexcursion.search.problem.task import FrontierPoint, Scored, SearchResult, Utility
+from hexcursion.search.public_map import last_year
+from hexcursion.search.results import (
+    as_searched,
+    question_of,
+    settle_on,
+    settle_on_typed,
+    text_of,
+    tuned_from,
+)
+from hexcursion.search.scenes import ask_of, private_n, public_facts
+from hexcursion.search.task import FrontierPoint, Scored, SearchResult, Utility
+from hexcursion.search.tuning import Tuned
 
 
 def scored(tuned: Tuned, agreement: float, **figures: float) -> Scored:

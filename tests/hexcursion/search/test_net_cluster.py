@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.search.cluster import DaskExecutor
-from hexcursion.search.executors import _begin
+from hexcursion.search.executors import DaskExecutor, _begin
 
 
 class Answer:

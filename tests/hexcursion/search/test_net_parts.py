@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import search_task
+from hexcursion.search import pilot
 from hexcursion.search.executors import SerialExecutor
-from hexcursion.search.looks import pilot
-from hexcursion.search.optimisation.unconstrained import SCALES, unconstrained_design
-from hexcursion.search.problem.facts import _public_counts
+from hexcursion.search.scenes import _public_counts
+from hexcursion.search.score import SCALES, unconstrained_design
+from hexcursion.search.tuning import search_task
 
 
 def test_a_pilot_is_read_by_the_likeliest_model(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,12 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.looks.pilot import left_for_release, with_pilot
-from hexcursion.search.looks.range_choice import _warning
-from hexcursion.search.optimisation.optimise import _closer, _infeasible, _others
-from hexcursion.search.optimisation.unconstrained import _best_of_family, _Family
-from hexcursion.search.problem.task import Scene, Utility, over
-from hexcursion.search.problem.worlds import make_scene
+from hexcursion.search.optimise import _closer, _infeasible, _others
+from hexcursion.search.pilot import _warning, left_for_release, with_pilot
+from hexcursion.search.scenes import make_scene
+from hexcursion.search.score import _best_of_family, _Family
+from hexcursion.search.task import Scene, Utility, over
+from hexcursion.search.tuning import search_task
 from tests.dpgp_core.hexmap import line
 
 

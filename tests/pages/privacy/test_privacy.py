@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.ledger import open_ledger
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.tuning import Tuned
 from pages.privacy import frontier, search_panel
 from pages.privacy.question_view import attack_odds
 from pages.shared.session import side_jobs

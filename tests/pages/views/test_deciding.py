@@ -12,7 +12,7 @@ import pytest
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected, Tuning, Yardsticks
-from hexcursion.search.decision.choice import Choice
+from hexcursion.search.choice import Choice
 from pages.privacy.question_view import bars, reference_sentences, share_above
 from pages.privacy.search_panel import verdict
 from pages.shared.session.previews import QUANTILES, Preview

@@ -12,8 +12,8 @@ from dpgp_core.numbers import significant
 from hexcursion.ledger import open_ledger
 from hexcursion.project.example import example_settings
 from hexcursion.releasing.transaction import plan_release
-from hexcursion.search.decision.settle import settle_on
-from hexcursion.search.exploration.simulated import simulated_release
+from hexcursion.search.bench import simulated_release
+from hexcursion.search.results import settle_on
 from hexcursion.words import ratio_words
 from pages.privacy.designs import dots, family, report_rows, search_job
 from tests.patience import HANG

@@ -27,9 +27,9 @@ from hexcursion.lint import LEAK, lint_bundle
 from hexcursion.project.baseline import free_map
 from hexcursion.project.example import changed_settings
 from hexcursion.project.load import load_project
-from hexcursion.search.decision.stored import text_of, tuned_from
-from hexcursion.search.decision.tuning import tune
-from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.results import text_of, tuned_from
+from hexcursion.search.scenes import public_facts
+from hexcursion.search.tuning import tune
 from pages.shared.shipped import BUNDLE, FILES, SEARCH, is_shipped, shelved, viewer_of
 from pages.start.finished import Finished, finished_example
 from studies.agreement.panel import simulated

@@ -15,8 +15,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
-from hexcursion.search.decision.settle import settle_on, settle_on_typed
-from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.results import settle_on, settle_on_typed
+from hexcursion.search.tuning import Tuned
 from pages.privacy.trials import (
     best_reached,
     cost,

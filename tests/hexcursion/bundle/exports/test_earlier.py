@@ -16,8 +16,8 @@ from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.published.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.example import county_settings
-from hexcursion.search.decision.choice import tuning_of
-from hexcursion.search.problem.public_map import free_map_basis, private_parts, public_map, public_part
+from hexcursion.search.choice import tuning_of
+from hexcursion.search.public_map import free_map_basis, private_parts, public_map, public_part
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain

@@ -20,7 +20,7 @@ from hexcursion.project.example import example_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.choice import given_choice
+from hexcursion.search.choice import given_choice
 from hexcursion.settings.model import ReleaseSettings
 from pages.ledger.view import view_ledger
 from tests.hexcursion.ledger.places import charge_for, release

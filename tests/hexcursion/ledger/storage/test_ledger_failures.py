@@ -29,8 +29,8 @@ from hexcursion.project.model import Project
 from hexcursion.releasing import once as transaction
 from hexcursion.releasing.once import try_draw
 from hexcursion.releasing.transaction import Plan, plan_release, publish
-from hexcursion.search.decision.choice import given_choice
-from hexcursion.search.looks.pilot import pilot_strength, pilot_warning, run_pilot
+from hexcursion.search.choice import given_choice
+from hexcursion.search.pilot import pilot_strength, pilot_warning, run_pilot
 from tests.dpgp_core.drawing import draw_paths
 from tests.hexcursion.ledger.storage.test_ledger_crash import start
 from tests.town import Town
@@ -319,7 +319,7 @@ def test_a_pilot_that_cannot_be_read_is_not_paid(
     def fail(*_: object, **__: object) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    monkeypatch.setattr(f"hexcursion.search.looks.pilot.{where}", fail)
+    monkeypatch.setattr(f"hexcursion.search.pilot.{where}", fail)
     expected: tuple[type[Exception], ...] = (WorkflowError, np.linalg.LinAlgError)
     with pytest.raises(expected):
         run_pilot(piloted(town, epsilon=2.0, pilot=0.3), ledger)
@@ -337,6 +337,6 @@ def test_a_pilot_that_breaks_off_names_its_entry(
             raise OSError("no entropy")
         return release_statistics(*given, n_is_public=n_is_public)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("hexcursion.search.looks.pilot.release_statistics", fail_second)
+    monkeypatch.setattr("hexcursion.search.pilot.release_statistics", fail_second)
     with pytest.raises(Unreleased, match=r"no entropy.*Entry 3 of the ledger stands"):
         run_pilot(piloted(town, epsilon=2.0, pilot=0.3), ledger)

@@ -11,12 +11,11 @@ from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.choice import given_choice
-from hexcursion.search.decision.proposal import cutoff_words
-from hexcursion.search.decision.settle import at_budget, moved_to
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.problem.facts import cut
-from hexcursion.search.problem.task import Scored, Utility
+from hexcursion.search.choice import cutoff_words, given_choice
+from hexcursion.search.results import at_budget, moved_to
+from hexcursion.search.scenes import cut
+from hexcursion.search.task import Scored, Utility
+from hexcursion.search.tuning import Tuned, tune
 from tests.town import Town
 
 SPECTRAL = ("spectral-statistics",)

@@ -17,13 +17,13 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.releasing.worth import objections
-from hexcursion.search.decision.settle import settle_on
-from hexcursion.search.decision.tuning import Tuned, better_start, tune
-from hexcursion.search.exploration.bench import Bench
-from hexcursion.search.problem.predicted import starting_point
-from hexcursion.search.problem.public_map import last_year, two_parts
-from hexcursion.search.problem.task import FrontierPoint
-from hexcursion.search.problem.worlds import shuffled
+from hexcursion.search.bench import Bench
+from hexcursion.search.predicted import starting_point
+from hexcursion.search.public_map import last_year, two_parts
+from hexcursion.search.results import settle_on
+from hexcursion.search.scenes import shuffled
+from hexcursion.search.task import FrontierPoint
+from hexcursion.search.tuning import Tuned, better_start, tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.london.study import released_sets

@@ -17,11 +17,10 @@ from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.record import Yardsticks
 from hexcursion.releasing.worth import objections
-from hexcursion.search.decision.choice import expected_of, given_choice
-from hexcursion.search.decision.proposal import proposal_words
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.public_map import PublicMap
+from hexcursion.search.choice import expected_of, given_choice, proposal_words
+from hexcursion.search.public_map import PublicMap
+from hexcursion.search.scenes import private_n
+from hexcursion.search.tuning import Tuned, search_task, tune
 from pages.shared.subprocess_job import Job
 from tests.patience import HANG
 from tests.town import Town

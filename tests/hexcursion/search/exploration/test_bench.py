@@ -16,11 +16,11 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
 from hexcursion.releasing.transaction import plan_release
-from hexcursion.search.decision.choice import stated, typed_choice
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.exploration.bench import Bench, Variation, coverage_of, sweep
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.task import Scored
+from hexcursion.search.bench import Bench, Variation, coverage_of, sweep
+from hexcursion.search.choice import stated, typed_choice
+from hexcursion.search.scenes import private_n
+from hexcursion.search.task import Scored
+from hexcursion.search.tuning import Tuned, tune
 from tests.town import Town
 
 

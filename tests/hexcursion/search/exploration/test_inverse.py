@@ -17,10 +17,10 @@ from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.exploration import epsilon_solver as inverse
-from hexcursion.search.exploration.epsilon_solver import STEPS, smallest_epsilon
-from hexcursion.search.problem.facts import private_n
+from hexcursion.search import bench as inverse
+from hexcursion.search.bench import STEPS, smallest_epsilon
+from hexcursion.search.scenes import private_n
+from hexcursion.search.tuning import Tuned, tune
 from tests.hexcursion.cli.test_cli import arguments
 from tests.town import Town
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-import hexcursion.search.decision.tuning as tuning_module
+import hexcursion.search.tuning as tuning_module
 from dpgp_core.mechanisms.design import Parameter
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.exploration.bench import _values
-from hexcursion.search.optimisation.optimise import _on_edge
-from hexcursion.search.problem.public_map import answered
-from hexcursion.search.problem.task import Scored, SearchResult, SearchTask, Utility
+from hexcursion.search.bench import _values
+from hexcursion.search.optimise import _on_edge
+from hexcursion.search.public_map import answered
+from hexcursion.search.task import Scored, SearchResult, SearchTask, Utility
 
 PATHS = Parameter("paths", "paths", "count")
 

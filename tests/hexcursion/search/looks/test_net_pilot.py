@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import hexcursion.search.decision.tuning as tuning_module
+import hexcursion.search.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.paths import path_guarantee
@@ -19,9 +19,9 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.looks.pilot import beside_pilot, pilot_warning, run_pilot, with_pilot
-from hexcursion.search.problem.facts import private_n
+from hexcursion.search.pilot import beside_pilot, pilot_warning, run_pilot, with_pilot
+from hexcursion.search.scenes import private_n
+from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.town import Town
 
 PILOT = Pilot(Cost.gaussian(0.2), 0.85, "1:x")
@@ -65,7 +65,7 @@ def test_a_pilot_is_read_by_nine_models_at_each_lengthscale(
         seen.extend((prior.lengthscale, ridge, scale) for prior, ridge, scale in models)
         raise ValueError("seen")
 
-    monkeypatch.setattr("hexcursion.search.looks.pilot._best", note)
+    monkeypatch.setattr("hexcursion.search.pilot._best", note)
     project = load_project(
         town.settings(
             reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,
@@ -85,8 +85,8 @@ def test_a_pilot_too_noisy_to_show_a_record_says_that_it_is_paid_for(
     def empty(*_: object) -> None:
         raise ValueError("no record")
 
-    monkeypatch.setattr("hexcursion.search.looks.pilot._best", lambda *_: ())
-    monkeypatch.setattr("hexcursion.search.looks.pilot.stand_ins", empty)
+    monkeypatch.setattr("hexcursion.search.pilot._best", lambda *_: ())
+    monkeypatch.setattr("hexcursion.search.pilot.stand_ins", empty)
     project = load_project(
         town.settings(
             reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,
@@ -102,7 +102,7 @@ def test_a_pilot_is_warned_of_from_half_the_strength_down(
     hamlet: Project, monkeypatch: pytest.MonkeyPatch, noise: float, warned: bool
 ) -> None:
     """2,659 records on 16 hexagons: a strength of one half is reached at a noise of 132.95."""
-    monkeypatch.setattr("hexcursion.search.looks.pilot.statistic_noise_for", lambda *_: noise)
+    monkeypatch.setattr("hexcursion.search.pilot.statistic_noise_for", lambda *_: noise)
     asked = replace(
         hamlet, settings=hamlet.settings.with_changes(pilot=0.3, reference=None, reference_public=False)
     )

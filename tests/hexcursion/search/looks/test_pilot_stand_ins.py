@@ -11,7 +11,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.looks.pilot import stand_ins
+from hexcursion.search.pilot import stand_ins
 
 RIDGE, SCALE, NOISE = 1.5, 0.5, 20.0
 

@@ -19,9 +19,8 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.releasing.transaction import plan_release, publish
-from hexcursion.search.decision.tuning import tune
-from hexcursion.search.looks import look_warning, paid_look
-from hexcursion.search.looks.range_choice import choice_warning, run_range_choice
+from hexcursion.search.pilot import choice_warning, look_warning, paid_look, run_range_choice
+from hexcursion.search.tuning import tune
 from tests.town import Town
 
 MECHANISMS = ("bin-means",)

@@ -6,8 +6,8 @@ import pytest
 
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.optimisation.optimise import _on_edge
-from hexcursion.search.problem.task import Scored, Utility
+from hexcursion.search.optimise import _on_edge
+from hexcursion.search.task import Scored, Utility
 
 
 def scored(clip: float, lengthscale: float, ridge: float) -> Scored:

@@ -12,8 +12,8 @@ from dpgp_core.simulation import World
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.optimisation.unconstrained import free_held_out_iou
+from hexcursion.search.score import free_held_out_iou
+from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.town import Town
 
 

@@ -11,12 +11,12 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.decision.proposal import early_words
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.optimisation import optimise
-from hexcursion.search.optimisation.optimise import Found
-from hexcursion.search.optimisation.score import Batch
-from hexcursion.search.problem.task import LeftEarly, Scored, SearchTask, Utility
+from hexcursion.search import optimise
+from hexcursion.search.choice import early_words
+from hexcursion.search.optimise import Found
+from hexcursion.search.score import Batch
+from hexcursion.search.task import LeftEarly, Scored, SearchTask, Utility
+from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.town import Town
 
 BOTH = ("posterior-sampling", "noisy-cell-statistics")

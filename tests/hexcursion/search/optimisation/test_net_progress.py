@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-import hexcursion.search.decision.tuning as tuning_module
+import hexcursion.search.tuning as tuning_module
 from dpgp_core.simulation import Agreement
 from hexcursion.errors import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.exploration import epsilon_solver
-from hexcursion.search.exploration.bench import sweep
-from hexcursion.search.optimisation.optimise import _run, _stage_part
-from hexcursion.search.optimisation.unconstrained import unconstrained_design
-from hexcursion.search.problem.task import Scored
+from hexcursion.search import bench
+from hexcursion.search.bench import sweep
+from hexcursion.search.optimise import _run, _stage_part
+from hexcursion.search.score import unconstrained_design
+from hexcursion.search.task import Scored
+from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.town import Town
 
 
@@ -135,7 +135,7 @@ def test_the_epsilon_solver_tells_before_each_epsilon_that_it_tries(
     from_on = {"first": 0.3, "second": 0.2}
     chosen = hamlet_tuned.result.chosen
 
-    def scorer(task: object, scene: object, design: Any) -> epsilon_solver.Score:
+    def scorer(task: object, scene: object, design: Any) -> bench.Score:
         def score(epsilon: float) -> Scored:
             reached = 0.9 if epsilon >= from_on[design] else 0.1
             return replace(
@@ -144,14 +144,12 @@ def test_the_epsilon_solver_tells_before_each_epsilon_that_it_tries(
 
         return score
 
-    monkeypatch.setattr(epsilon_solver, "STEPS", (0.1, 0.2, 0.3, 0.4, 0.5))
-    monkeypatch.setattr(epsilon_solver, "_shapes", lambda *_: [(None, "first"), (None, "second")])
-    monkeypatch.setattr(epsilon_solver, "_scorer", scorer)
-    monkeypatch.setattr(epsilon_solver, "sharpened", lambda task, scored: scored)
-    monkeypatch.setattr(epsilon_solver, "as_shown", lambda scene, scored: scored)
-    point = epsilon_solver.solve(
-        task, hamlet_tuned.result, 0.9, lambda part, words: told.append((part, words))
-    )
+    monkeypatch.setattr(bench, "STEPS", (0.1, 0.2, 0.3, 0.4, 0.5))
+    monkeypatch.setattr(bench, "_shapes", lambda *_: [(None, "first"), (None, "second")])
+    monkeypatch.setattr(bench, "_scorer", scorer)
+    monkeypatch.setattr(bench, "sharpened", lambda task, scored: scored)
+    monkeypatch.setattr(bench, "as_shown", lambda scene, scored: scored)
+    point = bench.solve(task, hamlet_tuned.result, 0.9, lambda part, words: told.append((part, words)))
     assert point is not None
     assert (point.epsilon, point.scored.epsilon) == (0.2, 0.2)
     assert told == [

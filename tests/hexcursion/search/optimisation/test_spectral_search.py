@@ -13,8 +13,8 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
-from hexcursion.search.decision.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
-from hexcursion.search.problem.facts import private_n, public_facts
+from hexcursion.search.scenes import private_n, public_facts
+from hexcursion.search.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
 from tests.town import Town, write_town
 
 SPECTRAL = ("spectral-statistics",)

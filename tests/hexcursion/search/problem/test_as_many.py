@@ -10,14 +10,14 @@ import pytest
 from dpgp_core.excursion import excursion, iou
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
-from hexcursion.search.decision.tuning import Tuned, search_task, tune
-from hexcursion.search.exploration.simulated import simulated_release
-from hexcursion.search.problem.public_map import (
+from hexcursion.search.bench import simulated_release
+from hexcursion.search.public_map import (
     as_many,
     free_map_agreement,
     reference_mean,
     two_parts,
 )
+from hexcursion.search.tuning import Tuned, search_task, tune
 
 
 def with_private(project: Project, n: int, **changes: object) -> Project:

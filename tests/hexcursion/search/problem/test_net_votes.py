@@ -17,11 +17,11 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.exploration.bench import Bench
-from hexcursion.search.optimisation.unconstrained import baseline_set
-from hexcursion.search.problem.task import Utility
-from hexcursion.search.problem.worlds import make_scene
+from hexcursion.search.bench import Bench
+from hexcursion.search.scenes import make_scene
+from hexcursion.search.score import baseline_set
+from hexcursion.search.task import Utility
+from hexcursion.search.tuning import Tuned, tune
 from tests.dpgp_core.hexmap import line
 from tests.town import Town
 

@@ -15,10 +15,10 @@ from dpgp_core.posterior import ridge_family as shelf
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.simulated import simulate_reference
-from hexcursion.search.decision.tuning import search_task
-from hexcursion.search.optimisation.score import Batch, score_batch
-from hexcursion.search.problem.facts import public_facts
-from hexcursion.search.problem.task import SearchTask, glanced, over
+from hexcursion.search.scenes import public_facts
+from hexcursion.search.score import Batch, score_batch
+from hexcursion.search.task import SearchTask, glanced, over
+from hexcursion.search.tuning import search_task
 from tests.town import write_town
 
 EPSILONS = 2.0, 10.0

@@ -12,18 +12,21 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.search.executors import Executor, SerialExecutor
-from hexcursion.search.optimisation.score import (
+from hexcursion.search.score import (
     Batch,
     as_shown,
+    baseline_set,
+    fixed_of,
+    free_held_out_iou,
     score_batch,
     sharpened,
+    unconstrained_design,
+    unsearched,
     utilities_of,
     with_held_out,
     with_held_out_iou,
 )
-from hexcursion.search.optimisation.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
-from hexcursion.search.optimisation.unsearched import fixed_of, unsearched
-from hexcursion.search.problem.task import (
+from hexcursion.search.task import (
     Edge,
     FrontierPoint,
     LeftEarly,

@@ -20,8 +20,8 @@ from hexcursion.project.baseline import FieldModel
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, public_n
 from hexcursion.project.response import ResponseScale, tidy
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.task import SearchResult
+from hexcursion.search.scenes import private_n
+from hexcursion.search.task import SearchResult
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -15,8 +15,7 @@ from hexcursion.project.baseline import FieldModel
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.problem.facts import private_n
-from hexcursion.search.problem.public_map import (
+from hexcursion.search.public_map import (
     as_many,
     in_scale,
     last_of_several,
@@ -26,6 +25,7 @@ from hexcursion.search.problem.public_map import (
     scale_about,
     two_parts,
 )
+from hexcursion.search.scenes import private_n
 
 SEED = 141421  # draws from public facts alone
 FIELDS = 2  # changes of the field drawn for each drift, each one way and the other

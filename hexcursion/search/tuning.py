@@ -19,24 +19,24 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.record import Yardsticks
-from hexcursion.search.decision.choice import Choice, expected_of, known_gain, tuning_of
-from hexcursion.search.decision.proposal import (
+from hexcursion.search.choice import (
+    Choice,
     beside_words,
     cutoff_words,
     early_words,
     edge_words,
+    expected_of,
     fixed_words,
+    known_gain,
     proposal_words,
     start_words,
+    tuning_of,
 )
 from hexcursion.search.executors import Executor, SerialExecutor
-from hexcursion.search.looks.pilot import LOOSE, beside_pilot, left_for_release
-from hexcursion.search.optimisation.optimise import search
-from hexcursion.search.optimisation.unconstrained import baseline_set, unconstrained_design
-from hexcursion.search.optimisation.unsearched import fixed_model, fixed_of, simulated_scenes
-from hexcursion.search.problem.facts import ask_of, public_facts
-from hexcursion.search.problem.predicted import starting_point
-from hexcursion.search.problem.public_map import (
+from hexcursion.search.optimise import search
+from hexcursion.search.pilot import LOOSE, beside_pilot, left_for_release
+from hexcursion.search.predicted import starting_point
+from hexcursion.search.public_map import (
     as_many,
     free_map_agreement,
     free_map_basis,
@@ -45,8 +45,15 @@ from hexcursion.search.problem.public_map import (
     private_parts,
     public_map,
 )
-from hexcursion.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
-from hexcursion.search.problem.worlds import project_scene, shuffled
+from hexcursion.search.scenes import ask_of, project_scene, public_facts, shuffled
+from hexcursion.search.score import (
+    baseline_set,
+    fixed_model,
+    fixed_of,
+    simulated_scenes,
+    unconstrained_design,
+)
+from hexcursion.search.task import Scene, SearchResult, SearchTask, Unconstrained
 from hexcursion.settings.names import TriedOn, TuningKind
 from hexcursion.words import ratio_words
 

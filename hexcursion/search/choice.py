@@ -1,0 +1,274 @@
+"""The choice: all that is fixed before the private records are touched, and the proposal in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from dpgp_core.errors import CoreError
+from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Budget, Design
+from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
+from dpgp_core.numbers import significant
+from dpgp_core.releasing import PublicFacts
+from hexcursion.errors import WorkflowError
+from hexcursion.project.model import Project
+from hexcursion.project.response import ResponseScale
+from hexcursion.project.simulated import WORLD_RANGES
+from hexcursion.record import FEW_RECORDS, WIDE_RANGE, Expected, Tuning, Yardsticks
+from hexcursion.search.public_map import PublicMap, answered, public_map
+from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
+from hexcursion.search.task import Scored, SearchResult
+from hexcursion.settings.names import TriedOn, TuningKind
+from hexcursion.words import agreement_words, off_words, range_words, ratio_words, right_words
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that is fixed before the private records are touched, and how it was chosen."""
+
+    design: Design
+    response: ResponseScale
+    tuning: Tuning  # how the design was chosen, as the statement says it
+    public_map: PublicMap | None = None
+    expected: Expected | None = None  # None for a design given by hand
+    yardsticks: Yardsticks | None = None  # what maps without any private record would reach
+
+    def facts(self, project: Project) -> PublicFacts:
+        """The public facts of a release, with the field that it starts from."""
+        facts = public_facts(project)
+        return facts if self.public_map is None else replace(facts, field=self.public_map.field)
+
+    def level(self, threshold: float) -> Floats | float:
+        """Return the threshold as a response, minus the public prior mean, (N,), if there is one.
+
+        0 for counted records: rates are cut nowhere, so that none is out of reach.
+        """
+        if isinstance(self.design, SpectralStatisticsDesign) and self.design.law in SPREADS_OF_COUNTS:
+            return 0.0
+        level = float(self.response.forward(threshold))
+        return level if self.public_map is None else level - self.public_map.mean
+
+
+def expected_of(project: Project, scored: Scored) -> Expected:
+    """What a scored design promises, with the data on which that rests."""
+    found = scored.utility
+
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    low, high = known(found.low), known(found.high)
+    little = low is not None and high is not None and (
+        private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE
+    )  # fmt: skip
+    return Expected(
+        known(found.agreement), known(found.area_error), known(found.right), project.reference_kind, low,
+        high, little,
+    )  # fmt: skip
+
+
+def known_gain(scored: Scored) -> float | None:
+    """How much better a design agrees than with values exchanged among places; None where not computed."""
+    return scored.utility.gain if math.isfinite(scored.utility.gain) else None
+
+
+def given_choice(project: Project) -> Choice:
+    """Make the design of the stated lengthscale and ridge, for the first asked mechanism that they describe.
+
+    Raise `WorkflowError` if one is missing, no mechanism fits them, or no noise meets the budget.
+    """
+    settings = project.settings
+    if settings.lengthscale is None or settings.ridge is None:
+        raise WorkflowError("Give lengthscale and ridge together to skip the search.")
+    facts, ask = public_facts(project), ask_of(project)
+    budget = Budget(settings.epsilon, project.delta, settings.bound)
+    for mechanism in map(mechanism_named, settings.mechanisms):
+        try:
+            shape = mechanism.given(facts, ask, settings.lengthscale, settings.ridge)
+            if shape is None:
+                continue
+            design = mechanism.calibrate(shape, facts, budget)
+        except (CoreError, ValueError) as error:
+            raise WorkflowError(f"Impossible: {error}") from error
+        if design is None:
+            raise WorkflowError(
+                f"Ridge {settings.ridge:g} cannot meet epsilon {settings.epsilon:g} at any scale: "
+                "raise the ridge."
+            )
+        design = cut(ask, (mechanism.sharpened(design, facts, budget),))[0]
+        detail = "typed in by the curator as public knowledge"
+        return Choice(design, project.response, tuning_of(project, "given", detail))
+    raise WorkflowError(
+        "Lengthscale and ridge describe none of the mechanisms asked for: leave them out to search."
+    )
+
+
+def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choice:
+    """Choose a design typed in and judged on the reference data, with the public map of the search, if any.
+
+    Raise `WorkflowError` if it costs more than the settings' epsilon, the pilot included.
+    """
+    if not scored.epsilon <= project.settings.epsilon:
+        raise WorkflowError(
+            f"This design does not fit epsilon {project.settings.epsilon:g}: raise its ridge or scale, take "
+            "fewer paths, or raise the budget."
+        )
+    detail = "typed in by the curator and judged there"
+    return Choice(
+        scored.design, scored.response, tuning_of(project, project.reference_kind, detail),
+        public_map(answered(project, result), result.model, scored.response), expected_of(project, scored),
+    )  # fmt: skip
+
+
+def stated(project: Project, choice: Choice) -> Choice:
+    """The choice as a release must state it: what was chosen by looking is not accounted for."""
+    tuning = choice.tuning
+    return (
+        replace(choice, tuning=tuning_of(project, tuning.kind, tuning.detail)) if tuning.accounted else choice
+    )
+
+
+def tuning_of(project: Project, kind: TuningKind, detail: str) -> Tuning:
+    """How the design was chosen; what was chosen after looking at the private data is not accounted for."""
+    if project.reference_origin and project.reference_origin not in detail:
+        detail += (
+            f"; the reference is what {project.reference_origin} tells of the field now, and a record that "
+            "is in both releases pays for both"
+        )
+    return (
+        Tuning("not accounted", f"Otherwise: {kind}, {detail}.")
+        if project.settings.looked
+        else Tuning(kind, detail)
+    )
+
+
+HALF = 0.5
+
+
+def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
+    """Say in one sentence what is proposed, what it is expected to reach, and what the others reached."""
+    chosen = result.chosen
+    title = mechanism_of(chosen.design).title
+    said = (
+        f"Proposed: {title} with a clip bound of {significant(chosen.response.clip, 3)}, because on "
+        f"{tried_on} it {_reaches(chosen, result)}"
+    )
+    others = _others(result)
+    if not others:
+        return f"{said}."
+    rest = "; ".join(
+        f"{mechanism_named(name).title} {_reaches(best, result)} at its best" for name, best in others.items()
+    )
+    return f"{said}; {rest}."
+
+
+def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, ...]:
+    """What is proposed without reference data, what simulated worlds tell of it, and what would tell more."""
+    title = mechanism_of(result.chosen.design).title
+    said = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
+    if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
+        return (said, "In all simulated worlds the map has one side only, so no agreement can be told.")
+    told = range_words(expected.low, expected.high, little=expected.little)
+    ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
+    return (
+        f"{said} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
+        f"{ratio_words(expected.agreement)} on average, {told}.",
+        beside_words(result),
+        "The private values may be unlike all of these worlds: reference data would tell more.",
+    )
+
+
+def early_words(result: SearchResult) -> str:
+    """Which mechanisms were not searched to their end, and why; "" where all were."""
+    return " ".join(
+        f"{mechanism_named(each.mechanism).title} was not searched further: of {each.designs:,} designs "
+        f"across its grid the best reaches an agreement (IoU) of {agreement_words(each.agreement)}, too far "
+        "behind."
+        for each in result.left_early
+    )
+
+
+def start_words(plain: SearchResult, mapped: SearchResult) -> str:
+    """What the best releases with and without the public map as prior mean reach."""
+    return (
+        f"Starting from the public map, the best release {_reaches(mapped.chosen, mapped)}; without it, the "
+        f"best {_reaches(plain.chosen, plain)}. The better of the two is proposed."
+    )
+
+
+def beside_words(result: SearchResult) -> str:
+    """What stands beside the agreement: area, shown hexagons, and the map of one colour."""
+    found, said = result.chosen.utility, []
+    if math.isfinite(found.area_error):
+        said.append(f"its area is {off_words(found.area_error)}")
+    if math.isfinite(found.right):
+        said.append(f"{right_words(found.right)} of the hexagons that it shows are right")
+    said.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
+    return f"Beside it: {', '.join(said)}."
+
+
+def cutoff_words(result: SearchResult) -> str:
+    """Say the cutoff from which hexagons are inside, what one half would reach, and the area errors of both.
+
+    "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design.
+    """
+    chosen = result.chosen
+    halves = (each for each in result.cutoffs if each.design == each.design.with_cutoff(HALF))
+    half = next(halves, None)
+    own = any(each.design == chosen.design for each in result.cutoffs)
+    if half is None or not own or chosen.design == half.design:
+        return ""
+    given = chosen.design == chosen.design.with_cutoff(chosen.design.cutoff)
+    start = (
+        f"A hexagon is inside from a probability of {significant(chosen.design.cutoff, 2)} on: the agreement"
+        if given
+        else "From which probability on a hexagon is inside is read from the release itself: the agreement"
+    )
+    return f"{start} (IoU) is then {_with_area(chosen)}. From one half on it would be {_with_area(half)}."
+
+
+def _with_area(scored: Scored) -> str:
+    area = scored.utility.area_error
+    beside = f", the area {off_words(area)}" if math.isfinite(area) else ""
+    return f"{agreement_words(scored.utility.agreement)}{beside}"
+
+
+def edge_words(result: SearchResult) -> tuple[str, ...]:
+    """A sentence for everything chosen that is the least or the most the search tried."""
+    if not result.on_edge:
+        return ()
+    parts = " and ".join(f"{what} ({end})" for what, end in result.on_edge)
+    return (
+        f"At the end of what was tried: {parts}. Beyond it another design may do a little better; vary it by "
+        "hand to see.",
+    )
+
+
+def _reaches(scored: Scored, result: SearchResult) -> str:
+    if result.objective == "bce":
+        return f"has a cross-entropy of {scored.utility.bce:.3f}"
+    agreement = scored.utility.agreement
+    if math.isnan(agreement):
+        return "has no agreement (IoU), as their map has one side only"
+    return f"reaches an agreement (IoU) of {ratio_words(agreement)}"
+
+
+def _others(result: SearchResult) -> dict[str, Scored]:
+    """The best design at the chosen one's budget of every other mechanism, the best first."""
+    budgets = {
+        point.epsilon for point in result.frontier
+        if point.scored.design == result.chosen.design and point.scored.response == result.chosen.response
+    }  # fmt: skip
+
+    def loss(scored: Scored) -> float:
+        return scored.utility.bce if result.objective == "bce" else -scored.utility.known_agreement
+
+    best: dict[str, Scored] = {}
+    for point in result.frontier:
+        name = point.scored.design.mechanism
+        if point.epsilon not in budgets or name == result.chosen.design.mechanism:
+            continue
+        if name not in best or loss(point.scored) < loss(best[name]):
+            best[name] = point.scored
+    return dict(sorted(best.items(), key=lambda item: loss(item[1])))

@@ -1,0 +1,295 @@
+"""What designs cost and achieve in simulated releases of reference data: fitted, fixed or to be searched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpgp_core.errors import BoundRefused
+from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms.design import Ask, Budget, Design
+from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD, SPREADS_OF_COUNTS
+from dpgp_core.mechanisms.spectral_release import map_of_counts, per_cell
+from dpgp_core.releasing import PublicFacts
+from dpgp_core.simulation import Agreement, World
+from hexcursion.errors import Report, WorkflowError
+from hexcursion.project.model import Project
+from hexcursion.project.response import ResponseScale
+from hexcursion.project.simulated import QUICK_WORLDS, WORLDS, simulate_reference
+from hexcursion.search.executors import Executor
+from hexcursion.search.scenes import cut, project_scene
+from hexcursion.search.task import (
+    Bools,
+    FrontierPoint,
+    Scene,
+    Scored,
+    SearchResult,
+    SearchTask,
+    Unconstrained,
+    Utility,
+    glanced,
+    over,
+)
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import has_fixed
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Designs of one mechanism that share work, noise still open, and the budgets to try each of them at."""
+
+    mechanism: str
+    designs: tuple[tuple[Design, tuple[float, ...]], ...]  # (design, epsilons) pairs
+    scenes: tuple[int, ...]  # numbers of the task's scenes in which they are simulated
+
+
+def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
+    """Score every design of a batch, with every free post-processing, at each budget that it can meet.
+
+    Go field by field, then shape by shape, then scene by scene: what was made for one serves the next, and
+    nothing has to be kept for longer.
+    """
+    offers = {
+        (number, place): _offers(task, task.scenes[number], design, epsilons)
+        for number in batch.scenes
+        for place, (design, epsilons) in enumerate(batch.designs)
+    }
+    seen: dict[tuple[int, int], list[list[Agreement]]] = {where: [] for where in offers}
+    for field in range(len(task.scenes[0].worlds)):
+        for place in range(len(batch.designs)):
+            for number in batch.scenes:
+                world = task.scenes[number].worlds[field]
+                found = [glanced(each.design, world) for each in offers[number, place]]
+                seen[number, place].append(found)
+    return [
+        (offer.epsilon, replace(offer, utility=replace(Utility.of(over(each)), bce=offer.utility.bce)))
+        for where, shape in offers.items()
+        for offer, each in zip(shape, zip(*seen[where], strict=True), strict=True)
+    ]
+
+
+def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[float]) -> list[Scored]:
+    """The variants of a shape at each budget that it can meet, with nothing simulated yet."""
+    mechanism, found = mechanism_of(shape), []
+    shape = mechanism.fitted(shape, scene.world)
+    for epsilon in epsilons:
+        budget = Budget(epsilon, task.budget.delta, task.budget.bound)
+        design = mechanism.calibrate(shape, task.facts, budget)
+        if design is None:
+            continue
+        bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
+        blank = Utility(math.nan, math.nan, bce=bce)
+        variants = cut(task.ask, mechanism.variants(design, task.ask))
+        found += [Scored(each, scene.response, epsilon, blank) for each in variants]
+    return found
+
+
+def utilities_of(scene: Scene, designs: Sequence[Design]) -> list[Utility]:
+    """What simulated releases of designs achieve, held-out figures left out."""
+    return [Utility.of(found) for found in scene.agreements(designs)]
+
+
+def utility_of(scene: Scene, design: Design) -> Utility:
+    """The same of one design."""
+    return utilities_of(scene, (design,))[0]
+
+
+def with_held_out(scene: Scene, scored: Scored) -> Scored:
+    """With the held-out cross-entropy and the effective dimension."""
+    held = mechanism_of(scored.design).held_out(scored.design, scene.world)
+    utility = replace(scored.utility, bce=held.bce, effective_dimension=held.effective_dimension)
+    return replace(scored, utility=utility)
+
+
+def as_shown(scene: Scene, scored: Scored) -> Scored:
+    """With all figures of a design that is shown, its gain over shuffled values among them."""
+    held = with_held_out(scene, scored)
+    return replace(held, utility=replace(held.utility, gain=scene.gain(scored.design)))
+
+
+def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
+    """With the agreement on cells whose records the design did not see: for the answer of a search."""
+    sets = mechanism_of(scored.design).simulate_held_out(scored.design, scene.world)
+    return replace(scored, utility=replace(scored.utility, holdout_iou=scene.world.held_out_iou(sets)))
+
+
+def sharpened(task: SearchTask, scored: Scored) -> Scored:
+    """Return a calibrated design at its own epsilon with up to a tenth less noise, simulated in full.
+
+    The search charges all of its candidates a coarser price, quick to invert, and ranks them at a glance.
+    """
+    mechanism = mechanism_of(scored.design)
+    budget = replace(task.budget, epsilon=scored.epsilon)
+    design = cut(task.ask, (mechanism.sharpened(scored.design, task.facts, budget),))[0]
+    utility = utility_of(task.scene_of(scored.response), design)
+    return replace(scored, design=design, utility=replace(utility, bce=scored.utility.bce))
+
+
+SCALES = tuple(float(s) for s in np.geomspace(0.05, 2.0, 14))  # unconstrained scales, response units
+BASELINE_RIDGE = 8.0  # an unconstrained fit beyond this ridge has forgotten its data
+
+
+@dataclass(frozen=True)
+class _Family:
+    """One prior at one lengthscale (metres), with the ridges to try."""
+
+    prior: str
+    lengthscale: float
+    ridges: tuple[float, ...]
+
+
+def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> Unconstrained:
+    """Smallest held-out BCE over (prior, lengthscale, ridge, scale), with what releasing it would cost."""
+    grid = coarse_grid(task.facts.lattice, task.n, task.ask.quick)
+    ridges = tuple(ridge for ridge in grid.ridges if ridge <= BASELINE_RIDGE)
+    families = [
+        _Family(prior, lengthscale, ridges) for prior in task.ask.priors for lengthscale in grid.lengthscales
+    ]
+    best, design = math.inf, PosteriorSamplingDesign(task.ask.priors[0], 1.0, 1.0, 1.0)
+    for step, (loss, offer) in enumerate(executor.map(_best_of_family, task, families)):
+        tell((step + 1) / len(families), "Searching without the privacy constraint")
+        if loss < best:
+            best, design = loss, offer
+    design = replace(design, paths=task.ask.paths)
+    mechanism, world = PosteriorSampling(), task.baseline_scene.world
+    try:
+        priced, epsilon = mechanism.priced(design, task.facts, task.budget.delta, task.budget.bound)
+    except BoundRefused:  # not proved for these neighbours: the baseline is never released anyway
+        priced, epsilon = design, math.inf
+    dimension = mechanism.held_out(design, world).effective_dimension
+    utility = Utility(1.0, 0.0, bce=best, effective_dimension=dimension, area_error=0.0, right=1.0)
+    return Unconstrained(priced, task.baseline_scene.response, epsilon, utility)
+
+
+def _best_of_family(task: SearchTask, family: _Family) -> tuple[float, PosteriorSamplingDesign]:
+    world, best = task.baseline_scene.world, math.inf
+    design = PosteriorSamplingDesign(family.prior, family.lengthscale, family.ridges[0], 1.0)
+    for ridge in family.ridges:
+        mean, sd = held_out_moments(world, family.prior, family.lengthscale, ridge)
+        for scale in SCALES:
+            value = world.held_out_bce(mean, scale * sd)
+            if value < best:
+                best, design = value, replace(design, ridge=ridge, scale=scale)
+    return best, design
+
+
+def held_out_moments(world: World, prior: str, lengthscale: float, ridge: float) -> tuple[Floats, Floats]:
+    """Fit on the training cells; return mean and deviation (at scale 1) at the k held-out ones, (k,) each."""
+    state = world.family(prior, lengthscale, training=True).at(ridge)
+    return state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
+
+
+def baseline_set(world: World, design: PosteriorSamplingDesign) -> Bools:
+    """(N,) non-private excursion set on the reference data: posterior probability above one half."""
+    if world.facts.law in SPREADS_OF_COUNTS:
+        counts = per_cell(world.records, world.facts)[0]
+        return world.inside(map_of_counts(world.facts, counts, design.lengthscale)[0])
+    return world.inside(world.family(design.prior, design.lengthscale).at(design.ridge).mean)
+
+
+def free_held_out_iou(world: World, design: PosteriorSamplingDesign) -> float:
+    """IoU of the non-private excursion set, fitted without the held-out cells, with their labels."""
+    state = world.family(design.prior, design.lengthscale, training=True).at(design.ridge)
+    return world.held_out_iou(world.inside(state.mean))
+
+
+def fixed_of(
+    names: Iterable[str], spacing: float = 1.0, model: tuple[float, float] | None = None, looks: int = 1
+) -> Design | None:
+    """Return the fixed design of the first mechanism that has one; None where all have to be searched.
+
+    `spacing` of the hexagons is in metres (any number says whether there is one), `model` the range (metres)
+    and ridge that a private choice has found, `looks` 1, or 2 for a mechanism that can take two.
+    """
+    designs = (mechanism_named(name).fixed(spacing, model, looks) for name in names)
+    return next((design for design in designs if design is not None), None)
+
+
+def takes_fixed(settings: ReleaseSettings) -> bool:
+    """Whether settings lead to the fixed design: no reference data, no look, and a mechanism with one."""
+    return (
+        settings.reference is None
+        and not settings.pays_for_a_look
+        and settings.lengthscale is None
+        and any(map(has_fixed, settings.mechanisms))
+    )
+
+
+def fixed_model(facts: PublicFacts, ask: Ask, budget: Budget, response: ResponseScale) -> Unconstrained:
+    """The Gaussian process of the map without privacy, with the range and ridge of the fixed design."""
+    lengthscale, ridge = ask.model or (FIXED_RANGE * facts.lattice.spacing, FIXED_RIDGE)
+    design = PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, FIXED_SPREAD, paths=ask.paths)
+    try:
+        design, epsilon = PosteriorSampling().priced(design, facts, budget.delta, budget.bound)
+    except BoundRefused:  # not proved for these neighbours: it is never released anyway
+        epsilon = math.inf
+    return Unconstrained(design, response, epsilon, Utility(1.0, 0.0, area_error=0.0, right=1.0))
+
+
+def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
+    """Simulate the fixed design at every budget that is shown.
+
+    Raise `WorkflowError` if it cannot meet the asked one.
+    """
+    scene, mechanism = task.scenes[0], mechanism_of(design)
+    budgets = sorted({task.epsilon, *task.frontier, *task.walked})
+    points = []
+    for step, epsilon in enumerate(budgets):
+        tell(step / len(budgets), f"Simulating releases at epsilon {epsilon:g}")
+        priced = mechanism.calibrate(design, task.facts, replace(task.budget, epsilon=epsilon))
+        if priced is None:
+            continue
+        priced = cut(task.ask, (priced,))[0]
+        utility = utility_of(scene, priced)
+        points.append(FrontierPoint(epsilon, Scored(priced, scene.response, epsilon, utility)))
+    chosen = next((point.scored for point in points if point.epsilon == task.epsilon), None)
+    free, baseline = task.unconstrained, scene.world.baseline
+    if chosen is None or free is None or baseline is None:
+        raise WorkflowError(
+            f"The fixed design cannot meet epsilon {task.epsilon:g}: choose a larger epsilon."
+        )
+    tell(1.0, "Simulated releases finished")
+    return SearchResult(
+        unconstrained=free,
+        chosen=chosen,
+        frontier=tuple(points),
+        baseline=baseline,
+        evaluated=1,
+        objective=task.objective,
+        further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
+        fixed=True,
+    )
+
+
+def simulated_scenes(
+    project: Project, facts: PublicFacts, scales: Sequence[ResponseScale], model: PosteriorSamplingDesign
+) -> tuple[Scene, ...]:
+    """One scene for each response scale, all in the same simulated worlds, and their maps without privacy."""
+    settings = project.settings
+    known = project.private.placed.index if settings.places_public else None
+    chosen = None if project.pilot is None else project.pilot.model
+    worlds: list[list[World]] = [[] for _ in scales]
+    for number in range(QUICK_WORLDS if settings.quick else WORLDS):
+        observed = simulate_reference(
+            settings,
+            project.lattice,
+            project.response,
+            facts.n,
+            known,
+            number,
+            chosen,
+            facts.prior,
+            facts.covariates,
+            project.exposure,
+        )
+        truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
+        for scale, mine in zip(scales, worlds, strict=True):
+            mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))
+    return tuple(Scene(scale, mine[0], tuple(mine[1:])) for scale, mine in zip(scales, worlds, strict=True))
