@@ -41,6 +41,8 @@ def as_source(
         return {**given, "path": str(data)}, {}
     if not isinstance(data, pandas.DataFrame):
         raise WorkflowError("Give the data as a pandas or GeoPandas table, or as the name of a file.")
+    if not len(data):
+        raise WorkflowError("The table holds no rows: give one with a row for each record.")
     for key in ("path", "layer", "header_row"):
         if key in given:
             raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")

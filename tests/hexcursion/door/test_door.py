@@ -209,6 +209,8 @@ def test_what_does_not_do_is_one_sentence_and_nothing_is_begun(
 
 
 def test_what_is_no_table_is_refused(rows: pandas.DataFrame) -> None:
+    with pytest.raises(WorkflowError, match="The table holds no rows: give one with a row for each record"):
+        hexcursion.plan(rows.iloc[:0], **BY_HAND)
     with pytest.raises(WorkflowError, match="pandas or GeoPandas table"):
         hexcursion.plan(rows.to_numpy(), **BY_HAND)
     pointed = {name: value for name, value in BY_HAND.items() if name not in ("lon", "lat")}
