@@ -66,6 +66,8 @@ def how_sure(seen: Tour) -> None:
     st.markdown(
         f"The release says how sure it is: {above:,} hexagons are **likely above** "
         f"{plain(seen.threshold)}, {unsure:,} open, {below:,} likely not; in {empty:,} it expects no sale. "
+        f"Of the {seen.above('released'):,} above in step 2, each with a chance of at least "
+        f"{100 * published.cutoff:.0f} %, only the surer ones are called likely above. "
         f"{plain(shown_words(published))}  \nDrag the handle to check it against **all sales of {last:d} "
         f"without privacy**, which nobody would see if they were private: {100 * seen.right:.0f} % of the "
         "hexagons likely above are above there."

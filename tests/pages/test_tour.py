@@ -29,6 +29,7 @@ def test_the_tour_is_told_in_five_steps_with_the_numbers_of_the_viewer(
     press(app, "Next: How sure is it?")
     said = texts(app)
     assert "159 hexagons are **likely above**" in said
+    assert "Of the 216 above in step 2, each with a chance of at least 46 %, only the surer ones" in said
     assert "97 % of the hexagons likely above are above there" in said
     assert figures(app) == ["0.62", "0.88"]
     press(app, "Next: Today's rule")
