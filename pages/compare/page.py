@@ -8,7 +8,7 @@ import streamlit as st
 from dpgp_core.mechanisms.design import Protects
 from dpgp_core.mechanisms.registry import mechanism_named
 from geo.maps.linked import Pane
-from geo.maps.painting import legend, paint_set
+from geo.maps.painting import legend
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.comparing.attacks import one_more
 from hexcursion.comparing.practice import Records, Table
@@ -37,7 +37,8 @@ from pages.compare.view import (
     release_sentence,
     sentences_of,
 )
-from pages.privacy.ask import threshold_words
+from pages.privacy.design_panels import show_release_beside
+from pages.privacy.frontier import clicked, epsilon_layers
 from pages.release.releasing import baseline_at
 from pages.shared import maps
 from pages.shared.plain_text import plain
@@ -151,9 +152,6 @@ def _editions(records: Records, least: int, viewer: Viewer) -> None:
         st.markdown(f"* {plain(sentence)}")
 
 
-PICK = "picked"
-
-
 def show_chart(found: Comparison, protects: Protects, measure: MeasureName, key: str) -> int | None:
     """Draw one protection's curves; the number of the row whose dot was clicked, or None."""
     rows = dots(found, protects, measure)
@@ -161,45 +159,17 @@ def show_chart(found: Comparison, protects: Protects, measure: MeasureName, key:
         st.caption("No mechanism has this figure here.")
         return None
     title = MEASURES[measure].title
-    pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
+    tooltips = [
+        alt.Tooltip("mechanism:N", title="mechanism"),
+        alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+        alt.Tooltip("value:Q", title=title, format=".3f"),
+        alt.Tooltip("design:N", title="parameters"),
+    ]
     height = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
-    colour = alt.Color("mechanism:N", title=None, legend=alt.Legend(orient="top", columns=2, labelLimit=260))
-    base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X(
-            "epsilon:Q",
-            title="privacy budget ε",
-            scale=alt.Scale(type="log", nice=False, padding=14),
-            axis=alt.Axis(values=sorted({row["epsilon"] for row in rows}), format=".3~g"),
-        ),
-        color=colour,
-    )
-    dot = (
-        base.mark_point(filled=True)
-        .encode(
-            y=height,
-            shape=alt.Shape("mechanism:N", title=None),
-            size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
-            tooltip=[
-                alt.Tooltip("mechanism:N", title="mechanism"),
-                alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
-                alt.Tooltip("value:Q", title=title, format=".3f"),
-                alt.Tooltip("design:N", title="parameters"),
-            ],
-        )
-        .add_params(pick)
-    )
-    spread = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
-    picked = st.altair_chart(
-        alt.layer(base.mark_line(opacity=0.5).encode(y=height), spread, dot).properties(
-            height=260, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
-        ),
-        on_select="rerun",
-        selection_mode=PICK,
-        key=key,
-        alt=f"{title} against the privacy budget: one curve for each mechanism that hides {protects}.",
-    )
-    numbers = picked["selection"].get(PICK, [])
-    return int(numbers[0]["number"]) if numbers else None
+    legend = alt.Legend(orient="top", columns=2, labelLimit=260)
+    layers = epsilon_layers(rows, "mechanism", height, alt.Y("low:Q", title=title), legend, tooltips)
+    said = f"{title} against the privacy budget: one curve for each mechanism that hides {protects}."
+    return clicked(layers, key, said)
 
 
 USUAL = (1.0, 2.0, 4.0)
@@ -223,30 +193,9 @@ def show_map(work: Workspace, project: Project, found: Comparison, number: int) 
     if row.result is None or row.best is None:
         return
     seen = simulated_release(project, row.result, row.best)
-    what = threshold_words(work)
-    private = project.reference_kind in ("reference data", "private selection")
-    titles = (
-        f"{row.title} at ε {row.epsilon:g}, agreement {agreement_words(seen.iou)}",
-        "Reference map without privacy",
-    )
-    panes = [
-        Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
-        for cells, title, word in (
-            (seen.released, titles[0], "Simulated"),
-            (seen.baseline, titles[1], "Reference map"),
-        )
-    ]
-    drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
-    maps.show(
-        project.domain,
-        panes,
-        mode="beside",
-        key=f"compare_map_{number}",
-        alt=f"Of {seen.released.size:,} hexagons {int(seen.released.sum()):,} are {what} in the simulated "
-        f"release, and {int(seen.baseline.sum()):,} in the reference map.",
-        legend=legend(drawn, maps.theme()),
-        height=320,
-        layers=project.layers,
+    title = f"{row.title} at ε {row.epsilon:g}, agreement {agreement_words(seen.iou)}"
+    show_release_beside(
+        work, project, seen, (title, "Reference map without privacy"), f"compare_map_{number}"
     )
 
 

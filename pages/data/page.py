@@ -103,11 +103,7 @@ def _plain_chart(preview: Preview, words: str) -> None:
     st.altair_chart(chart, alt=words)
 
 
-KINDS = {
-    "example": "Example",
-    "sales": "Price Paid sales",
-    "sensors": "Your own table",
-}
+KINDS = {"example": "Example", "sales": "Price Paid sales", "sensors": "Your own table"}
 AS_READ = "data_as_read"
 work = workspace.current()
 

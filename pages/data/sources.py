@@ -13,7 +13,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.data import filters, table_columns
 from pages.data.filters import Rows
-from pages.data.table_columns import KEEP, at
+from pages.data.table_columns import KEEP, at, kept
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -115,33 +115,25 @@ def ask_sensors(work: Workspace) -> Sources | None:
         filters.offer_agency(guess, path)
         columns = list(guess.columns)
         first, second = st.columns(2)
-        x = first.selectbox(
-            "Longitude or easting", columns, index=at(columns, guess.x), key=f"sensors_x_{path}", **KEEP
-        )
-        y = second.selectbox(
-            "Latitude or northing", columns, index=at(columns, guess.y), key=f"sensors_y_{path}", **KEEP
-        )
+        x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))
+        y = second.selectbox("Latitude or northing", columns, index=at(columns, guess.y), **kept("y", path))
         with first:
             value = table_columns.measured(columns, guess.value, path)
         counted, named, unit = value == table_columns.NO_VALUE, "", "records"
         if counted:
             with second:
                 word, value = table_columns.counted_word(path), None
-        else:
+        elif value is not None:  # a table without values has no unit
             named = second.text_input(
                 "What it is, in words",
-                value=value or "",
+                value=value,
                 placeholder="for example nitrogen dioxide",
                 help="The released map asks its question in these words.",
                 key=f"sensors_name_{path}_{value}",
                 **KEEP,
             )
             unit = second.text_input(
-                "Its unit",
-                value=guess.unit or "",
-                placeholder="for example ug/m3",
-                key=f"sensors_unit_{path}",
-                **KEEP,
+                "Its unit", value=guess.unit or "", placeholder="for example ug/m3", **kept("unit", path)
             )
         crs = first.text_input(
             "Coordinate system",
@@ -149,8 +141,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             placeholder="for example EPSG:4326",
             help="An EPSG code or a name: EPSG:4326 is longitude and latitude in degrees; Dutch grid and "
             "British National Grid are known as well.",
-            key=f"sensors_crs_{path}",
-            **KEEP,
+            **kept("crs", path),
         )
         numbers = table_columns.numbers(guess, path)
         owner, most = table_columns.owner(filters.owners(guess, path), guess.question, path)

@@ -22,6 +22,11 @@ MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it 
 NO_VALUE = "\0none"
 
 
+def kept(name: str, path: str) -> dict[str, Any]:
+    """Return the arguments of a widget about a file that keeps its value while it is off the screen."""
+    return {"key": f"sensors_{name}_{path}", **KEEP}
+
+
 def measured(columns: list[str], guess: str | None, path: str) -> str | None:
     """The column of values; NO_VALUE where each row is a record without one, such as a case."""
     found: str | None = st.selectbox(
@@ -30,8 +35,7 @@ def measured(columns: list[str], guess: str | None, path: str) -> str | None:
         index=at(columns, guess),
         format_func=lambda name: "none: count the rows" if name == NO_VALUE else name,
         help="Cases, crimes or sightings have none: the map then shows where their risk or density is high.",
-        key=f"sensors_value_{path}",
-        **KEEP,
+        **kept("value", path),
     )
     return found
 
@@ -43,8 +47,7 @@ def counted_word(path: str) -> str:
             "One row is a",
             value="case",
             help="The released map asks its question in this word: burglary, sighting.",
-            key=f"sensors_word_{path}",
-            **KEEP,
+            **kept("word", path),
         )
     ).strip()
 
@@ -63,8 +66,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
         index=None,
         placeholder="each reading on its own",
         help="Without it one reading is protected, and a sensor or person with several readings less.",
-        key=f"sensors_owner_{path}",
-        **KEEP,
+        **kept("owner", path),
     )
     if name is None:
         st.caption(f":material/help: {plain(question)}")
@@ -75,8 +77,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
         value=1,
         help="Further ones are left out by a public rule. With one of each, a whole sensor or person is "
         "protected as strongly as a reading is; with several, less: the release says how much less.",
-        key=f"sensors_most_{path}",
-        **KEEP,
+        **kept("most", path),
     )
     return name, int(most)
 
@@ -91,24 +92,17 @@ def further(
             columns,
             index=at(columns, identifier),
             placeholder="none",
-            key=f"sensors_identifier_{path}",
-            **KEEP,
+            **kept("identifier", path),
         )
         moment = st.selectbox(
-            "Date or time",
-            columns,
-            index=at(columns, time),
-            placeholder="none",
-            key=f"sensors_time_{path}",
-            **KEEP,
+            "Date or time", columns, index=at(columns, time), placeholder="none", **kept("time", path)
         )
         order: str | None = st.selectbox(
             DATES,
             list(ORDERS),
             index=None,
             placeholder="found; the day stands first where no date tells",
-            key=f"sensors_day_first_{path}",
-            **KEEP,
+            **kept("day_first", path),
         )
     return name, moment, None if order is None else ORDERS[order]
 
@@ -168,7 +162,7 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
         if len(guess.layers) > 1:
             if layer is None:
                 st.session_state[f"sensors_layer_{path}"] = guess.layer
-            layer = st.selectbox("Sheet or layer", guess.layers, key=f"sensors_layer_{path}", **KEEP)
+            layer = st.selectbox("Sheet or layer", guess.layers, **kept("layer", path))
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
     with st.expander("Where the names of the columns stand", expanded=guess is None or guess.header_row > 1):
@@ -217,15 +211,13 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             index=None,
             format_func=_MARKS.__getitem__,
             placeholder="choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}",
-            key=f"sensors_decimal_{path}",
-            **KEEP,
+            **kept("decimal", path),
         )
         missing = right.text_input(
             FIELDS["missing"],
             placeholder="for example -99, 9999; none if all are measurements",
             help="-999, -9999, -99999, -999999, -32768 and numbers beyond 1e30 are missing values anyway.",
-            key=f"sensors_missing_{path}",
-            **KEEP,
+            **kept("missing", path),
         )
         if guess.suspects:
             listed = ", ".join(f"{number:g}" for number in guess.suspects)
@@ -241,24 +233,17 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             format_func=_RULES.__getitem__,
             help="They are low or high, not unknown. What becomes of them is a public rule; clipping makes "
             "most of the difference disappear.",
-            key=f"sensors_censored_{path}",
-            **KEEP,
+            **kept("censored", path),
         )
         limit = right.number_input(
             FIELDS["detection_limit"],
             value=None,
             format="%g",
             placeholder="in the unit of the values",
-            key=f"sensors_detection_limit_{path}",
-            **KEEP,
+            **kept("detection_limit", path),
         )
         condition = st.selectbox(
-            FIELDS["condition"],
-            columns,
-            index=None,
-            placeholder="none",
-            key=f"sensors_condition_{path}",
-            **KEEP,
+            FIELDS["condition"], columns, index=None, placeholder="none", **kept("condition", path)
         )
         limit_column = st.selectbox(
             FIELDS["limit_column"],
@@ -266,8 +251,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             index=None,
             placeholder="none",
             help="In the unit of the values. Where it is blank, the limit above counts.",
-            key=f"sensors_limit_column_{path}",
-            **KEEP,
+            **kept("limit_column", path),
         )
     return {
         "decimal": decimal,

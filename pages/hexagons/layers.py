@@ -113,8 +113,7 @@ def _choose_covariates(work: Workspace, paths: list[str]) -> None:
         for path in paths
     }
     work.choose(
-        covariates=tuple(paths),
-        covariate_columns=tuple(before.get(path, firsts[path]) for path in paths),
+        covariates=tuple(paths), covariate_columns=tuple(before.get(path, firsts[path]) for path in paths)
     )
 
 

@@ -80,8 +80,7 @@ def propose(domain: Domain) -> None:
         placeholder="such as last year's number",
         help="A number that anybody may know: a resolution is proposed by it. The rows themselves are not "
         "counted for that, since which resolution is chosen is published.",
-        key=f"records_public_{work.mark}",
-        persist_state="session",
+        **work.keyed("records_public"),
     )
     found = proposal_of(domain, about)
     if found is not None and found.resolution != domain.resolution:

@@ -87,8 +87,7 @@ def asked_way(work: Workspace) -> Way:
         ways,
         index=ways.index(now) if now in ways else 0,
         format_func=WAYS.__getitem__,
-        key=f"region_way_{work.mark}",
-        persist_state="session",
+        **work.keyed("region_way"),
         help=tip("domain"),
     )
 
@@ -111,8 +110,7 @@ def asked_area(way: Way, work: Workspace) -> Asked | None:
         path = st.text_input(
             "Path of the GeoJSON or GeoPackage file",
             value=str(named) if known_way(work) == PATH else "",
-            key=f"region_path_{work.mark}",
-            persist_state="session",
+            **work.keyed("region_path"),
         ).strip()
         return _of_file(path, work)
     if way == PLACE:
@@ -168,8 +166,7 @@ def _named(work: Workspace) -> Asked | None:
         select_all=False,
         placeholder="such as Kent, or Spain",
         help=SOURCE,
-        key=f"areas_{work.mark}",
-        persist_state="session",
+        **work.keyed("areas"),
     )
     if not names:
         return None
@@ -185,29 +182,16 @@ def _outlines(names: tuple[str, ...]) -> bytes:
 
 
 def _around_place(work: Workspace) -> Asked | None:
-    name = st.text_input(
-        "Place", placeholder="such as Leiden", key=f"place_name_{work.mark}", persist_state="session"
-    ).strip()
+    name = st.text_input("Place", placeholder="such as Leiden", **work.keyed("place_name")).strip()
     if not name:
         return None
     found = find_places(name)
     if not found:
         st.caption(f":material/search_off: No place of the world's larger ones begins with “{plain(name)}”.")
         return None
-    place = st.selectbox(
-        "Which one",
-        found,
-        format_func=place_words,
-        key=f"place_{work.mark}_{name}",
-    )
+    place = st.selectbox("Which one", found, format_func=place_words, key=f"place_{work.mark}_{name}")
     reach = st.number_input(
-        "Kilometres to each side",
-        LEAST_KM,
-        MOST_KM,
-        10.0,
-        step=1.0,
-        key=f"place_reach_{work.mark}",
-        persist_state="session",
+        "Kilometres to each side", LEAST_KM, MOST_KM, 10.0, step=1.0, **work.keyed("place_reach")
     )
     try:
         box = box_around(place, float(reach))
@@ -266,8 +250,7 @@ def _asked_land(work: Workspace) -> bool:
         "Leave out the open sea",
         value=bool(work.choices.get("land_only", True)),
         help="Hexagons that touch no land and lie more than 2 km from it. Keep them for ships and buoys.",
-        key=f"land_only_{work.mark}",
-        persist_state="session",
+        **work.keyed("land_only"),
     )
 
 
@@ -285,8 +268,7 @@ def _asked_crossing(box: Box, work: Workspace) -> bool | None:
         horizontal=True,
         help="Its west lies east of its east, or it is more than half the globe wide: often two numbers are "
         "exchanged.",
-        key=f"box_crosses_{work.mark}",
-        persist_state="session",
+        **work.keyed("box_crosses"),
     )
     return None if answer is None else answers[answer]
 

@@ -35,17 +35,7 @@ def entries(view: LedgerView) -> None:
     """Every entry in order, newest first."""
     st.header("Entries", anchor=False)
     st.dataframe(
-        [
-            {
-                "No.": entry.number,
-                "When (UTC)": entry.created,
-                "What": entry.what,
-                "Data": entry.dataset,
-                "Details": entry.details,
-                "Seal": entry.hash,
-            }
-            for entry in reversed(view.entries)
-        ],
+        list(reversed(view.entries)),
         hide_index=True,
         column_config={"No.": st.column_config.NumberColumn(width="small")},
     )

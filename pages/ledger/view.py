@@ -59,23 +59,11 @@ class AccountView:
 
 
 @dataclass(frozen=True)
-class EntryView:
-    """One row of the ledger in words."""
-
-    number: int
-    created: str
-    what: str
-    dataset: str
-    details: str
-    hash: str
-
-
-@dataclass(frozen=True)
 class LedgerView:
     """The ledger as a curator sees it: `findings` is empty when the chain holds; `open` may be voided."""
 
     accounts: tuple[AccountView, ...]
-    entries: tuple[EntryView, ...]
+    entries: tuple[dict[str, Any], ...]
     findings: tuple[str, ...]
     notes: tuple[str, ...]
     open: tuple[int, ...]
@@ -151,15 +139,16 @@ def _account(account: Account, names: Mapping[str, str]) -> AccountView:
     )
 
 
-def _entry(entry: Entry, names: Mapping[str, str]) -> EntryView:
-    return EntryView(
-        number=entry.number,
-        created=str(entry.created)[:19].replace("T", " "),
-        what=KINDS.get(entry.kind, str(entry.kind)),
-        dataset=names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]),
-        details=_details(entry),
-        hash=str(entry.hash)[:SHOWN_DIGITS],
-    )
+def _entry(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return one row of the ledger in words, by the headings of its table."""
+    return {
+        "No.": entry.number,
+        "When (UTC)": str(entry.created)[:19].replace("T", " "),
+        "What": KINDS.get(entry.kind, str(entry.kind)),
+        "Data": names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]),
+        "Details": _details(entry),
+        "Seal": str(entry.hash)[:SHOWN_DIGITS],
+    }
 
 
 def _charged(said: Mapping[str, Any]) -> str:

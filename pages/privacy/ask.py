@@ -23,7 +23,6 @@ from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import planning
 from pages.shared.session.workspace import Workspace
 
-KEEP: Any = {"persist_state": "session"}
 USUAL = "usual"  # a list that keeps its choice would show a kept None as if nothing were chosen
 OBJECTIVES = {
     "iou": "Largest expected agreement of the released region",
@@ -66,23 +65,23 @@ def _idle(work: Workspace) -> tuple[str, ...]:
 
 
 def _unit(work: Workspace) -> None:
-    kind = work.record_word
+    kind = plain(work.record_word)
     st.header("Who is protected", anchor=False)
     units = ["point"] if work.choices.get("values") == "count" else ["point", "cell"]
     standing = work.choices.get("unit", "point")
+    told = {
+        "point": f"What the map can tell about any one {kind} is limited by the budget ε.",
+        "cell": "One hexagon's whole record is protected: the unit of the published London study.",
+    }
     unit = st.radio(
         label("unit"),
         units,
         index=units.index(standing) if standing in units else 0,
-        format_func={"point": f"Each {plain(kind)}", "cell": "Each hexagon's median"}.__getitem__,
-        captions=[
-            f"What the map can tell about any one {plain(kind)} is limited by the budget ε.",
-            "One hexagon's whole record is protected: the unit of the published London study.",
-        ],
+        format_func={"point": f"Each {kind}", "cell": "Each hexagon's median"}.__getitem__,
+        captions=[told[each] for each in units],
         help=tip("unit"),
         label_visibility="collapsed",
-        key=f"unit_{work.mark}",
-        **KEEP,
+        **work.keyed("unit"),
     )
     work.choose(unit=unit)
     owner, most = work.choices.get("owner"), work.choices.get("records_per_owner") or 1
@@ -103,8 +102,7 @@ def _number(work: Workspace) -> None:
         disabled=places_public,
         help="Datasets with one record more or less are then neighbours. Spectral statistics alone can serve "
         "that. It is not possible where places are public, which show how many there are.",
-        key=f"number_private_{work.mark}",
-        **KEEP,
+        **work.keyed("number_private"),
     )
     if not hidden or places_public:
         work.choose(relation="replace-one", records_about=None)
@@ -115,8 +113,7 @@ def _number(work: Workspace) -> None:
         1_000_000_000,
         value=work.choices.get("records_about"),
         help="Such as last year's number. Slack, design and noise are made for it, and it is published.",
-        key=f"records_about_{work.mark}",
-        **KEEP,
+        **work.keyed("records_about"),
     )
     work.choose(relation="add-or-remove", records_about=None if about is None else int(about))
 
@@ -132,8 +129,7 @@ def _strength(work: Workspace) -> None:
             value=asked,
             format_func=lambda value: f"{value:g}",
             help=tip("epsilon"),
-            key=f"epsilon_{work.mark}",
-            **KEEP,
+            **work.keyed("epsilon"),
         )
         work.choose(epsilon=float(budget))
     else:
@@ -144,8 +140,7 @@ def _strength(work: Workspace) -> None:
             planning(work).wanted or 0.8,
             0.01,
             help=tip("iou"),
-            key=f"wanted_{work.mark}",
-            **KEEP,
+            **work.keyed("wanted"),
         )
         planning(work).wanted = float(wanted)
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
@@ -169,9 +164,8 @@ def _goal(work: Workspace) -> str:
         format_func=GOALS.__getitem__,
         required=True,
         label_visibility="collapsed",
-        key=f"goal_{work.mark}",
         wrap=True,
-        **KEEP,
+        **work.keyed("goal"),
     )
     return str(goal)
 
@@ -189,8 +183,7 @@ def _slack_and_paths(work: Workspace) -> None:
         index=0 if slack is None else slacks.index(slack),
         format_func=_slack_words,
         help=tip("delta"),
-        key=f"delta_{work.mark}",
-        **KEEP,
+        **work.keyed("delta"),
     )
     if "paths" not in _idle(work):
         paths = second.number_input(
@@ -199,8 +192,7 @@ def _slack_and_paths(work: Workspace) -> None:
             1000,
             value=work.choices.get("paths", 1),
             help=tip("paths"),
-            key=f"paths_{work.mark}",
-            **KEEP,
+            **work.keyed("paths"),
         )
         work.choose(paths=int(paths))
     delta = None if chosen == USUAL else float(chosen)
@@ -246,8 +238,7 @@ def _more(work: Workspace) -> None:
             default=list(work.choices.get("mechanisms", DEFAULT_MECHANISMS)),
             format_func=lambda name: MECHANISMS[name].title,
             help=" ".join(f"{each.title}: {each.summary}" for each in MECHANISMS.values()),
-            key=f"mechanisms_{work.mark}",
-            **KEEP,
+            **work.keyed("mechanisms"),
         )
         _searched(work)
         public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
@@ -260,8 +251,7 @@ def _more(work: Workspace) -> None:
             disabled=not public,
             help="Subtracts the map of the published reference data first: the private data then only have "
             "to say what is new, and the same budget buys far less noise. The reference must be public.",
-            key=f"prior_mean_{work.mark}",
-            **KEEP,
+            **work.keyed("prior_mean"),
         )
         given = work.choices.get("cutoff")
         offered: list[str | float] = [
@@ -276,14 +266,10 @@ def _more(work: Workspace) -> None:
             help="Of the release's own probabilities, or of the share of its paths. Choosing it costs no "
             "privacy: lower ones show more hexagons, and the figures of a search say what each does to the "
             "area.",
-            key=f"cutoff_{work.mark}",
-            **KEEP,
+            **work.keyed("cutoff"),
         )
         quick = st.checkbox(
-            "Quick search on a coarser grid",
-            value=bool(work.choices.get("quick")),
-            key=f"quick_{work.mark}",
-            **KEEP,
+            "Quick search on a coarser grid", value=bool(work.choices.get("quick")), **work.keyed("quick")
         )
         work.choose(
             mechanisms=tuple(mechanisms),
@@ -304,8 +290,7 @@ def _searched(work: Workspace) -> None:
             format_func=lambda name: PRIORS[name].title,
             placeholder="those that are quick on so many hexagons",
             help=tip("prior"),
-            key=f"priors_{work.mark}",
-            **KEEP,
+            **work.keyed("priors"),
         )
         work.choose(priors=tuple(priors) or None)
     if "objective" not in idle:
@@ -314,8 +299,7 @@ def _searched(work: Workspace) -> None:
             list(OBJECTIVES),
             index=list(OBJECTIVES).index(work.choices.get("objective", "iou")),
             format_func=OBJECTIVES.__getitem__,
-            key=f"objective_{work.mark}",
-            **KEEP,
+            **work.keyed("objective"),
         )
         work.choose(objective=objective)
 

@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.design import Design
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
 from hexcursion import words
+from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, simulated_release
 from hexcursion.search.scenes import private_n
 from hexcursion.search.task import Scored, family_of
@@ -159,20 +160,28 @@ KEPT = 4
 def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     """The drawn map and the one it aims at, both of the reference data."""
     seen = _simulated(work, found, scored)
-    private = found.project.reference_kind in ("reference data", "private selection")
-    what = threshold_words(work)
     st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
+    titles = (f"Simulated release, agreement {agreement_words(seen.iou)}", "Without privacy")
+    show_release_beside(work, found.project, seen, titles, key)
+
+
+def show_release_beside(
+    work: Workspace, project: Project, seen: SimulatedRelease, titles: tuple[str, str], key: str
+) -> None:
+    """Draw a simulated release beside the map it aims at."""
+    what = threshold_words(work)
+    private = project.reference_kind in ("reference data", "private selection")
     panes = [
         Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
         for cells, title, word in (
-            (seen.released, f"Simulated release, agreement {agreement_words(seen.iou)}", "Simulated"),
-            (seen.baseline, "Without privacy", "Reference map"),
+            (seen.released, titles[0], "Simulated"),
+            (seen.baseline, titles[1], "Reference map"),
         )
     ]
     count, aim = int(seen.released.sum()), int(seen.baseline.sum())
     drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
     maps.show(
-        found.project.domain,
+        project.domain,
         panes,
         mode="beside",
         key=key,
@@ -180,7 +189,7 @@ def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> N
         "in the reference map without privacy.",
         legend=legend(drawn, maps.theme()),
         height=320,
-        layers=found.project.layers,
+        layers=project.layers,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -36,18 +37,6 @@ class ReportRow:
     term: str
     free: str
     private: str
-
-
-@dataclass(frozen=True)
-class Dot:
-    """One design on the frontier: its cost, what it achieves on reference data, and its family in words."""
-
-    number: int
-    epsilon: float
-    agreement: float
-    spread: float
-    family: str
-    design: str
 
 
 def family(design: Design) -> str:
@@ -140,19 +129,22 @@ def _inside_from(design: Design) -> str:
     return f"{design.cutoff:g}" if given else "what the release itself says"
 
 
-def dots(tuned: Tuned) -> tuple[Dot, ...]:
-    """The frontier, one dot per design, in its own order."""
-    return tuple(
-        Dot(
-            number,
-            point.epsilon,
-            point.scored.utility.agreement,
-            point.scored.utility.agreement_sd,
-            family(point.scored.design),
-            design_words(point.scored.design),
-        )
-        for number, point in enumerate(tuned.result.frontier)
-    )
+def dots(tuned: Tuned) -> list[dict[str, Any]]:
+    """Return the frontier as rows of a chart, one per design of known agreement; `number` is its place."""
+    scored = [(number, point.epsilon, point.scored) for number, point in enumerate(tuned.result.frontier)]
+    return [
+        {
+            "number": number,
+            "epsilon": epsilon,
+            "agreement": one.utility.agreement,
+            "low": max(0.0, one.utility.agreement - one.utility.agreement_sd),
+            "high": min(1.0, one.utility.agreement + one.utility.agreement_sd),
+            "family": family(one.design),
+            "design": design_words(one.design),
+        }
+        for number, epsilon, one in scored
+        if math.isfinite(one.utility.agreement)
+    ]
 
 
 def _cost(epsilon: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import altair as alt
 import streamlit as st
@@ -42,58 +43,60 @@ def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
     return drawn
 
 
-def show(found: Found, key: str) -> FrontierPoint | None:
-    """Draw the frontier; the point a person clicked, or None."""
-    points = [dot for dot in dots(found.tuned) if math.isfinite(dot.agreement)]
-    if not points:
-        return None
-    st.markdown("**Agreement that each budget buys**", help=tip("iou"))
-    rows = [
-        {
-            "number": dot.number,
-            "epsilon": dot.epsilon,
-            "agreement": dot.agreement,
-            "low": max(0.0, dot.agreement - dot.spread),
-            "high": min(1.0, dot.agreement + dot.spread),
-            "family": dot.family,
-            "design": dot.design,
-        }
-        for dot in points
-    ]
-    lowest = max(0.0, min(dot.agreement - dot.spread for dot in points) - 0.1)
-    scale = alt.Scale(domain=[round(lowest, 1), 1.0])
-    height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
+def epsilon_layers(
+    rows: list[dict[str, Any]], group: str, height: alt.Y, low: alt.Y, legend: alt.Legend,
+    tooltips: list[alt.Tooltip], **dots: Any,
+) -> list[alt.Chart]:  # fmt: skip
+    """Return curves over epsilon, one for each `group`: lines, spreads, and dots that can be clicked."""
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
             "epsilon:Q",
             title="privacy budget ε",
             scale=alt.Scale(type="log", nice=False, padding=14),
-            axis=alt.Axis(values=sorted({dot.epsilon for dot in points}), format=".3~g"),
+            axis=alt.Axis(values=sorted({row["epsilon"] for row in rows}), format=".3~g"),
         ),
-        color=alt.Color("family:N", title=None, legend=alt.Legend(orient="top", labelLimit=420, columns=1)),
+        color=alt.Color(f"{group}:N", title=None, legend=legend),
     )
-    dot_layer = (
-        base.mark_point(filled=True)
-        .encode(
-            y=height,
-            shape=alt.Shape("family:N", title=None),
-            size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
-            opacity=alt.value(1.0),
-            tooltip=[
-                alt.Tooltip("family:N", title="design"),
-                alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
-                alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
-                alt.Tooltip("design:N", title="parameters"),
-            ],
-        )
-        .add_params(pick)
+    dot = base.mark_point(filled=True).encode(
+        y=height,
+        shape=alt.Shape(f"{group}:N", title=None),
+        size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
+        tooltip=tooltips,
+        **dots,
     )
-    layers = [
-        base.mark_line(opacity=0.5).encode(y=height),
-        base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-        dot_layer,
+    lines = base.mark_line(opacity=0.5).encode(y=height)
+    return [lines, base.mark_rule(opacity=0.5).encode(y=low, y2="high:Q"), dot.add_params(pick)]
+
+
+def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
+    """Draw the layers; return the number of the dot that a person clicked."""
+    size = alt.AutoSizeParams(type="fit-x", contains="padding")
+    chart = alt.layer(*layers).properties(height=260, autosize=size)
+    picked = st.altair_chart(chart, on_select="rerun", selection_mode=PICK, key=key, alt=alt_text)
+    numbers = picked["selection"].get(PICK, [])
+    return int(numbers[0]["number"]) if numbers else None
+
+
+def show(found: Found, key: str) -> FrontierPoint | None:
+    """Draw the frontier; the point a person clicked, or None."""
+    rows = dots(found.tuned)
+    if not rows:
+        return None
+    st.markdown("**Agreement that each budget buys**", help=tip("iou"))
+    lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
+    scale = alt.Scale(domain=[round(lowest, 1), 1.0])
+    height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
+    tooltips = [
+        alt.Tooltip("family:N", title="design"),
+        alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+        alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+        alt.Tooltip("design:N", title="parameters"),
     ]
+    layers = epsilon_layers(
+        rows, "family", height, alt.Y("low:Q", scale=scale),
+        alt.Legend(orient="top", labelLimit=420, columns=1), tooltips, opacity=alt.value(1.0),
+    )  # fmt: skip
     layers.append(_budget(found, scale))
     free = found.tuned.free_agreement
     if free is not None:
@@ -105,14 +108,10 @@ def show(found: Found, key: str) -> FrontierPoint | None:
                 y=alt.Y("free:Q", scale=scale), x=alt.value(0)
             )
         )
-    picked = st.altair_chart(
-        alt.layer(*layers).properties(
-            height=260, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
-        ),
-        on_select="rerun",
-        selection_mode=PICK,
-        key=key,
-        alt="Agreement with the map without privacy, against the privacy budget: one dot for each design.",
+    number = clicked(
+        layers,
+        key,
+        "Agreement with the map without privacy, against the privacy budget: one dot for each design.",
     )
     st.caption(
         "The ring is the design to release. Click a dot to see its map."
@@ -124,8 +123,7 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         st.caption(
             "The budgets on the chart are of a release alone; what was paid for beforehand comes on top."
         )
-    numbers = picked["selection"].get(PICK, [])
-    return found.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None
+    return None if number is None else found.tuned.result.frontier[number]
 
 
 def use_point(work: Workspace, found: Found, point: FrontierPoint) -> None:

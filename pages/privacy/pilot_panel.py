@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from hexcursion.project.model import Project
@@ -16,7 +14,6 @@ from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 
 NAME: side_jobs.SideJobName = "pilot"
-KEEP: Any = {"persist_state": "session"}
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {
     "simulated": "On simulated fields (free)",
@@ -75,8 +72,7 @@ def ask(work: Workspace) -> None:
         index=ways.index(standing) if standing in ways else 0,
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
         captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways],
-        key=f"way_{work.mark}",
-        **KEEP,
+        **work.keyed("way"),
     )
     if way == "simulated":
         work.choose(pilot=None, range_choice=None)
@@ -87,8 +83,7 @@ def ask(work: Workspace) -> None:
         sorted({*SHARES, before}),
         value=before,
         format_func=lambda value: f"{value:.0%}",
-        key=f"share_{work.mark}",
-        **KEEP,
+        **work.keyed("share"),
     )
     work.choose(**{"pilot": None, "range_choice": None, way: float(share)})
 
@@ -141,11 +136,7 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
             key=f"pilot_total_{work.mark}",
         )
         st.form_submit_button(
-            PAY[way],
-            type="primary",
-            icon=":material/shield_lock:",
-            on_click=_pay,
-            args=(work, settings),
+            PAY[way], type="primary", icon=":material/shield_lock:", on_click=_pay, args=(work, settings)
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import altair as alt
 import streamlit as st
@@ -35,7 +35,6 @@ from pages.shared.server import access
 from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
-KEEP: Any = {"persist_state": "session"}
 WORDS: dict[Against, str] = {
     "value": "One value for the whole map",
     "limits": "Limits that differ by zone, from a file",
@@ -64,8 +63,7 @@ def ask(work: Workspace) -> None:
         sides,
         index=sides.index(work.choices.get("direction", "above")),
         format_func=side_words,
-        key=f"direction_{work.mark}",
-        **KEEP,
+        **work.keyed("direction"),
     )
     unit = relative_unit(work) or str(work.choices.get("value_unit", ""))
     threshold = value.number_input(
@@ -73,8 +71,7 @@ def ask(work: Workspace) -> None:
         value=_standing(work, against),
         format="%g",
         help=tip("threshold"),
-        key=f"threshold_{work.mark}" if against == "value" else f"threshold_{against}_{work.mark}",
-        **KEEP,
+        **work.keyed("threshold" if against == "value" else f"threshold_{against}"),
     )
     if threshold is None:
         work.choices.pop("threshold", None)
@@ -108,8 +105,7 @@ def _wanted(work: Workspace) -> Against:
         help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
         "be asked where the reference data are published.",
         on_change=lambda: work.choices.pop("threshold", None),
-        key=f"against_{work.mark}",
-        **KEEP,
+        **work.keyed("against"),
     )
     _answers(work, wanted)
     work.choose(change=wanted == "change", limits=_limits(work) if wanted == "limits" else None)
@@ -127,16 +123,14 @@ def _counted(work: Workspace) -> Against:
         format_func=WORDS.__getitem__,
         help="A population is public, and the bundle holds it: inhabitants, households, postcodes.",
         on_change=lambda: work.choices.pop("threshold", None),
-        key=f"counted_{work.mark}",
-        **KEEP,
+        **work.keyed("counted"),
     )
     path, column = None, ""
     if wanted == "risk":
         column = st.text_input(
             "Column of the population with its numbers",
             value=work.choices.get("population_column") or "population",
-            key=f"population_column_{work.mark}",
-            **KEEP,
+            **work.keyed("population_column"),
         ).strip()
         path = _population(work, column)
     work.choose(
@@ -180,8 +174,7 @@ def _answers(work: Workspace, wanted: Against) -> None:
         placeholder="empty where values are 1 and 0",
         help="A public limit, such as that of a law. The map then shows in how many of a hundred records the "
         "value lies above it.",
-        key=f"yes_above_{work.mark}",
-        **KEEP,
+        **work.keyed("yes_above"),
     )
     work.choose(values="yes-no", yes_above=limit, centre=None, clip=None, transform=None)
 
@@ -292,16 +285,14 @@ def ask_scale(work: Workspace) -> None:
         format="%g",
         help="The public centre: values are measured from here, and where the data say little the map "
         "stays near it.",
-        key=f"usual_{work.mark}",
-        **KEEP,
+        **work.keyed("usual"),
     )
     spread = second.number_input(
         "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})",
         value=spread,
         format="%g",
         help=tip("clip"),
-        key=f"spread_{work.mark}",
-        **KEEP,
+        **work.keyed("spread"),
     )
     try:
         centre, clip = stated_scale(usual, spread, factors)

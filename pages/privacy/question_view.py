@@ -48,10 +48,7 @@ def stated_scale(
             raise WorkflowError("On a logarithmic scale a usual value is above 0: 250000, for example.")
         if spread is not None and not spread > 1:
             raise WorkflowError("The factor must be above 1: 3 means a third to three times the usual value.")
-        return (
-            None if usual is None else math.log(usual),
-            None if spread is None else math.log(spread),
-        )
+        return (None if usual is None else math.log(usual), None if spread is None else math.log(spread))
     if spread is not None and not spread > 0:
         raise WorkflowError("The distance must be above 0, in the data's own unit.")
     return usual, spread

@@ -97,9 +97,7 @@ def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
         icon=":material/edit:",
     )
     st.button(
-        "Leave it out",
-        icon=":material/search:",
-        on_click=lambda: work.choose(lengthscale=None, ridge=None),
+        "Leave it out", icon=":material/search:", on_click=lambda: work.choose(lengthscale=None, ridge=None)
     )
 
 

@@ -134,7 +134,7 @@ def stopped(work: Workspace, found: Found) -> bool:
         key=f"accept_low_{work.mark}",
     )
     if agreed != accepted:
-        work.accept_low_agreement(bool(agreed))
+        work.restate(accept_low_agreement=bool(agreed))
         st.rerun()
     return not agreed
 

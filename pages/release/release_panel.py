@@ -6,6 +6,7 @@ import logging
 
 import streamlit as st
 
+from dpgp_core.noise import random_name
 from dpgp_core.numbers import upper
 from hexcursion import words
 from hexcursion.errors import WorkflowError
@@ -25,7 +26,7 @@ from pages.shared.plain_text import plain
 from pages.shared.released_view import receipt_lines
 from pages.shared.server.access import curator_address
 from pages.shared.session import side_jobs
-from pages.shared.session.workspace import Found, Workspace, new_session
+from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import LEDGER, VIEWER
 
 
@@ -101,7 +102,7 @@ def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
         key=f"accept_weaker_{work.mark}",
     )
     if agreed != accepted:
-        work.accept_weaker_promise(bool(agreed))
+        work.restate(accept_weaker_promise=bool(agreed))
         st.rerun()
 
 
@@ -170,7 +171,7 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
         )
     if submitted and work.release_id is None:
         try:
-            work.retitle(title=title, **said)
+            work.restate(title=title.strip(), **{name: text.strip() for name, text in said.items()})
         except WorkflowError as error:  # too long, or not to be shown
             st.error(plain(error), icon=":material/error:")
         else:
@@ -248,7 +249,7 @@ def _release(work: Workspace, found: Found, total: float | None, asked: side_job
     except WorkflowError as error:
         asked.text = str(error)
         if isinstance(error, Unreleased):  # trying again is a request of its own, and costs again
-            work.session = new_session()
+            work.session = random_name()
         st.error(plain(error), icon=":material/error:")
     except Exception:
         _LOG.exception("a release did not complete")

@@ -78,7 +78,7 @@ def release(project: Project, choice: Choice, budget: float | None = None, sessi
     """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
     first release.
 
-    The same plan is released once in a `session` from `new_session`: a second click raises `RequestTaken`.
+    The same plan is released once in a `session`, a random token: a second click raises `RequestTaken`.
     """
     planned = _planned(project, choice)
     if budget is not None and planned.plan.preview.budget is None:

@@ -163,9 +163,8 @@ def _decided() -> None:
     for step, text in lines:
         if text:
             st.markdown(f"**{plain(step.title)}**  \n{plain(text)}")
-    budget = work.budget_line()
-    if budget:
-        st.markdown(f":material/receipt_long: {plain(budget)}")
+    if work.budget_text:
+        st.markdown(f":material/receipt_long: {plain(work.budget_text)}")
 
 
 EVERY = 1.0  # seconds between two looks at a release that is under way

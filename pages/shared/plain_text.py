@@ -31,7 +31,8 @@ def one_line(text: object) -> str:
     """Return text on one line, without control characters and marks of writing direction, for a place that
     takes no Markdown.
 
-    >>> one_line("NAME_1\\n*north*") 'NAME_1 *north*'
+    >>> one_line("NAME_1\\n*north*")
+    'NAME_1 *north*'
     """
     words = str(text).split()  # at white space of every kind, line ends too
     return " ".join("".join(c for c in word if unicodedata.category(c) not in _UNSEEN) for word in words)

@@ -172,12 +172,7 @@ def controls(
 
 
 def released_map(
-    viewer: Viewer,
-    product: ShownProduct,
-    threshold: float,
-    rounds: int,
-    products: Products,
-    key: str,
+    viewer: Viewer, product: ShownProduct, threshold: float, rounds: int, products: Products, key: str
 ) -> None:
     """The map of the chosen product, with its legend and its words, over streets where the reader asks."""
     basemap = st.toggle(

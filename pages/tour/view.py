@@ -68,8 +68,18 @@ class Tour:
     """A finished example that nobody has to wait for: searched, released and measured before."""
 
     def __init__(self, viewer: Viewer, story: Mapping[str, Any]) -> None:
-        self.viewer = viewer
-        self._story = story
+        self.viewer, self._story, practice = viewer, story, story["practice"]
+        first, last = story["years"]
+        self.years = int(first), int(last)  # the public and the private one
+        self.sales = int(story["public_sales"]), int(story["sales"])  # public and private records
+        self.least = int(practice["least"])  # records that a hexagon of the table must have
+        self.exact = float(practice["exact"])  # share of the prices that two editions of the table give away
+        self.changed = float(practice["classes"])  # share of the sales without which the classes differ
+        self.draws = int(story["draws"])  # simulated releases of each budget
+        # Agreement with the map of all sales: public, released, table, filled, smoothed.
+        self.measured = {name: float(value) for name, value in story["measured"].items()}
+        told = story["later"]  # a later year that could be public; agreement of its map, of releases from it
+        self.later = int(told["year"]), float(told["public"]), float(told["released"])
 
     def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
         """Return (N,) hexagons above the threshold: by the public year, as released, by all sales without
@@ -87,32 +97,6 @@ class Tour:
             "classes": f"Private release of {last}", "truth": f"All sales of {last}, without privacy",
             "table": f"Table of at least {self.least}",
         }[shown]  # fmt: skip
-
-    @property
-    def years(self) -> tuple[int, int]:
-        """The public and the private year."""
-        first, last = self._story["years"]
-        return int(first), int(last)
-
-    @property
-    def sales(self) -> tuple[int, int]:
-        """Number of public and of private records."""
-        return int(self._story["public_sales"]), int(self._story["sales"])
-
-    @property
-    def least(self) -> int:
-        """Records that a hexagon of the table must have."""
-        return int(self._story["practice"]["least"])
-
-    @property
-    def exact(self) -> float:
-        """Share of the prices that two editions of the table give away."""
-        return float(self._story["practice"]["exact"])
-
-    @property
-    def changed(self) -> float:
-        """Share of the sales without which the classes of the table would be others."""
-        return float(self._story["practice"]["classes"])
 
     @property
     def blank(self) -> float:
@@ -175,27 +159,11 @@ class Tour:
         return most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
 
     @property
-    def measured(self) -> dict[str, float]:
-        """Agreement with the map of all sales: public, released, table, filled, smoothed."""
-        return {name: float(value) for name, value in self._story["measured"].items()}
-
-    @property
-    def later(self) -> tuple[int, float, float]:
-        """A later year that could be public, the agreement of its map, and that of releases from it."""
-        told = self._story["later"]
-        return int(told["year"]), float(told["public"]), float(told["released"])
-
-    @property
     def bought(self) -> tuple[float, float, float, float]:
         """Least and largest budget of simulated releases; least and largest mean agreement of them."""
         rows = self._story["frontier"]
         agreements = [float(row["agreement"]) for row in rows]
         return float(rows[0]["epsilon"]), float(rows[-1]["epsilon"]), min(agreements), max(agreements)
-
-    @property
-    def draws(self) -> int:
-        """Simulated releases of each budget."""
-        return int(self._story["draws"])
 
     @cached_property
     def towns(self) -> tuple[Town, ...]:

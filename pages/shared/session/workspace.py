@@ -77,11 +77,6 @@ class Fetched:
     postcodes: str
 
 
-def new_session() -> str:
-    """A token for one person's work on one plan: what the ledger tells a second click by."""
-    return random_name()
-
-
 @dataclass
 class Workspace:
     """Mutable state of one session, filled from left to right along the main path."""
@@ -89,7 +84,7 @@ class Workspace:
     # For the keys of widgets that belong to these data
     mark: int = field(default_factory=lambda: next(_MARKS))
     # By which the ledger tells a second click from a second release
-    session: str = field(default_factory=new_session)
+    session: str = field(default_factory=random_name)
     # Settings made so far, under the names of `ReleaseSettings`
     choices: dict[str, Any] = field(default_factory=dict)
     folder: PrivateFolder = field(default_factory=PrivateFolder)
@@ -120,6 +115,10 @@ class Workspace:
     trip: bool = False  # a recorded trip lies in this visit alone: what is released of it is kept
     # Held by whoever releases: a second click waits, and finds it done
     releasing: threading.Lock = field(default_factory=threading.Lock)
+
+    def keyed(self, name: str) -> dict[str, Any]:
+        """Return the arguments of a widget that belongs to these data and keeps its value off the screen."""
+        return {"key": f"{name}_{self.mark}", "persist_state": "session"}
 
     @property
     def generated(self) -> bool:
@@ -269,26 +268,10 @@ class Workspace:
             known = self.strayed = (self.domain, self.private, stray(self.domain, self.private))
         return known[2]
 
-    def budget_line(self) -> str | None:
-        """What the ledger says about the data at hand, in one line."""
-        return self.budget_text
-
-    def retitle(self, **said: str) -> None:
-        """Give the planned release a title, or other words that only say what its data are."""
-        self._restate(**{name: text.strip() for name, text in said.items()})
-
     def say_looked(self, looked: bool) -> None:
         """Note whether the design was chosen by looking; what was found stays, what is said of it changes."""
         if self.found is not None and looked != self.found.project.settings.looked:
-            self._restate(looked=looked)
-
-    def accept_low_agreement(self, accepted: bool) -> None:
-        """Note whether a map that is expected to be poor is released all the same."""
-        self._restate(accept_low_agreement=accepted)
-
-    def accept_weaker_promise(self, accepted: bool) -> None:
-        """Note whether the release may publish what an earlier one promised to hide."""
-        self._restate(accept_weaker_promise=accepted)
+            self.restate(looked=looked)
 
     def show_layers(self, layers: tuple[OwnLayer, ...], changes: dict[str, tuple[Any, ...]]) -> None:
         """Draw public layers over the map and publish them with it; the design stays."""
@@ -302,10 +285,10 @@ class Workspace:
     def show_basemap(self, path: str | None) -> None:
         """Draw a public map beneath the hexagons, or none; the design stays."""
         self.choose(basemap=path)
-        self._restate(basemap=path)
+        self.restate(basemap=path)
 
-    def _restate(self, **changes: Any) -> None:
-        """Change what is said of the design that was found; it stays."""
+    def restate(self, **changes: Any) -> None:
+        """Change what is said of the design that was found, such as its title; the design stays."""
         if self.found is not None:
             settings = self.found.project.settings.with_changes(**changes)
             self.found = replace(self.found, project=replace(self.found.project, settings=settings))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
 
+from pages.data.table_columns import NO_VALUE
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.data_loaders.workbooks import workbook
 from tests.pages.conftest import OpenApp, press, texts
@@ -48,6 +49,16 @@ def test_without_an_answer_each_row_is_a_reading(open_app: OpenApp) -> None:
     assert work.decided(DATA) == "12 readings"
     app.switch_page(PRIVACY.path).run()
     assert not app.exception
+
+
+def test_a_table_without_values_is_asked_for_no_unit(open_app: OpenApp) -> None:
+    app = with_table(open_app, data=b"lon,lat,kind\n10.0,50.0,a\n10.1,50.1,b\n")
+    assert "Its unit" not in [field.label for field in app.text_input]
+    assert "Name the measured value to go on." in texts(app)
+    of(app, "sensors_value_").set_value(NO_VALUE).run()  # type: ignore[attr-defined]
+    press(app, "Read the data")
+    app.switch_page(PRIVACY.path).run()
+    assert len(of(app, "unit_", "radio").proto.captions) == 1  # type: ignore[attr-defined]
 
 
 def test_a_workbook_with_several_sheets_asks_for_one(open_app: OpenApp) -> None:

@@ -109,7 +109,7 @@ def test_another_question_is_not_answered_by_the_same_search(
 
 def test_what_was_accepted_at_one_budget_is_asked_again_at_another(open_app: OpenApp) -> None:
     app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
-    work_of(app).accept_low_agreement(True)
+    work_of(app).restate(accept_low_agreement=True)
     slide(app, 0.5)
     assert not work_of(app).settings().accept_low_agreement
     assert not found_of(app).project.settings.accept_low_agreement

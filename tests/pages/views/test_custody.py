@@ -62,10 +62,10 @@ def test_budget_spent_and_left_are_those_of_the_ledger(place: str, ledger: Ledge
     assert DATASET.startswith(account.dataset)
     assert account.name == "lead.csv, Lead above 50"
     assert account.protects == "Each record protected"
-    assert [entry.dataset for entry in view.entries][1:] == ["lead.csv, Lead above 50"] * 5
+    assert [entry["Data"] for entry in view.entries][1:] == ["lead.csv, Lead above 50"] * 5
     assert view.findings == ()
-    assert [entry.number for entry in view.entries] == list(range(len(ledger.entries())))
-    assert [entry.details for entry in view.entries] == [
+    assert [entry["No."] for entry in view.entries] == list(range(len(ledger.entries())))
+    assert [entry["Details"] for entry in view.entries] == [
         "",
         "ε 2 at δ 1e-5",
         "Lead above 50, toy, ε 0.2124 at δ 1e-5",
@@ -83,7 +83,7 @@ def test_an_open_charge_is_offered_and_voided_with_name_and_reason(place: str, l
     void_charge(number, "crash before the draw", "Ada", place)
     view = view_ledger(place)
     assert view.open == ()
-    assert "crash before the draw (Ada)" in view.entries[-1].details
+    assert "crash before the draw (Ada)" in view.entries[-1]["Details"]
 
 
 def test_a_changed_entry_is_named_and_no_sum_is_shown(place: str, ledger: Ledger) -> None:
@@ -96,7 +96,7 @@ def test_a_changed_entry_is_named_and_no_sum_is_shown(place: str, ledger: Ledger
     view = view_ledger(place)
     assert any("1" in finding for finding in view.findings)
     assert view.accounts == ()
-    assert view.entries[1].details == "changed after it was written"
+    assert view.entries[1]["Details"] == "changed after it was written"
 
 
 def test_a_dataset_is_called_by_its_file_and_its_latest_titles(place: str) -> None:

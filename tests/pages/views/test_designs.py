@@ -72,11 +72,11 @@ def test_a_family_on_a_screen_is_the_mechanisms_title_and_the_priors(prior: str,
 def test_every_dot_is_a_design_of_the_frontier(searched) -> None:
     _, tuned = searched
     shown = dots(tuned)
-    assert [dot.number for dot in shown] == list(range(len(tuned.result.frontier)))
+    assert [dot["number"] for dot in shown] == list(range(len(tuned.result.frontier)))
     for dot, point in zip(shown, tuned.result.frontier, strict=True):
-        assert dot.epsilon == point.epsilon
-        assert dot.agreement == point.scored.utility.agreement
-        assert f"{significant(point.scored.design.lengthscale, 4)} m" in dot.design
+        assert dot["epsilon"] == point.epsilon
+        assert dot["agreement"] == point.scored.utility.agreement
+        assert f"{significant(point.scored.design.lengthscale, 4)} m" in dot["design"]
 
 
 def test_a_simulated_release_is_repeatable_and_close_to_what_the_search_promised(searched) -> None:

@@ -149,7 +149,7 @@ def test_data_are_joined_and_kept_apart_on_the_command_line(
     assert f"joined with {names[1][:12]}  (Ada: one register)" in text
     view = view_ledger()
     assert view is not None
-    assert view.entries[-1].details == f"joined with {names[1][:10]}: one register (Ada)"
+    assert view.entries[-1]["Details"] == f"joined with {names[1][:10]}: one register (Ada)"
     assert run("apart", names[0], names[1], "--reason", "two towns", "--person", "Ada") == 0
     assert ledger.account(names[0], "point").spent == alone
     assert run("apart", names[0], names[1], "--reason", " ", "--person", "Ada") == 2
