@@ -223,13 +223,9 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
             st.dataframe(figure_rows(found, protects), hide_index=True)
     with st.container(horizontal=True):
         st.download_button(
-            "CSV",
-            csv_text(found),
-            "comparison.csv",
-            "text/csv",
-            icon=":material/download:",
+            "CSV", csv_text(found), "comparison.csv", "text/csv", icon=":material/download:",
             key="compare_csv",
-        )
+        )  # fmt: skip
         st.download_button(
             "SVG", svg_text(found), "comparison.svg", "image/svg+xml", icon=":material/image:",
             key="compare_svg",
@@ -249,12 +245,9 @@ def mechanisms(work: Workspace) -> None:
     )
     possible = comparable_under(settings)
     names = st.multiselect(
-        "Mechanisms",
-        possible,
-        default=possible,
-        format_func=lambda name: mechanism_named(name).title,
+        "Mechanisms", possible, default=possible, format_func=lambda name: mechanism_named(name).title,
         key=f"compare_names_{work.mark}",
-    )
+    )  # fmt: skip
     epsilons = st.pills(
         "Budgets ε", EPSILONS, selection_mode="multi", default=USUAL, format_func=lambda each: f"{each:g}",
         key=f"compare_epsilons_{work.mark}",

@@ -202,14 +202,10 @@ def lines_of(
     for name, rule in rules.items():
         table, changed = tables[name], changes(records, rule)
         row = Line(
-            name,
-            float(table.shown.mean()),
-            iou(table.inside, truth),
+            name, float(table.shown.mean()), iou(table.inside, truth),
             careful(found.project, found.tuned.result.model, records, table, truth),
-            two_editions(records, rule),
-            changed,
-            told_apart(changed),
-        )
+            two_editions(records, rule), changed, told_apart(changed),
+        )  # fmt: skip
         made.append(row)
     guarantee = viewer.bundle.statement["guarantee"]
     hidden = guarantee["protects"] == "values and places"  # public places tell of everybody

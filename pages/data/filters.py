@@ -40,16 +40,12 @@ def ask_rows(
         listed = list(dict.fromkeys((*counts, *((where[name],) if name in where else ()))))
         crowded = found is not None and (name in found.crowded or len(found.counts[name]) > MOST_SHOWN)
         entry = st.selectbox(
-            f"{plain(name)} is",
-            listed,
-            index=None,
-            format_func=lambda one, counts=counts: _shown(one, counts),
-            placeholder="choose or type one",
+            f"{plain(name)} is", listed, index=None,
+            format_func=lambda one, counts=counts: _shown(one, counts), placeholder="choose or type one",
             accept_new_options=True,
             help=f"The {MOST_SHOWN} most frequent entries are listed; type another." if crowded else None,
-            key=f"{key}_{name}",
-            **KEEP,
-        )
+            key=f"{key}_{name}", **KEEP,
+        )  # fmt: skip
         if entry is not None:
             chosen[name] = str(entry)
     if found is not None and chosen == where and len(chosen) == len(names):

@@ -205,14 +205,9 @@ if work.kind and (
     if not known_before:
         refill(work)
 kind = st.segmented_control(
-    "What kind of data?",
-    list(KINDS),
-    format_func=KINDS.__getitem__,
-    default="example",
-    required=True,
-    key="data_kind",
-    bind="query-params",
-)
+    "What kind of data?", list(KINDS), format_func=KINDS.__getitem__, default="example", required=True,
+    key="data_kind", bind="query-params",
+)  # fmt: skip
 asked: Sources | None = None
 if kind == "example":
     st.markdown(

@@ -90,15 +90,9 @@ def _files(year: int, reference_year: int | None) -> tuple[PublicFile, ...]:
 def _offer(file: PublicFile) -> Offer:
     path = public_folder() / file.file_name
     return Offer(
-        file.title,
-        file.host,
-        file.page,
-        file.megabytes,
-        _held(path) // _MEGA,
-        file.attribution,
-        path,
+        file.title, file.host, file.page, file.megabytes, _held(path) // _MEGA, file.attribution, path,
         path.is_file(),
-    )
+    )  # fmt: skip
 
 
 def _held(path: Path) -> int:
@@ -201,20 +195,13 @@ def _offer_files(work: Workspace) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         this_year = date.today().year
         year = st.selectbox(
-            "Year of the sales",
-            range(this_year, FIRST_YEAR - 1, -1),
-            index=1,
-            width=160,
-            key="public_year",
+            "Year of the sales", range(this_year, FIRST_YEAR - 1, -1), index=1, width=160, key="public_year",
             persist_state="session",
-        )
+        )  # fmt: skip
         before = st.checkbox(
-            "And the year before as reference data",
-            value=True,
-            key="public_before",
-            persist_state="session",
+            "And the year before as reference data", value=True, key="public_before", persist_state="session",
             disabled=year == FIRST_YEAR,
-        )
+        )  # fmt: skip
         again = st.checkbox(
             "Fetch again what is here",
             key="public_again",

@@ -51,20 +51,13 @@ def ask_sales(work: Workspace) -> Sources | None:
         st.markdown("**Private data**")
         private = _file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", work)
         postcodes = _file(
-            "Postcode lookup (ONSPD, NSPL or Code-Point Open)",
-            where,
-            "sales_postcodes",
-            work,
+            "Postcode lookup (ONSPD, NSPL or Code-Point Open)", where, "sales_postcodes", work,
             help="Price Paid rows carry postcodes only; the lookup gives each postcode its place.",
-        )
+        )  # fmt: skip
         segment = st.selectbox(
-            "Which sales?",
-            list(SEGMENT_TITLES),
-            format_func=SEGMENT_TITLES.__getitem__,
-            index=1,
-            key="sales_segment",
-            **KEEP,
-        )
+            "Which sales?", list(SEGMENT_TITLES), format_func=SEGMENT_TITLES.__getitem__, index=1,
+            key="sales_segment", **KEEP,
+        )  # fmt: skip
         years = _years("Years of transfer (optional)", "sales_years")
     with right, st.container(border=True):
         st.markdown("**Reference data** (optional)", help=tip("reference"))
@@ -100,11 +93,9 @@ def ask_sensors(work: Workspace) -> Sources | None:
     with left, st.container(border=True):
         st.markdown("**Private data**")
         path = _file(
-            "Table of places and values (.csv, .xlsx) or points (.gpkg, .geojson)",
-            where,
-            "sensors_private",
+            "Table of places and values (.csv, .xlsx) or points (.gpkg, .geojson)", where, "sensors_private",
             work,
-        )
+        )  # fmt: skip
         if path is None:
             st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
@@ -125,24 +116,18 @@ def ask_sensors(work: Workspace) -> Sources | None:
                 word, value = table_columns.counted_word(path), None
         elif value is not None:  # a table without values has no unit
             named = second.text_input(
-                "What it is, in words",
-                value=value,
-                placeholder="for example nitrogen dioxide",
-                help="The released map asks its question in these words.",
-                key=f"sensors_name_{path}_{value}",
+                "What it is, in words", value=value, placeholder="for example nitrogen dioxide",
+                help="The released map asks its question in these words.", key=f"sensors_name_{path}_{value}",
                 **KEEP,
-            )
+            )  # fmt: skip
             unit = second.text_input(
                 "Its unit", value=guess.unit or "", placeholder="for example ug/m3", **kept("unit", path)
             )
         crs = first.text_input(
-            "Coordinate system",
-            value=guess.crs or "",
-            placeholder="for example EPSG:4326",
+            "Coordinate system", value=guess.crs or "", placeholder="for example EPSG:4326",
             help="An EPSG code or a name: EPSG:4326 is longitude and latitude in degrees; Dutch grid and "
-            "British National Grid are known as well.",
-            **kept("crs", path),
-        )
+            "British National Grid are known as well.", **kept("crs", path),
+        )  # fmt: skip
         numbers = table_columns.numbers(guess, path)
         owner, most = table_columns.owner(filters.owners(guess, path), guess.question, path)
         identifier, time, day_first = table_columns.further(columns, guess.identifier, guess.time, path)
@@ -150,14 +135,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
         trip = None
         if place_sd is not None:
             trip = _file(
-                "Statement of the sanitised trip (statement.json, optional)",
-                where,
-                "sensors_trip",
-                work,
+                "Statement of the sanitised trip (statement.json, optional)", where, "sensors_trip", work,
                 help="Where the places come from a trip that was released under Traces: the map's own "
                 "statement then says how the trip's secret moments are protected, "
                 "beside its guarantee of the values.",
-            )
+            )  # fmt: skip
         choosable = [name for name, _ in guess.choices]
         choosable = [*choosable, *(name for name in columns if name not in (*choosable, x, y))]
         if guess.choices:
@@ -180,12 +162,9 @@ def ask_sensors(work: Workspace) -> Sources | None:
         else:
             told_there = told if reference is None else {**told, "layer": None}
             where_reference = filters.ask_rows(
-                "Keep only rows where",
-                choosable,
-                f"sensors_reference_where_{path}",
-                reference or path,
+                "Keep only rows where", choosable, f"sensors_reference_where_{path}", reference or path,
                 told_there,
-            )
+            )  # fmt: skip
             where_reference = filters.with_shared(
                 where_private,
                 where_reference,
@@ -211,21 +190,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
 
     def source(file: str, rows: Rows | None) -> SourceSettings:
         return SourceSettings(
-            file,
-            value=value,
-            x=x,
-            y=y,
-            crs=crs.strip(),
-            where=rows or (),
-            layer=told["layer"] if file == path else None,
-            header_row=told["header_row"],
-            **numbers,
-            place_sd=place_sd if file == path else None,
-            trip=trip if file == path else None,
-            identifier=identifier,
-            time=time,
-            day_first=day_first,
-        )
+            file, value=value, x=x, y=y, crs=crs.strip(), where=rows or (),
+            layer=told["layer"] if file == path else None, header_row=told["header_row"], **numbers,
+            place_sd=place_sd if file == path else None, trip=trip if file == path else None,
+            identifier=identifier, time=time, day_first=day_first,
+        )  # fmt: skip
 
     choices: dict[str, Any] = {
         "data": source(path, where_private),
@@ -317,15 +286,12 @@ def _file(
 
 def _where(kind: Files) -> Where:
     choice: Where = st.segmented_control(
-        "Where are the files?",
-        [UPLOAD, PATH],
+        "Where are the files?", [UPLOAD, PATH],
         format_func={UPLOAD: "Upload them", PATH: "On the machine that runs this app"}.__getitem__,
-        default=UPLOAD,
-        required=True,
+        default=UPLOAD, required=True,
         help="Uploads are held in memory and on a private folder of this session. Name large files by path.",
-        key=f"{kind}_where",
-        **KEEP,
-    )
+        key=f"{kind}_where", **KEEP,
+    )  # fmt: skip
     return choice
 
 

@@ -30,13 +30,11 @@ def kept(name: str, path: str) -> dict[str, Any]:
 def measured(columns: list[str], guess: str | None, path: str) -> str | None:
     """The column of values; NO_VALUE where each row is a record without one, such as a case."""
     found: str | None = st.selectbox(
-        "Measured value",
-        [*columns, NO_VALUE],
-        index=at(columns, guess),
+        "Measured value", [*columns, NO_VALUE], index=at(columns, guess),
         format_func=lambda name: "none: count the rows" if name == NO_VALUE else name,
         help="Cases, crimes or sightings have none: the map then shows where their risk or density is high.",
         **kept("value", path),
-    )
+    )  # fmt: skip
     return found
 
 
@@ -61,24 +59,19 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
     """The column that names the sensor or person of a row, and how many rows of each may count."""
     first, second = st.columns(2)
     name = first.selectbox(
-        "Sensor or person of a row (optional)",
-        columns,
-        index=None,
-        placeholder="each reading on its own",
+        "Sensor or person of a row (optional)", columns, index=None, placeholder="each reading on its own",
         help="Without it one reading is protected, and a sensor or person with several readings less.",
         **kept("owner", path),
-    )
+    )  # fmt: skip
     if name is None:
         st.caption(f":material/help: {plain(question)}")
         return None, 1
     most = second.number_input(
-        "Readings of each that may count",
-        min_value=1,
-        value=1,
+        "Readings of each that may count", min_value=1, value=1,
         help="Further ones are left out by a public rule. With one of each, a whole sensor or person is "
         "protected as strongly as a reading is; with several, less: the release says how much less.",
         **kept("most", path),
-    )
+    )  # fmt: skip
     return name, int(most)
 
 
@@ -88,22 +81,16 @@ def further(
     """Columns by which the ledger knows a row again, as guessed; nothing of them is ever published."""
     with st.expander("Columns by which the ledger knows a row again (optional)"):
         name = st.selectbox(
-            "Name of the row, such as a sample number",
-            columns,
-            index=at(columns, identifier),
-            placeholder="none",
-            **kept("identifier", path),
-        )
+            "Name of the row, such as a sample number", columns, index=at(columns, identifier),
+            placeholder="none", **kept("identifier", path),
+        )  # fmt: skip
         moment = st.selectbox(
             "Date or time", columns, index=at(columns, time), placeholder="none", **kept("time", path)
         )
         order: str | None = st.selectbox(
-            DATES,
-            list(ORDERS),
-            index=None,
-            placeholder="found; the day stands first where no date tells",
+            DATES, list(ORDERS), index=None, placeholder="found; the day stands first where no date tells",
             **kept("day_first", path),
-        )
+        )  # fmt: skip
     return name, moment, None if order is None else ORDERS[order]
 
 
@@ -167,26 +154,19 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
         st.error(plain(error), icon=":material/error:")
     with st.expander("Where the names of the columns stand", expanded=guess is None or guess.header_row > 1):
         row = st.number_input(
-            FIELDS["header_row"],
-            min_value=1,
-            value=None,
+            FIELDS["header_row"], min_value=1, value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
-            help="Counted from 1 without blank rows. Titles and comments above it are passed over.",
-            key=key,
-            on_change=_forget_columns,
-            args=(path,),
-            **KEEP,
-        )
+            help="Counted from 1 without blank rows. Titles and comments above it are passed over.", key=key,
+            on_change=_forget_columns, args=(path,), **KEEP,
+        )  # fmt: skip
         if guess is not None and not guess.points:
             width = max(map(len, guess.top), default=0)
             st.dataframe(
                 [
                     {"row": at, **{f"{column + 1}": cell for column, cell in enumerate(cells)}}
                     for at, cells in enumerate((_wide(cells, width) for cells in guess.top), start=1)
-                ],
-                hide_index=True,
-                height="content",
-            )
+                ], hide_index=True, height="content",
+            )  # fmt: skip
     return guess, {"layer": layer, "header_row": row}
 
 
@@ -206,13 +186,10 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
     with st.expander("Decimal mark, missing values and limits", expanded=asked):
         left, right = st.columns(2)
         decimal = left.selectbox(
-            FIELDS["decimal"],
-            list(_MARKS),
-            index=None,
-            format_func=_MARKS.__getitem__,
+            FIELDS["decimal"], list(_MARKS), index=None, format_func=_MARKS.__getitem__,
             placeholder="choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}",
             **kept("decimal", path),
-        )
+        )  # fmt: skip
         missing = right.text_input(
             FIELDS["missing"],
             placeholder="for example -99, 9999; none if all are measurements",
@@ -228,31 +205,22 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             )
         state.setdefault(f"sensors_censored_{path}", "limit")
         censored = left.selectbox(
-            FIELDS["censored"],
-            list(_RULES),
-            format_func=_RULES.__getitem__,
+            FIELDS["censored"], list(_RULES), format_func=_RULES.__getitem__,
             help="They are low or high, not unknown. What becomes of them is a public rule; clipping makes "
-            "most of the difference disappear.",
-            **kept("censored", path),
-        )
+            "most of the difference disappear.", **kept("censored", path),
+        )  # fmt: skip
         limit = right.number_input(
-            FIELDS["detection_limit"],
-            value=None,
-            format="%g",
-            placeholder="in the unit of the values",
+            FIELDS["detection_limit"], value=None, format="%g", placeholder="in the unit of the values",
             **kept("detection_limit", path),
-        )
+        )  # fmt: skip
         condition = st.selectbox(
             FIELDS["condition"], columns, index=None, placeholder="none", **kept("condition", path)
         )
         limit_column = st.selectbox(
-            FIELDS["limit_column"],
-            columns,
-            index=None,
-            placeholder="none",
+            FIELDS["limit_column"], columns, index=None, placeholder="none",
             help="In the unit of the values. Where it is blank, the limit above counts.",
             **kept("limit_column", path),
-        )
+        )  # fmt: skip
     return {
         "decimal": decimal,
         "missing": tuple(missing.replace(",", " ").split()),

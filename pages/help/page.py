@@ -43,10 +43,8 @@ def table(names: Iterable[str]) -> None:
             "word": [plain(term.word) for term in terms],
             "symbol": [plain(term.symbol) for term in terms],
             "meaning": [plain(term.meaning) for term in terms],
-        },
-        hide_index=True,
-        border="horizontal",
-    )
+        }, hide_index=True, border="horizontal",
+    )  # fmt: skip
 
 
 for column, (picture, title, text) in zip(st.columns(3, gap="large"), PICTURES, strict=True):
@@ -82,10 +80,8 @@ with right:
             "Privacy budget ε": [f"{epsilon:g}" for epsilon in EXAMPLES],
             "any result becomes at most": [f"{plain(words.times(epsilon))} likelier" for epsilon in EXAMPLES],
             "a guess at even odds is right at most": [plain(words.belief(epsilon)) for epsilon in EXAMPLES],
-        },
-        hide_index=True,
-        border="horizontal",
-    )
+        }, hide_index=True, border="horizontal",
+    )  # fmt: skip
 
 st.header("The five steps", anchor=False)
 st.markdown(

@@ -38,13 +38,10 @@ def ask_covariates(work: Workspace) -> Painting | None:
             "published with the map, so never add anything made from the private rows."
         )
         st.file_uploader(
-            "Public numbers (CSV of hexagons, GeoJSON or GeoPackage)",
-            ["csv", "geojson", "json", "gpkg"],
-            accept_multiple_files=True,
-            key=f"covariates_upload_{work.mark}",
-            on_change=_keep_covariates,
+            "Public numbers (CSV of hexagons, GeoJSON or GeoPackage)", ["csv", "geojson", "json", "gpkg"],
+            accept_multiple_files=True, key=f"covariates_upload_{work.mark}", on_change=_keep_covariates,
             args=(work,),
-        )
+        )  # fmt: skip
         given = work.choices.get("covariate_columns", ())
         known = [*given] * len(paths) if len(given) == 1 else [*given] or [""] * len(paths)
         asked = [_asked_column(work, path, column) for path, column in zip(paths, known, strict=True)]
@@ -163,13 +160,9 @@ def ask_layers(work: Workspace) -> None:
             "as they are, so never add anything made from the private rows."
         )
         st.file_uploader(
-            "Public layers (GeoJSON or GeoPackage)",
-            ["geojson", "json", "gpkg"],
-            accept_multiple_files=True,
-            key=f"layers_upload_{work.mark}",
-            on_change=_keep,
-            args=(work,),
-        )
+            "Public layers (GeoJSON or GeoPackage)", ["geojson", "json", "gpkg"], accept_multiple_files=True,
+            key=f"layers_upload_{work.mark}", on_change=_keep, args=(work,),
+        )  # fmt: skip
         known = _decided(work)
         asked = [_asked(work, wish) for wish in known]
         if asked != known:
@@ -225,12 +218,10 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
     names = [*_columns(wish.path), NONE]
     st.markdown(f"**{plain(name)}**")
     column = st.selectbox(
-        "Names from its column",
-        names,
+        "Names from its column", names,
         index=names.index(wish.column) if wish.column in names else len(names) - 1,
-        format_func=lambda column: one_line(column) if column else "no names",
-        key=f"layer_column_{key}",
-    )
+        format_func=lambda column: one_line(column) if column else "no names", key=f"layer_column_{key}",
+    )  # fmt: skip
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     picked = left.color_picker("Colour", wish.colour or INK, key=f"layer_colour_{key}")
     width = right.slider(

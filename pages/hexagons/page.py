@@ -73,15 +73,11 @@ def fill(asked: Asked, resolution: int) -> None:
 def propose(domain: Domain) -> None:
     """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
     about = st.number_input(
-        "About how many records, by public knowledge",
-        1,
-        MOST_RECORDS,
-        value=None,
+        "About how many records, by public knowledge", 1, MOST_RECORDS, value=None,
         placeholder="such as last year's number",
         help="A number that anybody may know: a resolution is proposed by it. The rows themselves are not "
-        "counted for that, since which resolution is chosen is published.",
-        **work.keyed("records_public"),
-    )
+        "counted for that, since which resolution is chosen is published.", **work.keyed("records_public"),
+    )  # fmt: skip
     found = proposal_of(domain, about)
     if found is not None and found.resolution != domain.resolution:
         st.caption(f":material/lightbulb: {plain(f'Proposed: {found.sentence}.')}")
@@ -140,13 +136,9 @@ with right:
         pane = Pane("", painting or paint_cells(work.domain.size), private=bool(places), points=places)
         shown = "" if hidden else ", and the places of the private rows"
         maps.show(
-            work.domain,
-            [pane],
-            mode="single",
-            key="preview",
-            alt=f"The area filled with {work.domain.size:,} hexagons{shown}.",
-            layers=work.layers,
+            work.domain, [pane], mode="single", key="preview",
+            alt=f"The area filled with {work.domain.size:,} hexagons{shown}.", layers=work.layers,
             on_drawn=partial(take_outline, work) if way == DRAW else None,
-        )
+        )  # fmt: skip
         for note in (work.domain.origin, *work.domain.notes):
             st.caption(plain(note))

@@ -128,15 +128,11 @@ def _account(account: Account, names: Mapping[str, str]) -> AccountView:
     return AccountView(
         name=names.get(account.dataset, "Data without a name"),
         protects=f"{'Each record' if account.unit == 'point' else 'Each hexagon'} protected",
-        dataset=account.dataset[:SHOWN_DIGITS],
-        delta="–" if budget is None else significant(budget.delta, 3),
-        budget=significant(total, 4),
-        spent=upper(account.spent, 4),
-        left=remaining(account.left),
+        dataset=account.dataset[:SHOWN_DIGITS], delta="–" if budget is None else significant(budget.delta, 3),
+        budget=significant(total, 4), spent=upper(account.spent, 4), left=remaining(account.left),
         share=min(1.0, account.spent / total) if total > 0 else 1.0,
-        releases=plural(len(account.charged), "release"),
-        note=account.note,
-    )
+        releases=plural(len(account.charged), "release"), note=account.note,
+    )  # fmt: skip
 
 
 def _entry(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:

@@ -57,11 +57,9 @@ def show_own_design(work: Workspace, found: Found, scored: Scored) -> None:
     typed = _own_form(work, found, scored)
     if typed is not None:
         side_jobs.start(
-            work,
-            TYPED,
-            (typed, scored.response, found.tuned),
+            work, TYPED, (typed, scored.response, found.tuned),
             typed_job(found.project, found.tuned, scored, typed),
-        )
+        )  # fmt: skip
     if side_jobs.running(work, TYPED, "Cancel the trial"):
         return
     kept = side_jobs.planning(work).jobs.get(TYPED)
@@ -78,12 +76,9 @@ def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
     pairs, mark = list(families), work.mark
     own = family_of(scored.design)
     chosen = st.selectbox(
-        "Mechanism and prior",
-        pairs,
-        index=pairs.index(own) if own in pairs else 0,
-        format_func=families.__getitem__,
-        key=f"own_family_{mark}",
-    )
+        "Mechanism and prior", pairs, index=pairs.index(own) if own in pairs else 0,
+        format_func=families.__getitem__, key=f"own_family_{mark}",
+    )  # fmt: skip
     near = start_of(found.tuned, scored, chosen)
     entries, offered = entries_of(near), smoothings(near)
     with st.form("own_design", border=False, enter_to_submit=False):
@@ -137,15 +132,11 @@ def _worth(work: Workspace, found: Found, scored: Scored) -> None:
         st.caption(":material/check: This is the design to release.")
     else:
         st.button(
-            "Use this design",
-            type="primary",
-            icon=":material/check:",
-            key=f"own_use_{work.mark}",
-            on_click=frontier.use_typed,
-            args=(work, found, scored),
+            "Use this design", type="primary", icon=":material/check:", key=f"own_use_{work.mark}",
+            on_click=frontier.use_typed, args=(work, found, scored),
             help="It becomes the design to release. The statement will say that you typed it in and tried it "
             f"on {plain(found.project.tried_on)}.",
-        )
+        )  # fmt: skip
         project = found.project
         said = words.epsilon_sentence(
             scored.epsilon, project.delta, settings.unit_word, settings.relation, private_n(project)
@@ -181,16 +172,11 @@ def show_release_beside(
     count, aim = int(seen.released.sum()), int(seen.baseline.sum())
     drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
     maps.show(
-        project.domain,
-        panes,
-        mode="beside",
-        key=key,
+        project.domain, panes, mode="beside", key=key,
         alt=f"Of {seen.released.size:,} hexagons {count:,} are {what} in the simulated release, and {aim:,} "
-        "in the reference map without privacy.",
-        legend=legend(drawn, maps.theme()),
-        height=320,
+        "in the reference map without privacy.", legend=legend(drawn, maps.theme()), height=320,
         layers=project.layers,
-    )
+    )  # fmt: skip
 
 
 def _simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
@@ -220,13 +206,9 @@ def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
         "without privacy. That map has errors of its own, which no simulation shows."
     )
     answer = side_jobs.follow(
-        work,
-        "coverage",
-        (scored.design, found.tuned),
-        "Simulate releases",
-        "Cancel the simulation",
+        work, "coverage", (scored.design, found.tuned), "Simulate releases", "Cancel the simulation",
         lambda: coverage_job(found.project, found.tuned, scored),
-    )
+    )  # fmt: skip
     if answer is not None:
         for sentence in coverage_sentences(answer.result):
             st.markdown(plain(sentence))
@@ -243,13 +225,9 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
         f"{plain(found.project.tried_on)}. The line marks the design as it is."
     )
     answer = side_jobs.follow(
-        work,
-        "sweep",
-        (scored.design, found.tuned),
-        "Show what each number does",
-        "Cancel the variation",
+        work, "sweep", (scored.design, found.tuned), "Show what each number does", "Cancel the variation",
         lambda: sweep_job(found.project, found.tuned, scored),
-    )
+    )  # fmt: skip
     if answer is None:
         return
     views: tuple[VariationView, ...] = answer.result

@@ -59,12 +59,9 @@ def epsilon_layers(
         color=alt.Color(f"{group}:N", title=None, legend=legend),
     )
     dot = base.mark_point(filled=True).encode(
-        y=height,
-        shape=alt.Shape(f"{group}:N", title=None),
-        size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
-        tooltip=tooltips,
-        **dots,
-    )
+        y=height, shape=alt.Shape(f"{group}:N", title=None),
+        size=alt.condition(pick, alt.value(170), alt.value(70), empty=False), tooltip=tooltips, **dots,
+    )  # fmt: skip
     lines = base.mark_line(opacity=0.5).encode(y=height)
     return [lines, base.mark_rule(opacity=0.5).encode(y=low, y2="high:Q"), dot.add_params(pick)]
 
@@ -166,13 +163,9 @@ def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint |
     with st.container(border=True, key="solved"):
         st.markdown(f"**The smallest budget for an agreement of {wanted:.2f}**")
         answer = side_jobs.follow(
-            work,
-            SOLVE,
-            (wanted, found.tuned),
-            f"Find the smallest ε for {wanted:.2f}",
-            "Cancel the solving",
+            work, SOLVE, (wanted, found.tuned), f"Find the smallest ε for {wanted:.2f}", "Cancel the solving",
             lambda: solve_job(found.project, found.tuned, wanted),
-        )
+        )  # fmt: skip
         if answer is None:
             return None
         point: FrontierPoint | None = answer.result
@@ -199,14 +192,9 @@ def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoi
         st.caption(":material/check: This is the design to release.")
         return None
     st.button(
-        f"Use ε {point.epsilon:g}",
-        type="primary",
-        icon=":material/check:",
-        key=f"solved_use_{work.mark}",
-        on_click=use_point,
-        args=(work, found, point),
-        help="It becomes the design to release.",
-    )
+        f"Use ε {point.epsilon:g}", type="primary", icon=":material/check:", key=f"solved_use_{work.mark}",
+        on_click=use_point, args=(work, found, point), help="It becomes the design to release.",
+    )  # fmt: skip
     st.caption(f"Until you use it, the design to release stays the one at ε {settings.epsilon:g}.")
     return point
 

@@ -67,24 +67,20 @@ def ask(work: Workspace) -> None:
     names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
     fixed = fixed_of(names) is not None
     way = st.radio(
-        "Without reference data nothing tells designs apart",
-        ways,
+        "Without reference data nothing tells designs apart", ways,
         index=ways.index(standing) if standing in ways else 0,
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
-        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways],
-        **work.keyed("way"),
-    )
+        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways], **work.keyed("way"),
+    )  # fmt: skip
     if way == "simulated":
         work.choose(pilot=None, range_choice=None)
         return
     before = work.choices.get(way) or SHARES[2]
     share = st.select_slider(
         "Share of ε for the pilot" if way == "pilot" else "Share of ε for the choice",
-        sorted({*SHARES, before}),
-        value=before,
-        format_func=lambda value: f"{value:.0%}",
+        sorted({*SHARES, before}), value=before, format_func=lambda value: f"{value:.0%}",
         **work.keyed("share"),
-    )
+    )  # fmt: skip
     work.choose(**{"pilot": None, "range_choice": None, way: float(share)})
 
 
@@ -128,13 +124,11 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
             "what it shows, for free."
         )
         st.number_input(
-            "Budget of these data: total ε of all releases, ever",
-            min_value=settings.epsilon,
-            value=max(settings.epsilon, 2.0),
-            format="%.4g",
+            "Budget of these data: total ε of all releases, ever", min_value=settings.epsilon,
+            value=max(settings.epsilon, 2.0), format="%.4g",
             help="Set only if these data have no budget yet. The ledger refuses whatever would exceed it.",
             key=f"pilot_total_{work.mark}",
-        )
+        )  # fmt: skip
         st.form_submit_button(
             PAY[way], type="primary", icon=":material/shield_lock:", on_click=_pay, args=(work, settings)
         )

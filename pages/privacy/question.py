@@ -59,20 +59,15 @@ def ask(work: Workspace) -> None:
     side, value = st.columns([2, 3], vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
-        f"Where is {plain(name)} …",
-        sides,
-        index=sides.index(work.choices.get("direction", "above")),
-        format_func=side_words,
-        **work.keyed("direction"),
-    )
+        f"Where is {plain(name)} …", sides, index=sides.index(work.choices.get("direction", "above")),
+        format_func=side_words, **work.keyed("direction"),
+    )  # fmt: skip
     unit = relative_unit(work) or str(work.choices.get("value_unit", ""))
     threshold = value.number_input(
-        f"the threshold ({plain(unit)})" if unit else "the threshold",
-        value=_standing(work, against),
-        format="%g",
-        help=tip("threshold"),
+        f"the threshold ({plain(unit)})" if unit else "the threshold", value=_standing(work, against),
+        format="%g", help=tip("threshold"),
         **work.keyed("threshold" if against == "value" else f"threshold_{against}"),
-    )
+    )  # fmt: skip
     if threshold is None:
         work.choices.pop("threshold", None)
         own = plain(unit) if against in COUNTED else "the data's own unit"
@@ -98,15 +93,12 @@ def _wanted(work: Workspace) -> Against:
     if work.choices.get("change") and not public:
         work.choose(change=False)
     wanted: Against = st.selectbox(
-        "The threshold is compared with",
-        offered,
-        index=offered.index(against_of(work)),
+        "The threshold is compared with", offered, index=offered.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
         "be asked where the reference data are published.",
-        on_change=lambda: work.choices.pop("threshold", None),
-        **work.keyed("against"),
-    )
+        on_change=lambda: work.choices.pop("threshold", None), **work.keyed("against"),
+    )  # fmt: skip
     _answers(work, wanted)
     work.choose(change=wanted == "change", limits=_limits(work) if wanted == "limits" else None)
     if wanted == "change":
@@ -117,14 +109,11 @@ def _wanted(work: Workspace) -> Against:
 def _counted(work: Workspace) -> Against:
     """Whether records without values are compared with a public population, which is then asked for."""
     wanted: Against = st.selectbox(
-        "The threshold is compared with",
-        COUNTED,
-        index=COUNTED.index(against_of(work)),
+        "The threshold is compared with", COUNTED, index=COUNTED.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="A population is public, and the bundle holds it: inhabitants, households, postcodes.",
-        on_change=lambda: work.choices.pop("threshold", None),
-        **work.keyed("counted"),
-    )
+        on_change=lambda: work.choices.pop("threshold", None), **work.keyed("counted"),
+    )  # fmt: skip
     path, column = None, ""
     if wanted == "risk":
         column = st.text_input(
@@ -144,10 +133,8 @@ def _population(work: Workspace, column: str) -> str | None:
     """The file of the population in use, checked against the hexagons; None until there is one."""
     path = remembered(
         "Public population: areas or points with numbers, or a table by `h3`, or by `lon` and `lat`",
-        ["geojson", "json", "gpkg", "csv"],
-        "population",
-        work,
-    )
+        ["geojson", "json", "gpkg", "csv"], "population", work,
+    )  # fmt: skip
     path = path or work.choices.get("population_file")
     if path is None:
         st.caption(":material/info: Upload the population first; the threshold is then a relative risk.")
@@ -169,13 +156,10 @@ def _answers(work: Workspace, wanted: Against) -> None:
     unit = str(work.choices.get("value_unit", ""))
     limit = st.number_input(
         f"A value above this is a yes ({plain(unit)})" if unit else "A value above this is a yes",
-        value=work.choices.get("yes_above"),
-        format="%g",
-        placeholder="empty where values are 1 and 0",
+        value=work.choices.get("yes_above"), format="%g", placeholder="empty where values are 1 and 0",
         help="A public limit, such as that of a law. The map then shows in how many of a hundred records the "
-        "value lies above it.",
-        **work.keyed("yes_above"),
-    )
+        "value lies above it.", **work.keyed("yes_above"),
+    )  # fmt: skip
     work.choose(values="yes-no", yes_above=limit, centre=None, clip=None, transform=None)
 
 
@@ -183,10 +167,8 @@ def _limits(work: Workspace) -> str | None:
     """The file of limits in use, checked against the hexagons; None until there is one that will do."""
     path = remembered(
         "Public limits: GeoJSON areas with `value`, or a table of `h3` and `value`",
-        ["geojson", "json", "csv"],
-        "limits",
-        work,
-    )
+        ["geojson", "json", "csv"], "limits", work,
+    )  # fmt: skip
     path = path or work.choices.get("limits")
     if path is None:
         st.caption(":material/info: Upload the limits first; the threshold is then relative to them.")
@@ -280,20 +262,14 @@ def ask_scale(work: Workspace) -> None:
     )
     first, second = st.columns(2)
     usual = first.number_input(
-        f"A usual value ({plain(unit)})",
-        value=usual,
-        format="%g",
+        f"A usual value ({plain(unit)})", value=usual, format="%g",
         help="The public centre: values are measured from here, and where the data say little the map "
-        "stays near it.",
-        **work.keyed("usual"),
-    )
+        "stays near it.", **work.keyed("usual"),
+    )  # fmt: skip
     spread = second.number_input(
-        "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})",
-        value=spread,
-        format="%g",
-        help=tip("clip"),
-        **work.keyed("spread"),
-    )
+        "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})", value=spread,
+        format="%g", help=tip("clip"), **work.keyed("spread"),
+    )  # fmt: skip
     try:
         centre, clip = stated_scale(usual, spread, factors)
     except WorkflowError as error:

@@ -77,12 +77,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     wanted = side_jobs.planning(work).wanted
     best = "See what the fixed design may reach" if fixed else "Search for the best design"
     st.button(
-        best if wanted is None else "Search for the smallest budget",
-        type="primary",
-        icon=":material/search:",
-        on_click=_start,
-        args=(work, settings, piloted),
-    )
+        best if wanted is None else "Search for the smallest budget", type="primary",
+        icon=":material/search:", on_click=_start, args=(work, settings, piloted),
+    )  # fmt: skip
     if work.domain is not None and work.records is not None:
         asked = planned(settings, work.domain.size, work.records)
         st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
@@ -175,12 +172,9 @@ def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
         )
     elif picked.scored.design != found.choice.design:
         st.button(
-            f"Use this design at ε {picked.epsilon:g}",
-            icon=":material/check:",
-            on_click=frontier.use_point,
-            args=(work, found, picked),
-            help="It becomes the design to release.",
-        )
+            f"Use this design at ε {picked.epsilon:g}", icon=":material/check:", on_click=frontier.use_point,
+            args=(work, found, picked), help="It becomes the design to release.",
+        )  # fmt: skip
 
 
 def _cutoffs(found: Found) -> None:
@@ -193,10 +187,8 @@ def _cutoffs(found: Found) -> None:
                 "inside from": [plain(row.cutoff) for row in rows],
                 "agreement (IoU)": [plain(row.agreement) for row in rows],
                 "area off by": [plain(row.area) for row in rows],
-            },
-            hide_index=True,
-            border="horizontal",
-        )
+            }, hide_index=True, border="horizontal",
+        )  # fmt: skip
 
 
 def _report(found: Found) -> None:
@@ -208,10 +200,8 @@ def _report(found: Found) -> None:
             ],
             "without privacy": [plain(row.free) for row in rows],
             "the design to release": [plain(row.private) for row in rows],
-        },
-        hide_index=True,
-        border="horizontal",
-    )
+        }, hide_index=True, border="horizontal",
+    )  # fmt: skip
     with st.popover("What do these words mean?", type="tertiary", icon=":material/help:"):
         for row in rows:
             st.markdown(tip(row.term))

@@ -36,25 +36,14 @@ def downloads(name: str) -> None:
         )
     files = bundle_files(name, shelved().path if is_shipped(name) else None)
     st.download_button(
-        f"Download the bundle ({plain(files[0].size)})",
-        files[0].path.read_bytes,
-        files[0].name,
-        files[0].mime,
-        type="primary",
-        icon=":material/folder_zip:",
-        on_click="ignore",
-        width="stretch",
-    )
+        f"Download the bundle ({plain(files[0].size)})", files[0].path.read_bytes, files[0].name,
+        files[0].mime, type="primary", icon=":material/folder_zip:", on_click="ignore", width="stretch",
+    )  # fmt: skip
     for file in files[1:]:
         st.download_button(
-            f"{plain(file.title)} ({plain(file.size)})",
-            file.path.read_bytes,
-            file.name,
-            file.mime,
-            icon=":material/download:",
-            on_click="ignore",
-            width="stretch",
-        )
+            f"{plain(file.title)} ({plain(file.size)})", file.path.read_bytes, file.name, file.mime,
+            icon=":material/download:", on_click="ignore", width="stretch",
+        )  # fmt: skip
 
 
 def signing(name: str) -> None:
@@ -105,11 +94,9 @@ else:
             if here and work.found is not None:
                 saving.offer(work, work.found.project.settings, "Settings for the command line")
             st.page_link(
-                VIEWER.path,
-                label="See it as a reader would",
-                icon=VIEWER.icon,
+                VIEWER.path, label="See it as a reader would", icon=VIEWER.icon,
                 query_params={"release": release_id},
-            )
+            )  # fmt: skip
         with right:
             embedded_label(viewer)
 panels.list_finished(release_id)

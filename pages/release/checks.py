@@ -70,21 +70,17 @@ def show_checks(work: Workspace, found: Found, planned: Plan) -> None:
         st.markdown("**What only you know.** What is not answered cannot be checked.")
         for name, (question, choices) in QUESTIONS.items():
             answer = st.selectbox(
-                question,
-                list(choices),
+                question, list(choices),
                 index=list(choices).index(work.answers[name]) if work.answers.get(name) else None,
-                format_func=choices.__getitem__,
-                placeholder="not answered yet",
+                format_func=choices.__getitem__, placeholder="not answered yet",
                 key=f"answer_{name}_{work.mark}",
-            )
+            )  # fmt: skip
             _answer(work, name, answer)
         most = st.number_input(
-            "Most records that one person may have",
-            min_value=1,
-            value=work.answers.get("records_per_person"),
-            placeholder="not known",
+            "Most records that one person may have", min_value=1,
+            value=work.answers.get("records_per_person"), placeholder="not known",
             key=f"answer_person_{work.mark}",
-        )
+        )  # fmt: skip
         _answer(work, "records_per_person", None if most is None else int(most))
         st.markdown("**What the plan gives away** beside its mechanism, to whom, and what to do about it.")
         for finding in findings:

@@ -66,11 +66,9 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     )
     released_view.sentences(viewer, products)
     st.button(
-        "Plan another release of these data",
-        icon=":material/add:",
-        on_click=work.plan_another,
+        "Plan another release of these data", icon=":material/add:", on_click=work.plan_another,
         help="A further release is a further charge to the same budget.",
-    )
+    )  # fmt: skip
 
 
 def _told(viewer: Viewer) -> None:
@@ -159,15 +157,11 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
         [
             Pane("Released: may be published", painting),
             Pane(f"Without privacy: {count:,} hexagons {words}; do not publish", baseline, private=True),
-        ],
-        mode=mode,
-        key=KEY,
+        ], mode=mode, key=KEY,
         alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
-        f"{private.size:,} hexagons are {words}.",
-        legend=(*entries, *others),
-        legends={"Released": entries, "Without privacy": others},
-        layers=viewer.bundle.layers,
-    )
+        f"{private.size:,} hexagons are {words}.", legend=(*entries, *others),
+        legends={"Released": entries, "Without privacy": others}, layers=viewer.bundle.layers,
+    )  # fmt: skip
 
 
 def _difference(viewer: Viewer, private: Bools, products: Products) -> None:

@@ -128,13 +128,9 @@ def footer(screen: Screen) -> None:
         if later:
             missing = workspace.current().missing_for(later)
             st.page_link(
-                later.path,
-                label=f"Next: {plain(later.title)}",
-                icon=":material/arrow_forward:",
-                icon_position="right",
-                disabled=missing is not None,
-                help=plain(missing) if missing else None,
-            )
+                later.path, label=f"Next: {plain(later.title)}", icon=":material/arrow_forward:",
+                icon_position="right", disabled=missing is not None, help=plain(missing) if missing else None,
+            )  # fmt: skip
 
 
 def _stepper(screen: Screen) -> None:
@@ -227,11 +223,8 @@ def _tell_browser(work: Workspace) -> None:
                 "token": work.session,
                 "others": work.other_tab,
                 "lost": work.lost,
-            },
-            on_lost_change=lambda: None,
-            on_before_change=lambda: None,
-            on_others_change=lambda: None,
-        )
+            }, on_lost_change=lambda: None, on_before_change=lambda: None, on_others_change=lambda: None,
+        )  # fmt: skip
     if seen.others is not None and bool(seen.others) != work.other_tab:
         work.other_tab = bool(seen.others)
         st.rerun()

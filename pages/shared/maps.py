@@ -115,18 +115,10 @@ def show(
     with st.container(key=f"linked-map-{key}", gap="small"):
         if built():
             scene = linked_scene(
-                domain,
-                panes,
-                mode=mode,
-                alt=alt,
-                theme=theme(),
-                height=height,
-                legend=legend,
-                streets=streets,
-                layers=layers,
-                drawing=on_drawn is not None,
+                domain, panes, mode=mode, alt=alt, theme=theme(), height=height, legend=legend,
+                streets=streets, layers=layers, drawing=on_drawn is not None,
                 basemap=beneath(region_box(domain)),
-            )
+            )  # fmt: skip
             if on_drawn is None:
                 _component()(key=key, data=scene, height=height)
             else:
@@ -188,12 +180,9 @@ def _plain(
             if pane.title:
                 st.markdown(f"**{plain(pane.title)}**")
             show_deck(
-                pane_deck(domain, pane, **look(height, 900 // len(panes), streets)),
-                key=f"{key}_{number}",
-                alt=alt,
-                private=pane.private,
-                height=height,
-            )
+                pane_deck(domain, pane, **look(height, 900 // len(panes), streets)), key=f"{key}_{number}",
+                alt=alt, private=pane.private, height=height,
+            )  # fmt: skip
     if len(panes) > 1:
         st.caption("These maps move separately: the linked maps were not built when this app was set up.")
 

@@ -25,93 +25,53 @@ class Screen:
 
 
 START = Screen(
-    "Start",
-    "pages/start/page.py",
-    "start",
-    ":material/home:",
+    "Start", "pages/start/page.py", "start", ":material/home:",
     "Make a public map of where private values exceed a threshold.",
-)
+)  # fmt: skip
 TOUR = Screen(
-    "Guided tour",
-    "pages/tour/page.py",
-    "tour",
-    ":material/tour:",
-    "See in two minutes what a private map shows that a public one cannot.",
-    curator=False,
-)
+    "Guided tour", "pages/tour/page.py", "tour", ":material/tour:",
+    "See in two minutes what a private map shows that a public one cannot.", curator=False,
+)  # fmt: skip
 DATA = Screen(
-    "Data",
-    "pages/data/page.py",
-    "data",
-    ":material/table_rows:",
+    "Data", "pages/data/page.py", "data", ":material/table_rows:",
     "Choose the private values and the public data to compare them with.",
-)
+)  # fmt: skip
 HEXAGONS = Screen(
-    "Hexagons",
-    "pages/hexagons/page.py",
-    "hexagons",
-    ":material/hexagon:",
+    "Hexagons", "pages/hexagons/page.py", "hexagons", ":material/hexagon:",
     "Choose the public area and the size of its hexagons.",
-)
+)  # fmt: skip
 PRIVACY = Screen(
-    "Privacy and utility",
-    "pages/privacy/page.py",
-    "privacy",
-    ":material/balance:",
+    "Privacy and utility", "pages/privacy/page.py", "privacy", ":material/balance:",
     "Say who is protected and how strongly, and find the best map that this allows.",
-)
+)  # fmt: skip
 RELEASE = Screen(
-    "Release",
-    "pages/release/page.py",
-    "release",
-    ":material/shield_lock:",
+    "Release", "pages/release/page.py", "release", ":material/shield_lock:",
     "Read what will be published and what it costs, then release the map once.",
-)
+)  # fmt: skip
 PUBLISH = Screen(
-    "Publish",
-    "pages/publish/page.py",
-    "publish",
-    ":material/folder_zip:",
+    "Publish", "pages/publish/page.py", "publish", ":material/folder_zip:",
     "Download the files to publish, and see the page that comes with them.",
-)
+)  # fmt: skip
 VIEWER = Screen(
-    "Viewer",
-    "pages/viewer/page.py",
-    "viewer",
-    ":material/map:",
-    "Open a published map. Nothing private is read here.",
-    curator=False,
-    heads_itself=True,
-)
+    "Viewer", "pages/viewer/page.py", "viewer", ":material/map:",
+    "Open a published map. Nothing private is read here.", curator=False, heads_itself=True,
+)  # fmt: skip
 LEDGER = Screen(
-    "Ledger",
-    "pages/ledger/page.py",
-    "ledger",
-    ":material/receipt_long:",
+    "Ledger", "pages/ledger/page.py", "ledger", ":material/receipt_long:",
     "See what was released so far and how much budget is left.",
-)
+)  # fmt: skip
 COMPARE = Screen(
-    "Compare",
-    "pages/compare/page.py",
-    "compare",
-    ":material/compare_arrows:",
+    "Compare", "pages/compare/page.py", "compare", ":material/compare_arrows:",
     "See which mechanism draws the best map at each budget, and what today's rules would publish instead.",
-)
+)  # fmt: skip
 STUDIES = Screen(
-    "Studies",
-    "pages/studies/page.py",
-    "studies",
-    ":material/experiment:",
+    "Studies", "pages/studies/page.py", "studies", ":material/experiment:",
     "Run attacks, the paper's experiments and our comparisons.",
-)
+)  # fmt: skip
 HELP = Screen(
-    "How this works",
-    "pages/help/page.py",
-    "help",
-    ":material/help:",
-    "See the idea in three pictures, the guarantee in plain words, and what each word means.",
-    curator=False,
-)
+    "How this works", "pages/help/page.py", "help", ":material/help:",
+    "See the idea in three pictures, the guarantee in plain words, and what each word means.", curator=False,
+)  # fmt: skip
 
 MAIN_PATH = (DATA, HEXAGONS, PRIVACY, RELEASE, PUBLISH)
 SECTIONS: dict[str, tuple[Screen, ...]] = {

@@ -85,13 +85,9 @@ def show_result(result: StudyResult, key: str) -> None:
             st.markdown(plain(finding(figure, result)))
             st.altair_chart(chart(figure, result), key=f"{key}_{figure.name}", alt=figure.title)
             st.download_button(
-                "SVG",
-                svg(figure, points(figure, result)),
-                f"{result.study}-{figure.name}.svg",
-                "image/svg+xml",
-                icon=":material/image:",
-                key=f"{key}_{figure.name}_svg",
-            )
+                "SVG", svg(figure, points(figure, result)), f"{result.study}-{figure.name}.svg",
+                "image/svg+xml", icon=":material/image:", key=f"{key}_{figure.name}_svg",
+            )  # fmt: skip
     for table in result.tables:
         show_table(table, result, key)
 
@@ -124,13 +120,9 @@ def show_maps(result: StudyResult, key: str) -> None:
             )  # fmt: skip
             st.caption(plain(paper_map.words))
             st.download_button(
-                "SVG",
-                map_svg(paper_map),
-                f"{result.study}-{paper_map.table}.svg",
-                "image/svg+xml",
-                icon=":material/image:",
-                key=f"{key}_{paper_map.table}_svg",
-            )
+                "SVG", map_svg(paper_map), f"{result.study}-{paper_map.table}.svg", "image/svg+xml",
+                icon=":material/image:", key=f"{key}_{paper_map.table}_svg",
+            )  # fmt: skip
 
 
 def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
@@ -147,13 +139,9 @@ def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
             st.caption(f"The first {LONGEST_TABLE} of {len(table.rows):,} rows; the CSV holds all.")
         st.caption(plain(result.facts()))
         st.download_button(
-            "CSV",
-            table.csv(),
-            f"{result.study}-{table.name}.csv",
-            "text/csv",
-            icon=":material/download:",
+            "CSV", table.csv(), f"{result.study}-{table.name}.csv", "text/csv", icon=":material/download:",
             key=f"{key}_{table.name}_csv",
-        )
+        )  # fmt: skip
 
 
 def start(slot: str, make: Any, *arguments: Any) -> None:

@@ -40,12 +40,9 @@ def ask_together(opened: Opened) -> None:
             max_selections=MOST_PERIODS, placeholder="choose some", key="viewer_periods",
         )  # fmt: skip
     brought = st.file_uploader(
-        "Or bundle files of other periods (.zip)" if known else "Bundle files of other periods (.zip)",
-        "zip",
-        accept_multiple_files=True,
-        key="viewer_period_files",
-        max_upload_size=LARGEST_MB,
-    )
+        "Or bundle files of other periods (.zip)" if known else "Bundle files of other periods (.zip)", "zip",
+        accept_multiple_files=True, key="viewer_period_files", max_upload_size=LARGEST_MB,
+    )  # fmt: skip
     if st.button("Read together", icon=":material/timeline:", disabled=not (chosen or brought)):
         st.session_state.pop(HELD_SERIES, None)
         sources = [_own(opened), *(each.zipped() for each in chosen), *(file.getvalue() for file in brought)]
@@ -110,13 +107,10 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
     if not known:
         return
     chosen = st.multiselect(
-        "Other releases of the same area, side by side",
-        known,
-        format_func=lambda bundle: one_line(bundle.title),
-        max_selections=MOST_BESIDE,
-        placeholder="choose up to three",
-        key="viewer_beside",
-    )
+        "Other releases of the same area, side by side", known,
+        format_func=lambda bundle: one_line(bundle.title), max_selections=MOST_BESIDE,
+        placeholder="choose up to three", key="viewer_beside",
+    )  # fmt: skip
     opened = [viewer, *(other for bundle in chosen if (other := _opened(bundle)) is not None)]
     same = [one for one in opened if one.domain.cells == viewer.domain.cells]
     if len(same) < len(opened):
@@ -125,14 +119,10 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
         return
     panes, entries = in_time_order(same, product, threshold, rounds)
     maps.show(
-        viewer.domain,
-        panes,
-        mode="beside",
-        key="viewer_beside_map",
+        viewer.domain, panes, mode="beside", key="viewer_beside_map",
         alt="Releases side by side, the earliest first: " + "; ".join(pane.title for pane in panes) + ".",
-        legend=entries,
-        layers=viewer.bundle.layers,
-    )
+        legend=entries, layers=viewer.bundle.layers,
+    )  # fmt: skip
 
 
 def in_time_order(

@@ -30,12 +30,9 @@ def granted() -> Access:
     doubt.
     """
     now = decide(
-        os.environ,
-        sys.argv[1:],
-        _secrets(),
-        st.get_option("server.address"),
+        os.environ, sys.argv[1:], _secrets(), st.get_option("server.address"),
         st.get_option("server.allowedHosts"),
-    )
+    )  # fmt: skip
     return unloosened(_Process.started, now)
 
 

@@ -88,20 +88,14 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
     first, known = min(ROWS_SHOWN, observations.size), np.isfinite(places).all(axis=1)
     classes, limits = value_classes(observations.value[shown][known])
     return Preview(
-        lines=lines,
-        size=observations.size,
-        unit=observations.unit,
-        kind=observations.kind,
-        generated=observations.generated,
-        attribution=observations.attribution,
+        lines=lines, size=observations.size, unit=observations.unit, kind=observations.kind,
+        generated=observations.generated, attribution=observations.attribution,
         rows=tuple(
             (float(lon), float(lat), float(value))
             for (lon, lat), value in zip(places[:first], observations.value[:first], strict=True)
-        ),
-        places=tuple((float(lon), float(lat)) for lon, lat in places[known]),
-        classes=classes,
+        ), places=tuple((float(lon), float(lat)) for lon, lat in places[known]), classes=classes,
         limits=limits,
-    )
+    )  # fmt: skip
 
 
 def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[float, ...]]:
@@ -208,10 +202,8 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
             )
     return DomainFacts(
         f"{significant(area / 1e6, 2)} km²" if area >= 1e4 else f"{significant(area, 2)} m²",
-        f"{significant(domain.spacing, 2)} m",
-        inside,
-        basis,
-    )
+        f"{significant(domain.spacing, 2)} m", inside, basis,
+    )  # fmt: skip
 
 
 def proposal_of(domain: Domain, records: int | None) -> Proposal | None:

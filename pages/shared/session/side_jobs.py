@@ -166,11 +166,9 @@ def follow(
     side = found(work, name, about)
     if side is None:
         st.button(
-            label,
-            icon=":material/play_arrow:",
-            key=f"{name}_start_{work.mark}",
+            label, icon=":material/play_arrow:", key=f"{name}_start_{work.mark}",
             on_click=lambda: start(work, name, about, make()),
-        )
+        )  # fmt: skip
     return side
 
 
