@@ -40,6 +40,7 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import products_block
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
 from hexcursion.bundle.statement.expected import told_words
+from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.write import statement_text
 from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import RULES, Records, careful, minimum, smoothed
@@ -94,9 +95,19 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
     return rows
 
 
+def in_todays_words(contents: dict[str, bytes]) -> dict[str, bytes]:
+    """Contents of a bundle whose promise is said as today's program says it, of the same numbers."""
+    text = contents[layout.STATEMENT].decode()
+    guarantee = json.loads(text)["guarantee"]
+    before, now = (json.dumps(each["in_words"])[1:-1] for each in (guarantee, with_words(guarantee)))
+    said = {**contents, layout.STATEMENT: text.replace(before, now).encode()}
+    rest = {name: content for name, content in said.items() if name not in (layout.SUMS, layout.SIGNATURE)}
+    return {**said, layout.SUMS: layout.sums_text(rest).encode()}
+
+
 def pages_anew(place: Path) -> None:
     """Write a zip again with the layers, papers and picture that are made of its bundle today, no more."""
-    contents = contents_of(place)
+    contents = in_todays_words(contents_of(place))
     bundle = bundle_from_contents(contents)
     design, draws = design_from(bundle.statement["design"]), bundle.draws
     ranked = bundle.field is not None
