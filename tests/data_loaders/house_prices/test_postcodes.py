@@ -74,6 +74,14 @@ def test_eastings_and_northings_where_there_is_nothing_else() -> None:
     assert at.tolist() == [UNLOCATED], "Northern Ireland is on the Irish Grid in these columns"
 
 
+def test_zero_eastings_and_northings_are_no_place() -> None:
+    rows = b"pcds,oseast1m,osnrth1m\nE1 0AA,535267,181084\nE1 0AB,0,0\nE1 0AD,0,181084\nE1 0AE,535267,0\n"
+    table, report = load_postcodes(rows)
+    assert reasons(report) == {"postcode without usable coordinates": 1}
+    assert table.locate(np.array(keys("E1 0AB"))).tolist() == [UNLOCATED]
+    assert place(table, "E1 0AD") == (0.0, 181084.0)
+
+
 @pytest.mark.parametrize(
     "header",
     [
