@@ -11,7 +11,6 @@ from typing import Any
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import home
 from hexcursion.project.example import example_folders
-from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 
 VARIABLE = "HEXCURSION_DATA"
@@ -100,11 +99,6 @@ def reach_of_file(file: str) -> Reach:
         reach([str(Path(file).absolute().parent), str(Path.cwd())], loopback=False, uploads=public_folder()),
         option="--trust-settings",
     )
-
-
-def files_of(source: SourceSettings) -> tuple[str, ...]:
-    """The paths that a source names."""
-    return tuple(path for path in (source.path, source.postcodes, source.trip) if path is not None)
 
 
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Reach:

@@ -10,8 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.releasing.reach import Reach, files_of
-from hexcursion.settings.data_settings import SourceSettings
+from hexcursion.releasing.reach import Reach, paths_in
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 
@@ -47,10 +46,9 @@ def test_a_settings_file_reaches_no_trip_outside_of_the_allowed_folders(tmp_path
     """Nor learns whether such a file is there."""
     table, elsewhere = tmp_path / "in" / "t.csv", tmp_path / "out" / "statement.json"
     table.parent.mkdir()
-    source = SourceSettings(str(table), value="no2", x="lon", y="lat", place_sd="sd_m", trip=str(elsewhere))
-    assert source.trip is not None
-    assert files_of(source) == (str(table), str(elsewhere))
+    given = {"data": {"path": str(table), "place_sd": "sd_m", "trip": str(elsewhere)}, "reference": None}
+    assert paths_in(given) == (str(table), str(elsewhere))
     allowed = Reach((table.parent,), (), False)
-    allowed.check(source.path)
+    allowed.check(str(table))
     with pytest.raises(WorkflowError, match="reads files of its machine only below"):
-        allowed.check(files_of(source)[1])
+        allowed.check(paths_in(given)[1])
