@@ -12,13 +12,7 @@ import numpy as np
 
 from dpgp_core._checks import non_negative, open_unit, positive
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon
-from dpgp_core.accounting.pld import (
-    NEGLIGIBLE,
-    PrivacyLoss,
-    gaussian_loss,
-    gaussian_reach,
-    response_loss,
-)
+from dpgp_core.accounting.pld import NEGLIGIBLE, PrivacyLoss, gaussian_loss, gaussian_reach, response_loss
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.accounting.tails import GaussianPairs, Tails, pair_tails, renyi_tails
 from dpgp_core.errors import InvalidValue

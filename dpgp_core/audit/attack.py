@@ -234,10 +234,7 @@ def epsilon_lower_bound(counts: ErrorCounts, delta: float, confidence: float = 0
     """
     delta, failure = open_unit("delta", delta), (1.0 - open_unit("confidence", confidence)) / 4.0
     sides = (
-        (
-            rate_below(counts.hits, counts.members, failure),
-            rate_above(counts.alarms, counts.others, failure),
-        ),
+        (rate_below(counts.hits, counts.members, failure), rate_above(counts.alarms, counts.others, failure)),
         (
             rate_below(counts.others - counts.alarms, counts.others, failure),
             rate_above(counts.members - counts.hits, counts.members, failure),

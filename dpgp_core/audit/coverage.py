@@ -13,12 +13,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion import (
-    Direction,
-    excursion,
-    inner_set,
-    outer_set,
-)
+from dpgp_core.excursion import Direction, excursion, inner_set, outer_set
 from dpgp_core.linalg import Floats
 
 World = Callable[[], tuple[Floats, Floats]]
@@ -53,11 +48,7 @@ class Coverage:
 
 
 def simulated_coverage(
-    world: World,
-    level: float,
-    confidence: float,
-    simulations: int,
-    direction: Direction = "above",
+    world: World, level: float, confidence: float, simulations: int, direction: Direction = "above"
 ) -> Coverage:
     """Coverage of the excursion products on one side of a level, over `simulations` independent worlds.
 
@@ -75,10 +66,7 @@ def simulated_coverage(
         told = inner | ~outer
         right = np.where(inner, inside, ~inside)[told]
         hits[row] = not np.any(inner & ~inside), not np.any(inside & ~outer)
-        values[row] = (
-            told.mean(),
-            right.mean() if right.size else 1.0,
-        )
+        values[row] = (told.mean(), right.mean() if right.size else 1.0)
     inner_hits, outer_hits = (int(number) for number in np.count_nonzero(hits, axis=0))
     both_hits = int(np.count_nonzero(hits.all(axis=1)))
     told_share, told_right = (float(value) for value in values.mean(axis=0))

@@ -182,13 +182,7 @@ def _rounded_up(variance: float) -> float:
 
 
 def _mean_shift(
-    name: str,
-    orders: ArrayLike,
-    *,
-    n: int,
-    ridge: ArrayLike,
-    variance: ArrayLike,
-    noise_share: float = 0.0,
+    name: str, orders: ArrayLike, *, n: int, ridge: ArrayLike, variance: ArrayLike, noise_share: float = 0.0
 ) -> Floats:
     bound, others, grid = _JOINT[name], whole("n", n) - 1, renyi_orders(orders)
     ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))

@@ -215,12 +215,7 @@ def _water_filled(facts: PublicFacts) -> Floats:
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
-        Strategy(
-            "water-filled",
-            "Water-filled eigenfunctions",
-            _SOURCE,
-            _water_filled,
-        ),
+        Strategy("water-filled", "Water-filled eigenfunctions", _SOURCE, _water_filled),
         Strategy("coloured", "Noise in the prior's own colour", "Hall, Rinaldo, Wasserman 2013", _coloured),
         Strategy("plane-waves", "Plane waves", _SOURCE, wave_rows),
         Strategy("parent-tree", "Tree of parent cells", "Hay et al. 2010", tree_rows, needs_hierarchy=True),

@@ -14,13 +14,7 @@ from dpgp_core.linalg import cholesky, solve_lower
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.private_choice import (
-    Choice,
-    Fold,
-    ValueSums,
-    choose_candidate,
-    largest_sensitivity,
-)
+from dpgp_core.private_choice import Choice, Fold, ValueSums, choose_candidate, largest_sensitivity
 
 ACROSS = (2.5, 5.0, 10.0, 20.0, 40.0)
 """Candidate ranges: so many of them fit across the area."""

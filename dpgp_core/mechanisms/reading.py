@@ -46,11 +46,7 @@ class Reading:
 
     def on_grid(self) -> Reading:
         """The same on public grids; deviations are rounded up."""
-        return Reading(
-            to_grid(self.mean),
-            up_to_grid(self.sd),
-            np.round(self.draws / DRAW_STEP) * DRAW_STEP,
-        )
+        return Reading(to_grid(self.mean), up_to_grid(self.sd), np.round(self.draws / DRAW_STEP) * DRAW_STEP)
 
     def shifted(self, prior_mean: Floats | None) -> Reading:
         """With a public prior mean (N,), response units, added back to the field."""

@@ -14,12 +14,7 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.plugins import Registry
 
-_OWN: tuple[Mechanism, ...] = (
-    PosteriorSampling(),
-    NoisyCellStatistics(),
-    SpectralStatistics(),
-    BinMeans(),
-)
+_OWN: tuple[Mechanism, ...] = (PosteriorSampling(), NoisyCellStatistics(), SpectralStatistics(), BinMeans())
 MECHANISMS = Registry("hexcursion.mechanisms", {each.name: each for each in _OWN}, Mechanism)
 
 

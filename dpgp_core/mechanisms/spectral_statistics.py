@@ -45,10 +45,7 @@ from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.prior import SHARE
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
-from dpgp_core.spectral.sums import (
-    ExactNoise,
-    mean_and_noise,
-)
+from dpgp_core.spectral.sums import ExactNoise, mean_and_noise
 
 STRATEGY = "water-filled"
 PRIOR = "exponential"

@@ -143,11 +143,7 @@ class SparsePosterior:
 
 
 def _mean(
-    prior: GraphPrior,
-    factor: BandedCholesky,
-    index: Ints,
-    observed: Floats,
-    noise_variance: Floats,
+    prior: GraphPrior, factor: BandedCholesky, index: Ints, observed: Floats, noise_variance: Floats
 ) -> Floats:
     right = np.zeros((prior.lattice.centres.shape[0], *observed.shape[1:]), order="F")
     right[prior.lattice.inside[index]] = (observed.T / noise_variance).T
