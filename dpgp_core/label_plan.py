@@ -77,9 +77,7 @@ def read_sums(
     return SumsReading(np.ascontiguousarray(weights), np.maximum(prior_variance - explained, 0.0))
 
 
-MOST_CELLS = 6_000
-"""Largest domain: its covariance is kept as a dense matrix."""
-
+MOST_CELLS = 6_000  # largest domain: its covariance is kept as a dense matrix
 _SCALE = 1.0 - 2.0**-18  # rows of length 1 stay within it after rounding towards zero
 _UNIT = 2.0**-GRID_BITS * UNIT  # of features times responses
 _UP = 1.0 + 2.0**-48

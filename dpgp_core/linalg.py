@@ -44,8 +44,7 @@ def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floa
     return np.asarray(solution, dtype=np.float64)
 
 
-SMALLEST_BLOCK = 48
-"""Blocks below this size spend their time in calls rather than in arithmetic."""
+SMALLEST_BLOCK = 48  # blocks below this size spend their time in calls rather than in arithmetic
 
 
 @dataclass(frozen=True, eq=False)

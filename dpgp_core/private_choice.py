@@ -126,9 +126,7 @@ def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, 
             return index
 
 
-STEPS = 1 << RESPONSE_BITS
-"""Values are whole multiples of this part of their unit."""
-
+STEPS = 1 << RESPONSE_BITS  # values are whole multiples of this part of their unit
 _FINE = 40  # weights are multiples of 2^-40, errors of 2^-80 squared steps
 _COARSE = 20  # a sensitivity is added up in multiples of 2^-20, each rounded upwards
 _MOST_REACH = 2.0**62

@@ -246,8 +246,7 @@ def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = Fal
 MOST_PLACES = 6_000
 """Places that one path answers at most: their covariance is then factored in half a minute."""
 
-APART = 1e-8
-"""Share of the path's variance that no two places have in common: far below what is rounded away."""
+APART = 1e-8  # share of the path's variance that no two places have in common: far below what is rounded away
 
 
 class LazyPath:

@@ -17,8 +17,7 @@ _FARTHEST = 300.0
 _LOSS_ROUNDING = 1e-12
 """Losses on the grid are logarithms of doubles, each within 1e-13 of its place; added to every epsilon."""
 
-NEGLIGIBLE = 1e-22
-"""Mass that a grid may move to infinity at its upper end; it stays in every delta."""
+NEGLIGIBLE = 1e-22  # mass that a grid may move to infinity at its upper end; it stays in every delta
 
 
 @dataclass(frozen=True, eq=False)

@@ -118,8 +118,7 @@ def among(prior: Prior, cells: np.ndarray) -> Floats:
     return np.asarray(prior.correlation()[np.ix_(cells, cells)])
 
 
-Rows = list[tuple[int, int, float]]
-"""Groups of records: cell, how many, and their common response."""
+Rows = list[tuple[int, int, float]]  # groups of records: cell, how many, and their common response
 
 
 def _places(prior: Prior, design: Design) -> Iterator[tuple[int, int]]:
@@ -182,8 +181,7 @@ Sampler = Callable[[CollapsedRecords, int], Floats]
 
 Report = Callable[[float, str], None]
 
-Claim = Callable[[float], EpsilonBound]
-"""delta -> the proved epsilon, as `Guarantee.epsilon`."""
+Claim = Callable[[float], EpsilonBound]  # delta -> the proved epsilon, as `Guarantee.epsilon`
 
 EXTRA_DELTAS = (1e-3, 1e-2, 1e-1)
 """Deltas looked at besides the design's own: at a larger one, fewer releases suffice to catch a mistake."""

@@ -11,8 +11,7 @@ from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 
-_DOWN = 1.0 - 1e-9
-"""Results are rounded down by so much, far more than what double precision loses."""
+_DOWN = 1.0 - 1e-9  # results are rounded down by so much, far more than what double precision loses
 
 _STEPS, _NEWTON = 60, 60
 

@@ -28,8 +28,7 @@ from dpgp_core.linalg import Bools, Floats
 ROUNDING = 1e-11
 """Relative outward slack. Each formula is a short chain of sums and products that loses less than 1e-13 of
 its largest term, and each difference is given slack in proportion to that term."""
-FLAT = 1e-9
-"""An f below this counts as 0, and its box is taken to reach f = 0."""
+FLAT = 1e-9  # an f below this counts as 0, and its box is taken to reach f = 0
 _HUGE = 1e30
 
 

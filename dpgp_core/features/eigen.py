@@ -24,15 +24,13 @@ from dpgp_core.priors.lattice import GraphPrior, Lattice, Prior
 DENSE_NODES = 4_000
 """Above this many nodes the dense eigenproblem is left to the sparse precision of a lattice prior."""
 
-TIED = 1e-6
-"""Entries, and lengths of rows, that differ by less of the largest one are taken for equal."""
+TIED = 1e-6  # entries, and lengths of rows, that differ by less of the largest one are taken for equal
 
 SAME, FURTHER = 1e-9, 8
 """Eigenvalues that differ by less of the largest one are taken for equal; so many beyond those that are asked
 for are looked at, so that none of a few equal ones is missing."""
 
-VERSION = 2
-"""Part of every key: raise it when the numbers a key stands for change."""
+VERSION = 2  # part of every key: raise it when the numbers a key stands for change
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,7 @@ from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
 
-GRID_BITS = 20
-"""Features are whole multiples of 2^-20."""
-
+GRID_BITS = 20  # features are whole multiples of 2^-20
 _ONE = float(1 << GRID_BITS)
 
 

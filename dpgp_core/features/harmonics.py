@@ -18,12 +18,8 @@ from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice, Prior
 
-PLACES = 9
-"""Decimals, of the largest variance, to which variances along patterns that are equal agree."""
-
-VERSION = 3
-"""Part of every key: raise it when the numbers a key stands for change."""
-
+PLACES = 9  # decimals, of the largest variance, to which variances along patterns that are equal agree
+VERSION = 3  # part of every key: raise it when the numbers a key stands for change
 DENSE_NODES = 1_200
 """Above this many nodes the smoothest patterns are found by Lanczos iteration: a few of many."""
 

@@ -143,9 +143,7 @@ def _explained(facts: PublicFacts, labels: Ints) -> float:
     return float((np.square(sums).sum(axis=1) / size + np.bincount(labels, rest, groups) / size).sum())
 
 
-MOST_WAVES = 1_500
-"""Frequencies considered, longest waves first; each makes two features."""
-
+MOST_WAVES = 1_500  # frequencies considered, longest waves first; each makes two features
 MARGIN = 0.5
 """Share of its extent added to each side of the box together, so that opposite rims are not neighbours."""
 

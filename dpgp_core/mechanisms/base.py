@@ -37,8 +37,7 @@ class Mechanism(ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     reads: ClassVar[tuple[Reads, ...]] = ()
     """Which choices of a person change its releases: others are refused, not ignored."""
-    free_paths: ClassVar[bool] = False
-    """Whether the number of paths costs nothing."""
+    free_paths: ClassVar[bool] = False  # whether the number of paths costs nothing
     local_stages: ClassVar[int] = 1
     """How often a search looks around the best designs that it has found so far."""
     exact_on_a_computer: ClassVar[bool] = False
@@ -47,8 +46,7 @@ class Mechanism(ABC):
     """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
     bounds: ClassVar[tuple[str, ...]] = ()
     """Names of proved bounds of its own that back its releases, beside the registered ones."""
-    usual: ClassVar[bool] = False
-    """Whether a search tries it unless told otherwise."""
+    usual: ClassVar[bool] = False  # whether a search tries it unless told otherwise
     weighs_drift: ClassVar[bool] = False
     """Whether it can start from a published map and weigh how far the field has drifted since."""
 

@@ -31,8 +31,7 @@ UNSEEN = 0.35
 """Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
 
 
-RATE_REACH = 6.0
-"""A rate is said within a factor of `exp` of this around the average."""
+RATE_REACH = 6.0  # a rate is said within a factor of `exp` of this around the average
 
 
 def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:

@@ -14,8 +14,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.releasing import PublicFacts, Relation, Released
 
 Protects = Literal["values and places", "values"]
-Unit = Literal["point", "cell"]
-"""Whose exchange is hidden: one observation, or one hexagon's median."""
+Unit = Literal["point", "cell"]  # whose exchange is hidden: one observation, or one hexagon's median
 Reads = Literal["priors", "paths", "bound", "covariates", "looks", "values"]
 """A choice of a person that a mechanism may read: priors, paths, bound, public columns, looks, answers."""
 

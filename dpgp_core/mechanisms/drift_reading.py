@@ -20,18 +20,12 @@ from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, compared
 from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments, unclipped
 from dpgp_core.spectral.public_field import PublicField
 
-DRIFTS = (0.05, 0.15, 0.4, 1.0)
-"""Deviations of the drift, as shares of the field's own."""
-
+DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
 """Factors on the covariance of the public map: how much more uncertain it may be than it says."""
 
-COUNTS = 3
-"""Draws of the private records' places for which the map without privacy is made."""
-
-MAPS = 24
-"""Draws of that map for one simulated release."""
-
+COUNTS = 3  # draws of the private records' places for which the map without privacy is made
+MAPS = 24  # draws of that map for one simulated release
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
 
 Smoothed = tuple[Ints, Floats, Posterior]

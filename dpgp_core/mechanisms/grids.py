@@ -16,9 +16,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.private_choice import Choice, Fold, ValueSums, choose_candidate, largest_sensitivity
 
-ACROSS = (2.5, 5.0, 10.0, 20.0, 40.0)
-"""Candidate ranges: so many of them fit across the area."""
-
+ACROSS = (2.5, 5.0, 10.0, 20.0, 40.0)  # candidate ranges: so many of them fit across the area
 RECORD_RIDGES = (0.7, 1.5, 3.0)
 """Scatter of one record around its cell's value, in units of the field's deviation."""
 

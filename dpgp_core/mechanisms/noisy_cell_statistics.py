@@ -35,9 +35,7 @@ from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing import Prepared, PublicFacts, Released
 from dpgp_core.simulation import SEED, HeldOut, World
 
-COUNT_SMOOTHING = 5
-"""Rounds of neighbour averaging behind the local mean count."""
-
+COUNT_SMOOTHING = 5  # rounds of neighbour averaging behind the local mean count
 LEAST_SHARE = 0.02
 """Least local mean count, before scaling, as a share of n/N: averages of noise can be negative."""
 

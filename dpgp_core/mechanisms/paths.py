@@ -159,18 +159,12 @@ def _bound_for(design: PosteriorSamplingDesign, facts: PriorFacts, rkhs_norm: fl
     return bound
 
 
-PATTERNS = 128
-"""Smooth patterns along which paths are read: finer detail is hidden by what was drawn."""
-
+PATTERNS = 128  # smooth patterns along which paths are read: finer detail is hidden by what was drawn
 DEVIATIONS = (0.2, 0.4, 0.8)
 """Standard deviations of the field before clipping that may be, response units; the paths weigh them."""
 
-SCATTERS = (0.7, 2.0)
-"""Scatters of a record around its cell, in units of that deviation."""
-
-RANGES = (0.7, 1.6, 4.0)
-"""Ranges of the field, in units of the design's lengthscale."""
-
+SCATTERS = (0.7, 2.0)  # scatters of a record around its cell, in units of that deviation
+RANGES = (0.7, 1.6, 4.0)  # ranges of the field, in units of the design's lengthscale
 CONSTANT = 0.2
 """Share of the field's variance that all cells have in common: the centre is near the field's mean."""
 

@@ -12,9 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.releasing import to_grid, up_to_grid
 
-DRAWS = 100
-"""Draws of the field that go along with paths which are none themselves."""
-
+DRAWS = 100  # draws of the field that go along with paths which are none themselves
 DRAW_STEP = 2.0**-10
 """Draws are rounded to multiples of this public step, response units: far finer than any deviation."""
 
@@ -23,8 +21,7 @@ WITHIN = 0.9
 
 HALVINGS = 16
 
-LEAST_WEIGHT = 0.02
-"""Beliefs with less posterior weight than this are left out."""
+LEAST_WEIGHT = 0.02  # beliefs with less posterior weight than this are left out
 
 
 @dataclass(frozen=True, eq=False)

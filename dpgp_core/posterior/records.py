@@ -14,8 +14,7 @@ from dpgp_core.linalg import Bools, Floats, Ints
 RESPONSE_BITS = 10
 """Responses are rounded to multiples of 2^-10 of a response unit, in every mechanism that adds them."""
 
-UNIT = 2.0**-RESPONSE_BITS
-"""That public step, response units."""
+UNIT = 2.0**-RESPONSE_BITS  # that public step, response units
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -55,9 +55,7 @@ NAME = "car"
 HEXAGON_FACTOR = 1.5
 """Sum of f - f_j over six neighbours at distance h: -1.5 h^2 times the Laplacian of f, to leading order."""
 
-NEIGHBOURS = 6
-"""Neighbours of a hexagon inside an endless lattice."""
-
+NEIGHBOURS = 6  # neighbours of a hexagon inside an endless lattice
 EDGE_FACTOR = 1.5
 """Loss to the outside per missing neighbour, in units of spacing/lengthscale: with it the variances at an
 edge come closest to those of an endless lattice (London, three rings, resolutions 8 and 9, 3 and 10 km: the
@@ -67,9 +65,7 @@ LONGEST = 10_000.0
 """Longest lengthscale in cell spacings. The precision comes closer to singular with it: here variances and
 correlations carry a relative rounding error of about 1e-11, and the slack left for it is 1e-9."""
 
-EXACT_KAPPA_CELLS = 3_000
-"""Up to this many cells the smallest correlation is found by solving for every cell."""
-
+EXACT_KAPPA_CELLS = 3_000  # up to this many cells the smallest correlation is found by solving for every cell
 KAPPA_WORTH_SOLVING = 0.1
 """Below this the smallest correlation would lower V_n by under one per cent, and 0 is used instead."""
 

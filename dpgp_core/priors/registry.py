@@ -17,8 +17,7 @@ from dpgp_core.plugins import Registry
 from dpgp_core.priors.car import CarPrior
 from dpgp_core.priors.lattice import GENERIC_BOUNDS, Lattice, Prior
 
-MAX_DENSE_CELLS = 10_000
-"""Largest domain of a dense prior: its correlation matrix then takes 0.8 GB."""
+MAX_DENSE_CELLS = 10_000  # largest domain of a dense prior: its correlation matrix then takes 0.8 GB
 
 Kernel = Callable[[Floats], Floats]
 

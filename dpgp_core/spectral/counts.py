@@ -29,17 +29,12 @@ ALONE = (0.0, 0.1, 0.4, 1.5, 4.0, 10.0, 20.0)
 CHANCE = 2.0
 """Variance of a count over its mean: records come in clusters, twice as scattered as a Poisson law."""
 
-UNEVEN = 2.0
-"""Squared relative unevenness of counts over a domain about which nothing is known."""
-
-MODES = 96
-"""Directions in which that unevenness is modelled."""
-
+UNEVEN = 2.0  # squared relative unevenness of counts over a domain about which nothing is known
+MODES = 96  # directions in which that unevenness is modelled
 ROUNDS = 2
 """Rounds in which a prior about which nothing is known is centred on its own smoothed posterior again."""
 
-FLOOR = 0.01
-"""Least posterior mean of a node, as a share of the mean count."""
+FLOOR = 0.01  # least posterior mean of a node, as a share of the mean count
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,18 +20,12 @@ from dpgp_core.spectral.prior import LinearLaw, PublicPrior
 from dpgp_core.spectral.reading import FieldReader
 from dpgp_core.spectral.sums import GridRecords, SpectralSums
 
-ROUNDS = 3
-"""Rounds in which clipped responses are made linear around what was read before."""
-
+ROUNDS = 3  # rounds in which clipped responses are made linear around what was read before
 FUNCTIONS = 320
 """Functions on the nodes in which two looks read the field: those that vary most where records are."""
 
-PATTERNS = 1_000
-"""Patterns of the domain from which these functions are made."""
-
-EVEN = 0.15
-"""Records that a second look reckons with everywhere, as a share of the mean count."""
-
+PATTERNS = 1_000  # patterns of the domain from which these functions are made
+EVEN = 0.15  # records that a second look reckons with everywhere, as a share of the mean count
 COARSE = 1 << (GRID_BITS - 14)
 """Second features are multiples of 2^-14: machines that differ in the last digits make the same ones."""
 

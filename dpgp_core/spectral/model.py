@@ -33,17 +33,12 @@ from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, Public
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.sums import SpectralSums
 
-PAIRS = 256
-"""Harmonics kept per domain: more directions than a release of such a domain is worth."""
-
-KEPT = 12
-"""Sets of features kept in memory; one takes up to 20 MB."""
-
+PAIRS = 256  # harmonics kept per domain: more directions than a release of such a domain is worth
+KEPT = 12  # sets of features kept in memory; one takes up to 20 MB
 RECORD_NOISE = 0.5
 """Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
 
-ROUNDS = 4
-"""Rounds in which answers of yes and no are made linear around what was read before."""
+ROUNDS = 4  # rounds in which answers of yes and no are made linear around what was read before
 
 BELIEFS_OF_COUNTS = (
     (1.0, 1.0, 1.0, 0.36), (0.5, 1.0, 1.0, 0.18), (2.0, 1.0, 1.0, 0.18), (1.0, 2.0, 1.0, 0.09),

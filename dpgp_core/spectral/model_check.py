@@ -17,15 +17,11 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.reading import FieldReader
 
-REPLICATES = 499
-"""Draws of the model that a release is compared with; chances are multiples of 1/500."""
-
+REPLICATES = 499  # draws of the model that a release is compared with; chances are multiples of 1/500
 EDGES = (0.5, 0.75)
 """Released sums in three groups, widest patterns first: of p sums, these powers of p end the first two."""
 
-FEWEST_CHECKED = 8
-"""Released sums below which there are no three groups of frequencies to compare."""
-
+FEWEST_CHECKED = 8  # released sums below which there are no three groups of frequencies to compare
 SEED = 141421  # public: every reader draws the same replicates
 
 
@@ -42,8 +38,7 @@ ABOUT = (
     "it falls into fewer regions than the model expects",
     "one pattern is far stronger than the model expects",
     "one place is far from what the model expects",
-)
-"""What is unusual about a map, one for each statistic, in their order."""
+)  # what is unusual about a map, one for each statistic, in their order
 
 
 @dataclass(frozen=True)

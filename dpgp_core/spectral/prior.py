@@ -14,14 +14,11 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.linalg import Floats
 
-MOST_COLUMNS = 8
-"""More columns than these are refused: each takes its part of the noise's budget."""
-
+MOST_COLUMNS = 8  # more columns than these are refused: each takes its part of the noise's budget
 COLUMN_REACH = 3.0
 """Deviations from the mean: a number further away counts as this far, or one odd cell would be all."""
 
-SHARE = 0.25
-"""Share of the variance that columns are believed to explain together, if they explain anything."""
+SHARE = 0.25  # share of the variance that columns are believed to explain together, if they explain anything
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,7 @@ from dpgp_core.spectral.model_check import REPLICATES, SEED, ModelCheck, check_m
 from dpgp_core.spectral.prior import FieldBasis, LinearLaw, PublicPrior
 from dpgp_core.spectral.reading import FieldReader
 
-ROUNDS = 12
-"""Rounds at most in which the law of counts is made linear around what was read before."""
-
+ROUNDS = 12  # rounds at most in which the law of counts is made linear around what was read before
 LEVEL = 0.6
 """Deviation of the logarithm of a number of records that is not public, in units of the field's own."""
 

@@ -26,12 +26,8 @@ FACTORS = (0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 DOUBT = 0.35
 """Standard deviation of the logarithm of such a factor beforehand: within a factor of two, nearly surely."""
 
-ROUNDS = 3
-"""How often clipping is linearised: first at the prior, then at the posterior."""
-
-RECENT = 6
-"""Last periods by which memory, deviation and range are chosen."""
-
+ROUNDS = 3  # how often clipping is linearised: first at the prior, then at the posterior
+RECENT = 6  # last periods by which memory, deviation and range are chosen
 EXPLAINED = float(np.log(3.0))
 """Two maps do not differ by more than the noise explains where a change makes their sums at most three times
 as likely: log evidence, nats."""

@@ -120,8 +120,7 @@ def smoothed(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
     )  # fmt: skip
 
 
-COUNT_MEMORY = 0.95
-"""Correlation, from one unit of time to the next, of how unevenly records lie."""
+COUNT_MEMORY = 0.95  # correlation, from one unit of time to the next, of how unevenly records lie
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.prior import ClippedPrior, FieldBasis
 from dpgp_core.spectral.reading import map_variance
 
-REPEATED = 0.9
-"""Share of occupied cells that stand-ins for another period's cell records repeat."""
+REPEATED = 0.9  # share of occupied cells that stand-ins for another period's cell records repeat
 
 
 @dataclass(frozen=True, eq=False)
