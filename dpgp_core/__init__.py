@@ -18,10 +18,9 @@ from dpgp_core.excursion import exceedance_probability, three_way
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Budget, Design, Protection
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping
+from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, release
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
-from dpgp_core.one_call import release
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice, Prior

@@ -105,7 +105,6 @@ class _Pieces:
     sinh: Floats  # sinh(2f)
     swell: Floats  # sinh(2f)/f
     k: Floats
-    k_rest: Floats  # k - 1
     k_ratio: Floats  # (k - 1)/f
     gap: Floats  # D
     gap_ratio: Floats  # D/f
@@ -175,7 +174,6 @@ def _pieces(box: Floats, half: Floats, r2: Floats) -> _Pieces:
         sinh=sinh,
         swell=swell,
         k=k,
-        k_rest=k_rest,
         k_ratio=rise * x_rest,
         gap=_meet(x * y_rest * -np.expm1(-4.0 * f), 2.0 * r2 * u * sinh * shared),
         gap_ratio=_meet(x * y_rest * fade, 2.0 * r2 * u * swell * shared),

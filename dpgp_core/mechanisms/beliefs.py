@@ -9,7 +9,7 @@ import numpy as np
 
 from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.reading import Reading, mixed, shares
+from dpgp_core.mechanisms.base import Reading, mixed, shares
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise import Entropy
 from dpgp_core.releasing import Released

@@ -11,7 +11,7 @@ from scipy.special import gammaincinv, ndtr, pdtrik
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
-from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
+from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.counts import NodeCounts

@@ -17,8 +17,8 @@ from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.features.eigen import Eigenpairs, FolderStore
 from dpgp_core.linalg import Floats, cholesky, solve_lower
+from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.releasing import PublicFacts

@@ -15,11 +15,10 @@ from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, varianc
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed, excursion, smooth
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign, path_guarantee, sharpened_paths
-from dpgp_core.mechanisms.reading import DRAWS, Reading
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit

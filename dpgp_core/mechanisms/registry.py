@@ -1,18 +1,24 @@
-"""The registry of mechanisms: one line for each of ours, and those of installed packages."""
+"""The registered mechanisms, and a release in one call for data of which nothing is known."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from dpgp_core.errors import DesignError
+import numpy as np
+
+from dpgp_core.errors import DesignError, InvalidValue, NumericalFailure
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeans
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.noise import SystemEntropy
 from dpgp_core.plugins import Registry
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 
 _OWN: tuple[Mechanism, ...] = (PosteriorSampling(), NoisyCellStatistics(), SpectralStatistics(), BinMeans())
 MECHANISMS = Registry("hexcursion.mechanisms", {each.name: each for each in _OWN}, Mechanism)
@@ -42,3 +48,66 @@ def design_from_mapping(values: Mapping[str, Any]) -> Design:
     if not isinstance(name, str):
         raise DesignError("A design names its mechanism.")
     return mechanism_named(name).design_type.from_mapping(values)
+
+
+def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: float) -> Released:
+    """Release a field from private records, (epsilon, delta)-differentially private.
+
+    One record exchanged for another, value and place, is hidden; the number of records is public. Every call
+    draws anew and costs epsilon: nothing keeps account here, `hexcursion.release` charges a ledger first.
+
+    Parameters
+    ----------
+    values : (n,) array_like
+        Responses: (value - centre) / clip with a public centre and clip bound. What lies beyond -1 and 1 is
+        cut to them.
+    cells : (n,) array_like of int
+        The cell of each record, a position in the domain of `lattice`.
+    lattice : Lattice
+        The public domain, N cells.
+    epsilon, delta : float
+        The budget.
+
+    Returns
+    -------
+    Released
+        `mean` and `sd`, (N,) in response units; `probability(level)` that a cell lies above a level.
+
+    Raises
+    ------
+    InvalidValue
+        For values that are no finite numbers, cells that are no whole numbers or lie outside of the domain,
+        and an impossible budget; nothing is drawn then.
+    NumericalFailure
+        Where the computed cost exceeds the budget; nothing is drawn then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpgp_core import Lattice, release
+    >>> lattice = Lattice.grid(rows=6, columns=8, spacing=1000.0)
+    >>> cells = np.arange(4800) % lattice.size
+    >>> released = release(np.where(cells % 8 < 4, -0.6, 0.6), cells, lattice, 1.0, 1e-5)
+    >>> released.probability(0.0).shape
+    (48,)
+    """
+    try:
+        response, index = np.asarray(values, dtype=np.float64), np.asarray(cells)
+    except (TypeError, ValueError):  # numpy's own words quote the value, which is private
+        raise InvalidValue("values must be finite numbers, one for each record.") from None
+    if response.ndim != 1 or not np.all(np.isfinite(response)):
+        raise InvalidValue("values must be finite numbers, one for each record.")
+    if index.shape != response.shape or index.dtype.kind not in "iu":
+        raise InvalidValue("cells must be whole numbers, one for each value.")
+    if index.size and not (index.min() >= 0 and index.max() < lattice.size):
+        raise InvalidValue(f"cells must lie from 0 to {lattice.size - 1}: leave other records out.")
+    if not 0 < epsilon < np.inf:
+        raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
+    records = CollapsedRecords.from_records(index, np.clip(response, -1.0, 1.0))
+    facts, mechanism = PublicFacts(lattice, n=response.size), SpectralStatistics()
+    budget = Budget(epsilon, delta)
+    design = mechanism.calibrate(mechanism.fixed(lattice.spacing), facts, budget)
+    ready = mechanism.prepare(design, facts, records)
+    if not mechanism.guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
+        raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")
+    return draw_release(ready, SystemEntropy())

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords

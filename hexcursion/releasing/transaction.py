@@ -13,7 +13,7 @@ from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.guarantee import group_cost, group_epsilon, priced_for, together
 from dpgp_core.accounting.rdp import ORDERS
-from dpgp_core.mechanisms.reading import Reading
+from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
 from dpgp_core.releasing import Prepared, Released, draw_release

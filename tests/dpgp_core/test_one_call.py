@@ -42,7 +42,8 @@ def test_the_library_needs_numpy_and_scipy_only() -> None:
 def test_one_call_releases_what_the_records_say_within_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[Any] = []
     monkeypatch.setattr(
-        "dpgp_core.one_call.draw_release", lambda ready, entropy: drawn.append((ready, entropy)) or ready
+        "dpgp_core.mechanisms.registry.draw_release",
+        lambda ready, entropy: drawn.append((ready, entropy)) or ready,
     )
     dpgp_core.release(VALUES, CELLS, LATTICE, 3.0, 1e-5)
     ((ready, entropy),) = drawn
@@ -63,7 +64,9 @@ def test_one_call_releases_what_the_records_say_within_the_budget(monkeypatch: p
 def test_a_value_beyond_the_bounds_counts_as_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is proved holds for values in [-1, 1]: an outlier must not weigh more."""
     seen: list[Any] = []
-    monkeypatch.setattr("dpgp_core.one_call.draw_release", lambda ready, entropy: seen.append(ready.records))
+    monkeypatch.setattr(
+        "dpgp_core.mechanisms.registry.draw_release", lambda ready, entropy: seen.append(ready.records)
+    )
     for most in (1.0, 1e9):
         dpgp_core.release(np.where(CELLS == 0, most, VALUES), CELLS, LATTICE, 1.0, 1e-5)
     one, other = (vars(each) for each in seen)
@@ -91,7 +94,7 @@ def test_a_value_beyond_the_bounds_counts_as_the_bound(monkeypatch: pytest.Monke
 def test_what_cannot_be_released_is_refused_before_anything_is_drawn(
     changes: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpgp_core.one_call.draw_release", lambda *_: pytest.fail("drawn"))
+    monkeypatch.setattr("dpgp_core.mechanisms.registry.draw_release", lambda *_: pytest.fail("drawn"))
     asked = {"values": [0.1, 0.2], "cells": [0, 1], "lattice": LATTICE, "epsilon": 1.0, "delta": 1e-5}
     with pytest.raises(HexcursionError, match=said):
         dpgp_core.release(**{**asked, **changes})  # type: ignore[arg-type]

@@ -8,10 +8,9 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import exceedance_probability
 from dpgp_core.mechanisms import paths as reading
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, Reading, mixed, shares
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
-from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
