@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms import (
+    base,
     beliefs,
     noisy_cell_statistics,
     posterior_sampling,
-    reading,
     spectral_statistics,
 )
 from dpgp_core.mechanisms.paths import PathReader
@@ -134,7 +134,7 @@ def test_the_limits_of_what_is_reckoned() -> None:
     assert (counted.GLANCE_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
     assert (spectral_statistics.DETAIL, beliefs.UNSEEN) == (300, 0.35)
     assert posterior_sampling.CHUNK == 4_000_000
-    assert (reading.DRAWS, reading.DRAW_STEP, reading.WITHIN, reading.HALVINGS) == (100, 2.0**-10, 0.9, 16)
+    assert (base.DRAWS, base.DRAW_STEP, base.WITHIN, base.HALVINGS) == (100, 2.0**-10, 0.9, 16)
 
 
 def test_field_draws_of_paths_are_a_hundred_on_the_grid_and_know_public_places() -> None:
