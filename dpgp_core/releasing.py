@@ -16,7 +16,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import Direction, cutoff_for_map, exceedance_probability
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.noise import Entropy, SystemEntropy
-from dpgp_core.posterior.ridge_family import Shelf
+from dpgp_core.posterior.ridge_family import Cache
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import DensePrior
 from dpgp_core.spectral.model_check import ModelCheck
@@ -57,7 +57,7 @@ class PublicFacts:
         Of a record's response: an amount, or the answer to a question, -1 or 1.
     store
         Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
-    shelf
+    cache
         Priors and other public work shared by designs; not part of the facts.
     """
 
@@ -72,7 +72,7 @@ class PublicFacts:
     field: PublicField | None = None
     law: Law = "amount"
     store: Path | None = None
-    shelf: Shelf = made(default=None, repr=False)  # type: ignore[assignment]
+    cache: Cache = made(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or self.n != int(self.n) or self.n < 1:
@@ -81,8 +81,8 @@ class PublicFacts:
             raise InvalidValue("the public counts need one number per cell of the domain.")
         if self.covariates is not None and self.covariates.shape[:1] != (self.lattice.size,):
             raise InvalidValue("the covariates need one row of numbers per cell of the domain.")
-        if self.shelf is None:
-            object.__setattr__(self, "shelf", Shelf(self.lattice))
+        if self.cache is None:
+            object.__setattr__(self, "cache", Cache(self.lattice))
 
     @property
     def neighbours(self) -> Neighbours:
@@ -93,7 +93,7 @@ class PublicFacts:
 
     def prior(self, name: str, lengthscale: float) -> Prior:
         """The prior of a family at a lengthscale in metres, made once and shared."""
-        return self.shelf.prior(name, lengthscale)
+        return self.cache.prior(name, lengthscale)
 
 
 GRID = 2.0**-20

@@ -25,7 +25,7 @@ from dpgp_core.excursion import (
 )
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.ridge_family import RidgeFamily, Shelf
+from dpgp_core.posterior.ridge_family import Cache, RidgeFamily
 from dpgp_core.releasing import PublicFacts, Released
 
 SIMULATED_RELEASES = 12
@@ -133,9 +133,9 @@ class World:
     seen_level: float | None = None
 
     @property
-    def shelf(self) -> Shelf:
+    def cache(self) -> Cache:
         """Work shared with the other worlds of the same domain."""
-        return self.facts.shelf
+        return self.facts.cache
 
     def aiming_at(self, baseline: Bools) -> World:
         """The same world with its map to be reached, (N,)."""
@@ -143,7 +143,7 @@ class World:
 
     @cached_property
     def key(self) -> int:
-        """Tells worlds that share a shelf apart."""
+        """Tells worlds that share a cache apart."""
         held = self.records
         parts = (held.index, held.count, held.mean, self.offset)
         return hash((*(part.tobytes() for part in parts), self.level, self.direction))
@@ -157,7 +157,7 @@ class World:
     ) -> RidgeFamily:
         """Posteriors of the world's records for every ridge, with their shared simulated draws."""
         records = self.training if training else self.records
-        return self.shelf.family(prior, lengthscale, records, draws, SEED)
+        return self.cache.family(prior, lengthscale, records, draws, SEED)
 
     def inside(self, field: Floats) -> Bools:
         """Excursion, (..., N), of means of responses (without their public prior mean) at the threshold."""

@@ -249,7 +249,7 @@ class Mechanism(ABC):
         count = world.releases(1 if self.free_paths else design.paths)
         return self.sets(design, world, world.records, count, SimulationEntropy(SEED))
 
-    def glance(self, design: Any, world: World) -> Bools:
+    def quick_simulate(self, design: Any, world: World) -> Bools:
         """(S, N) released sets by which a search ranks its candidates, like `simulate` unless quicker.
 
         On draws of their own, where they differ: the best of many designs on the same draws looks better than

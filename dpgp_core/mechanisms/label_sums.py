@@ -145,7 +145,7 @@ class LabelSums(Mechanism):
             prepared = self.prepare(blank, world.facts, world.records)
             return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
 
-        return agreed(world.shelf.keep(self.name, (world.key, blank), make), design.cutoff)
+        return agreed(world.cache.keep(self.name, (world.key, blank), make), design.cutoff)
 
     def held_out(self, design: Any, world: World) -> HeldOut:
         prepared, entropy = self.prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
@@ -169,7 +169,7 @@ class LabelSums(Mechanism):
         """Where the records are: public here, whatever else is not."""
         refuse_private_places(facts, self.title)
         where = (records.index.tobytes(), records.count.tobytes())
-        return facts.shelf.keep(
+        return facts.cache.keep(
             "public places",
             (design.prior, design.lengthscale, hash(where)),
             lambda: PublicPlaces(facts.prior(design.prior, design.lengthscale), records.index, records.count),
@@ -180,7 +180,7 @@ class LabelSums(Mechanism):
     ) -> LabelPlan:
         """A plan kept among the domain's shared work: it depends on public facts only."""
         where = hash((places.index.tobytes(), places.count.tobytes()))
-        kept: LabelPlan = facts.shelf.keep(f"plan of {self.name}", (*key, where), make)
+        kept: LabelPlan = facts.cache.keep(f"plan of {self.name}", (*key, where), make)
         return kept
 
 

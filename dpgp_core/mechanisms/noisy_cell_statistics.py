@@ -124,7 +124,7 @@ def reference_records(
 
 
 SIMULATIONS = 4
-GLANCE_CELLS = 8_000  # a search ranks by as many of them as show so many cells together: a few releases of
+QUICK_CELLS = 8_000  # a search ranks by as many of them as show so many cells together: a few releases of
 # many cells differ by less than designs do
 FACTORS = 2**17  # cells of all factors that simulations keep
 DENSE_CELLS, PATHS = 600, 100  # cells up to which dense priors are quick; paths, which cost nothing
@@ -265,9 +265,9 @@ class NoisyCellStatistics(Mechanism):
         draws = self._draws(design.statistic_noise, world)
         return np.array([self._published(draw, design, world) for draw in draws])
 
-    def glance(self, design: NoisyCellStatisticsDesign, world: World) -> Bools:
+    def quick_simulate(self, design: NoisyCellStatisticsDesign, world: World) -> Bools:
         """The first releases of `simulate`: each of them factors a matrix of its own."""
-        enough = -(-GLANCE_CELLS // world.facts.lattice.size)
+        enough = -(-QUICK_CELLS // world.facts.lattice.size)
         draws = self._draws(design.statistic_noise, world)[:enough]
         return np.array([self._published(draw, design, world) for draw in draws])
 
@@ -320,13 +320,13 @@ class NoisyCellStatistics(Mechanism):
             size = world.facts.lattice.size
             return [release_statistics(world.records, size, noise, entropy) for _ in range(SIMULATIONS)]
 
-        return world.shelf.keep("noisy statistics", (world.key, noise), make, 8)
+        return world.cache.keep("noisy statistics", (world.key, noise), make, 8)
 
     def _published(self, draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: World) -> Bools:
         """Worlds whose records lie at the same places share a factor: its noise depends on counts alone."""
         prior = world.facts.prior(design.prior, design.lengthscale)
         cells, seen, variance = cell_observations(draw, prior.lattice, design.ridge, design.scale)
-        posterior = world.shelf.keep(
+        posterior = world.cache.keep(
             "noisy posterior",
             (design.prior, design.lengthscale, design.scale, hash((cells.tobytes(), variance.tobytes()))),
             lambda: fit_cells(prior, cells, np.zeros(cells.size), variance, signal_scale=design.scale),

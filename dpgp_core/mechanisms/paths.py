@@ -193,7 +193,7 @@ class PathReader:
         """The domain's harmonics, shared with spectral statistics."""
         facts = self.facts
         store = None if facts.store is None else FolderStore(facts.store)
-        return facts.shelf.keep(
+        return facts.cache.keep(
             "spectral model", len(facts.parents), lambda: SpectralModel(facts.lattice, store, facts.parents)
         )
 

@@ -186,14 +186,14 @@ class PosteriorSampling(Mechanism):
             known = np.zeros(facts.lattice.size)
             known[records.index] = records.count
         key = (design, facts.n, None if known is None else hash(known.tobytes()))
-        reader = facts.shelf.keep("path reader", key, lambda: PathReader(design, facts, known), 1)
+        reader = facts.cache.keep("path reader", key, lambda: PathReader(design, facts, known), 1)
         return reader.read(paths, DRAWS, entropy).on_grid()
 
     def simulate(self, design: PosteriorSamplingDesign, world: World) -> Bools:
         """Mean, residual paths and prior noise are smoothed once and combined for every scale."""
         draws = world.releases(design.paths) * design.paths
         key = (world.key, design.prior, design.lengthscale, design.ridge, draws)
-        parts = world.shelf.keep(
+        parts = world.cache.keep(
             "posterior sampling", key, lambda: dict(_smoothed_parts(design, world, draws)), 2
         )
         mean, paths = parts[_rounds(design)]
@@ -292,4 +292,4 @@ def _prior_noise(design: PosteriorSamplingDesign, world: World, draws: int) -> d
             zip(SMOOTHINGS, _smoothed(world, np.ascontiguousarray(prior.colour(white).T)), strict=True)
         )
 
-    return world.shelf.keep("prior noise", (design.prior, design.lengthscale, draws), make, 2)
+    return world.cache.keep("prior noise", (design.prior, design.lengthscale, draws), make, 2)

@@ -38,7 +38,7 @@ def spectral_model(facts: PublicFacts, pairs: int = PAIRS) -> SpectralModel:
     """The workspace of a domain with so many patterns at most, kept with its other shared work."""
     store = None if facts.store is None else FolderStore(facts.store)
     columns, levels = facts.covariates, len(facts.parents)
-    return facts.shelf.keep(
+    return facts.cache.keep(
         "spectral model", (pairs, levels) if columns is None else (pairs, levels, columns.tobytes()),
         lambda: SpectralModel(facts.lattice, store, facts.parents, columns, pairs=pairs),
     )  # fmt: skip

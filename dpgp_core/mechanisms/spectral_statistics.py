@@ -58,7 +58,7 @@ MOVES = (
 )  # fmt: skip
 STEP, LENGTHSCALES = 1.6, 3  # of the local stage, up and down from there; the shortest of the common grid
 RELEASES, COUNT_DRAWS = 12, 2
-GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
+QUICK = 8  # releases by which a search ranks its candidates, of one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 Stated = tuple[Floats, Floats, Floats | None]
@@ -223,9 +223,9 @@ class SpectralStatistics(Mechanism):
         """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
         return _cut(design, *self._probability(design, world, RELEASES, COUNT_DRAWS))
 
-    def glance(self, design: SpectralStatisticsDesign, world: World) -> Bools:
+    def quick_simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         """All releases share one simulated release of the counts, which is half of the work."""
-        return _cut(design, *self._probability(design, world, GLANCE, 1))
+        return _cut(design, *self._probability(design, world, QUICK, 1))
 
     def simulate_held_out(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         return _cut(design, *self._held_out(design, world))
@@ -283,7 +283,7 @@ class SpectralStatistics(Mechanism):
         plain = replace(design, cutoff=0.5, paths=1)
         key = (world.key, plain, *(() if design.drift else (releases, draws)))
         most = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
-        return world.shelf.keep(
+        return world.cache.keep(
             "spectral", key, lambda: self._simulated(plain, world, world.records, releases, draws), most
         )
 
@@ -291,7 +291,7 @@ class SpectralStatistics(Mechanism):
         """The same without the records of the held-out cells."""
         plain = replace(design, cutoff=0.5, paths=1)
         key = ("held out", world.key, plain)
-        return world.shelf.keep(
+        return world.cache.keep(
             "spectral held out", key, lambda: self._simulated(plain, world, world.training)
         )
 
@@ -311,7 +311,7 @@ class SpectralStatistics(Mechanism):
         known = known_counts(world.facts, records)
         if design.drift:  # worlds whose records lie at the same places share all but the values
             field = world.facts.field
-            reader = world.shelf.keep(
+            reader = world.cache.keep(
                 "drift reader", (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
                 lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
                 max(1, READERS // made.nodes.size),
@@ -328,7 +328,7 @@ class SpectralStatistics(Mechanism):
             counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
             design.common, design.covariates, releases, draws,
         )  # fmt: skip
-        readings = world.shelf.keep("spectral readings", hash(same), make, SHARED)
+        readings = world.cache.keep("spectral readings", hash(same), make, SHARED)
         return _read(readings, design, totals, made, world)
 
     def _alone(

@@ -1,4 +1,4 @@
-"""All ridges of one prior and records at once, and the shelf that keeps such shared work for a search."""
+"""All ridges of one prior and records at once, and the cache that keeps such shared work for a search."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ FEW = 4  # other shared things kept at a time, each of them
 T = TypeVar("T")
 
 
-class Shelf:
+class Cache:
     """Keeps the latest of each kind of shared work; what was dropped is simply made again.
 
     A copy that is sent to another process starts empty.
@@ -151,8 +151,8 @@ class Shelf:
         self._most = max(FEWEST, min(24, FAMILY_CELLS // lattice.size))
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
 
-    def __reduce__(self) -> tuple[type[Shelf], tuple[Lattice]]:
-        return Shelf, (self._lattice,)
+    def __reduce__(self) -> tuple[type[Cache], tuple[Lattice]]:
+        return Cache, (self._lattice,)
 
     def keep(self, kind: str, key: Hashable, make: Callable[[], T], most: int = FEW) -> T:
         """What `make` makes for the key, kept among the latest `most` of its kind."""

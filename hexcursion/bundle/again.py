@@ -74,7 +74,7 @@ def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts
         lattice, guarantee["n"], guarantee["relation"],
         places_public=guarantee["protects"] == "values", single=guarantee["unit"] == "cell",
         covariates=bundle.covariates, law=sums_design(bundle.statement).law,
-        shelf=None if shared is None else shared.shelf,  # type: ignore[arg-type]
+        cache=None if shared is None else shared.cache,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

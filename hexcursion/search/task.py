@@ -131,7 +131,7 @@ class Scene:
 
 def glanced(design: Design, world: World) -> Agreement:
     """The agreement by which a search ranks its candidates: quicker, where its mechanism can."""
-    return world.agreement(mechanism_of(design).glance(design, world))
+    return world.agreement(mechanism_of(design).quick_simulate(design, world))
 
 
 def over(found: Sequence[Agreement]) -> Agreement:

@@ -140,7 +140,7 @@ class Quadtree(OnSquares):
 
     def prepare(self, design: QuadtreeDesign, facts: PublicFacts, records: CollapsedRecords) -> _Prepared:
         """The draw, ready; the tree is made once for each depth."""
-        tree = facts.shelf.keep("quadtree", (design.depth,), lambda: Tree.of(facts.lattice, design.depth))
+        tree = facts.cache.keep("quadtree", (design.depth,), lambda: Tree.of(facts.lattice, design.depth))
         return _Prepared(design, tree, records)
 
     def describe(self, design: QuadtreeDesign) -> str:

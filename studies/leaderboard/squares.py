@@ -117,4 +117,4 @@ class OnSquares(Mechanism):
                 for _ in range(SIMULATED_RELEASES)
             ])  # fmt: skip
 
-        return agreed(world.shelf.keep(self.name, (world.key, world.level, blank), make), design.cutoff)
+        return agreed(world.cache.keep(self.name, (world.key, world.level, blank), make), design.cutoff)

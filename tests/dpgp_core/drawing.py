@@ -16,7 +16,7 @@ from dpgp_core.releasing import draw_release as draw_prepared
 def facts_of(prior: Prior, n: int, places_public: bool = False) -> PublicFacts:
     """Public facts whose prior is the given one, whatever its scale."""
     facts = PublicFacts(prior.lattice, n, places_public=places_public)
-    facts.shelf.keep("prior", (prior.name, prior.lengthscale), lambda: prior)
+    facts.cache.keep("prior", (prior.name, prior.lengthscale), lambda: prior)
     return facts
 
 

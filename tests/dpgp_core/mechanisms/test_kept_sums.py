@@ -23,7 +23,7 @@ from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)
 DESIGN = SpectralStatisticsDesign("water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 2.0, paths=4)
-NOTHING = {"counts": None, "field": None, "shelf": None}
+NOTHING = {"counts": None, "field": None, "cache": None}
 
 
 def records(n: int = 400) -> CollapsedRecords:

@@ -95,15 +95,15 @@ def test_releases_are_compared_as_objects() -> None:
 
 
 def test_facts_are_printed_without_the_work_that_they_share() -> None:
-    """The shelf may hold whole matrices, and posteriors of reference records."""
+    """The cache may hold whole matrices, and posteriors of reference records."""
     lattice = line(3)
     facts = PublicFacts(lattice, 2)
-    assert "shelf" not in repr(facts)
+    assert "cache" not in repr(facts)
     assert repr(facts).startswith("PublicFacts(lattice=")
     prior = facts.prior("car", 900.0)
     assert facts.prior("car", 900.0) is prior
     assert (prior.name, prior.lengthscale, prior.size) == ("car", 900.0, 3)
-    assert PublicFacts(lattice, 2, shelf=facts.shelf).shelf is facts.shelf
+    assert PublicFacts(lattice, 2, cache=facts.cache).cache is facts.cache
     said = (facts.relation, facts.places_public, facts.counts, facts.single, facts.parents, facts.store)
     assert said == ("replace-one", False, None, False, (), None)
 

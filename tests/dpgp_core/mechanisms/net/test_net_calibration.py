@@ -109,7 +109,7 @@ def test_what_a_release_costs_at_least_by_its_design_alone(
 
 @pytest.mark.parametrize("name", sorted(set(DESIGNS) - {"spectral-statistics"}))
 def test_one_record_more_or_less_is_refused_and_meets_no_budget(name: str) -> None:
-    public = replace(OPEN, places_public=True, shelf=None)
+    public = replace(OPEN, places_public=True, cache=None)
     with pytest.raises(BoundRefused, match=r"choose (the relation )?'replace-one'"):
         MECHANISMS[name].guarantee(DESIGNS[name], public)
     assert MECHANISMS[name].calibrate(DESIGNS[name], public, Budget(1.0, 1e-5)) is None

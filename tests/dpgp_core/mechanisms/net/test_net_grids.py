@@ -233,10 +233,10 @@ def world(**changes: Any) -> Any:
     """As little of a world as `fitted` and a refused simulation look at."""
     said = {"middle": 0.12345678, "spread": 0.98765432, "mean_known": True, **changes}
     none = np.zeros((1, LATTICE.size))
-    shelf = SimpleNamespace(
+    cache = SimpleNamespace(
         keep=lambda *_: {rounds: (none[0], none) for rounds in (0, 2, 6, 15)},
     )
-    return SimpleNamespace(key=1, shelf=shelf, releases=lambda paths: 4, **said)
+    return SimpleNamespace(key=1, cache=cache, releases=lambda paths: 4, **said)
 
 
 @pytest.mark.parametrize("name", TOLD)

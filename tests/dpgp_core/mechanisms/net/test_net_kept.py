@@ -1,4 +1,4 @@
-"""Safety net: what mechanisms keep on a shelf for each other, and the limits of what they reckon."""
+"""Safety net: what mechanisms keep in a cache for each other, and the limits of what they reckon."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.paths import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.ridge_family import Shelf
+from dpgp_core.posterior.ridge_family import Cache
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import World
 from dpgp_core.spectral.model import SpectralModel
@@ -47,7 +47,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) -> None:
-    """Other designs, records, levels, public means: on one shelf as on an empty one."""
+    """Other designs, records, levels, public means: with one cache as with an empty one."""
     made, mechanism = world(name), MECHANISMS[name]
     designs = [DESIGNS[name], *(replace(DESIGNS[name], **change) for change in CHANGES[name])]
     worlds = [
@@ -60,7 +60,7 @@ def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) ->
     ]
 
     def fresh(other: World) -> World:
-        return replace(other, facts=replace(other.facts, shelf=Shelf(LATTICE)))
+        return replace(other, facts=replace(other.facts, cache=Cache(LATTICE)))
 
     cases = [(each, made) for each in designs] + [(designs[0], each) for each in worlds]
     mechanism.simulate(designs[0], made)
@@ -74,13 +74,13 @@ def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) ->
 
 def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large ones two at a time, a reader of paths alone; four where nothing is said."""
-    seen, real = {}, Shelf.keep
+    seen, real = {}, Cache.keep
 
-    def keep(self: Shelf, kind: str, key: Any, make: Any, most: int = 4) -> Any:
+    def keep(self: Cache, kind: str, key: Any, make: Any, most: int = 4) -> Any:
         seen[kind] = most
         return real(self, kind, key, make, most)
 
-    monkeypatch.setattr(Shelf, "keep", keep)
+    monkeypatch.setattr(Cache, "keep", keep)
     for name in DESIGNS:
         MECHANISMS[name].simulate(DESIGNS[name], world(name))
     sampling: Any = MECHANISMS["posterior-sampling"]
@@ -131,7 +131,7 @@ def test_the_limits_of_what_is_reckoned() -> None:
     """Rounds and shares behind counts, numbers drawn at a time."""
     counted = noisy_cell_statistics
     assert (counted.COUNT_SMOOTHING, counted.LEAST_SHARE, counted.LEAST_INFORMATION) == (5, 0.02, 0.001)
-    assert (counted.GLANCE_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
+    assert (counted.QUICK_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
     assert (spectral_statistics.DETAIL, beliefs.UNSEEN) == (300, 0.35)
     assert posterior_sampling.CHUNK == 4_000_000
     assert (base.DRAWS, base.DRAW_STEP, base.WITHIN, base.HALVINGS) == (100, 2.0**-10, 0.9, 16)

@@ -116,7 +116,8 @@ def test_a_glance_shows_8000_cells_or_a_few_more(
     monkeypatch.setattr(type(mechanism), "_draws", lambda *_: list(range(10)))
     monkeypatch.setattr(type(mechanism), "_published", lambda _, draw, *__: draw)
     world: Any = SimpleNamespace(facts=SimpleNamespace(lattice=SimpleNamespace(size=cells)))
-    assert mechanism.glance(SimpleNamespace(statistic_noise=1.0), world).tolist() == list(range(releases))  # type: ignore[arg-type]
+    design: Any = SimpleNamespace(statistic_noise=1.0)
+    assert mechanism.quick_simulate(design, world).tolist() == list(range(releases))
 
 
 def test_counts_far_below_the_cut_have_the_moments_of_the_cut_normal_law() -> None:
@@ -159,7 +160,7 @@ def test_the_priors_own_noise_is_drawn_apart_from_that_of_the_paths() -> None:
     prior = SimpleNamespace(white_size=4, colour=colour)
     world: Any = SimpleNamespace(
         facts=SimpleNamespace(prior=lambda *_: prior, lattice=LATTICE),
-        shelf=SimpleNamespace(keep=lambda _name, _key, make, _size: make()),
+        cache=SimpleNamespace(keep=lambda _name, _key, make, _size: make()),
     )
     _prior_noise(PATH, world, 3)
     assert np.array_equal(seen[0], SimulationEntropy(SEED + 1).normal((4, 3)))

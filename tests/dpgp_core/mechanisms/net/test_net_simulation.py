@@ -106,7 +106,7 @@ def test_four_releases_of_cell_statistics_are_simulated_read_and_cut(cutoff: flo
     drawn = read(made.records, SEED + 2, 4)
     expected = np.array([probability(each) >= cutoff for each in drawn])
     np.testing.assert_array_equal(mechanism.simulate(design, made), expected)
-    np.testing.assert_array_equal(mechanism.glance(design, made), expected)
+    np.testing.assert_array_equal(mechanism.quick_simulate(design, made), expected)
     each = [bce(probability(one)[HELD], LABELS) for one in drawn]
     assert mechanism.held_out(design, made).bce == pytest.approx(sum(each) / 4, rel=1e-9)
     found = mechanism.sets(design, made, made.training, 3, SimulationEntropy(9))
@@ -129,7 +129,7 @@ def test_spectral_simulations_have_twelve_releases_of_two_counts_and_a_glance_ei
 
     monkeypatch.setattr(f"{module}.SharedReadings", readings)
     made, mechanism = world("spectral-statistics"), MECHANISMS["spectral-statistics"]
-    way = mechanism.simulate if draws == 2 else mechanism.glance
+    way = mechanism.simulate if draws == 2 else mechanism.quick_simulate
     assert way(DESIGNS["spectral-statistics"], made).shape == (releases, 37)
     assert seen == [(releases, draws)]
 
@@ -165,7 +165,7 @@ def test_twelve_sets_are_simulated_or_fewer_where_paths_cost_work(
         (design, made, made.records, count, second),
     ]
     monkeypatch.setattr(type(mechanism), "simulate", lambda *given: given[1:])
-    assert Mechanism.glance(mechanism, design, made) == (design, made)
+    assert Mechanism.quick_simulate(mechanism, design, made) == (design, made)
 
 
 def test_the_inherited_sets_and_held_out_cells_come_from_releases_of_their_own() -> None:
@@ -197,7 +197,7 @@ def test_paths_vote_in_simulations_and_prior_noise_is_added_to_them() -> None:
         return kept[kind]
 
     made: Any = SimpleNamespace(
-        key=0, shelf=SimpleNamespace(keep=keep), releases=lambda paths: 2, level=0.0, direction="above",
+        key=0, cache=SimpleNamespace(keep=keep), releases=lambda paths: 2, level=0.0, direction="above",
         facts=SimpleNamespace(prior=None),
     )  # fmt: skip
     design = PosteriorSamplingDesign("car", 900.0, 1.5, 0.5, paths=2, smoothing=2, cutoff=1.0)

@@ -11,7 +11,7 @@ import pytest
 from dpgp_core.mechanisms import noisy_cell_statistics, posterior_sampling
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.posterior import ridge_family as shelf
+from dpgp_core.posterior import ridge_family as cache
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.simulated import simulate_reference
@@ -111,14 +111,14 @@ def test_a_few_releases_of_many_cells_rank_designs(project: Project, monkeypatch
     full = mechanism.simulate(design, world)
     assert len(full) == 4
     for cells, releases in ((size, 1), (size + 1, 2), (3 * size, 3), (100 * size, 4)):
-        monkeypatch.setattr(noisy_cell_statistics, "GLANCE_CELLS", cells)
-        assert np.array_equal(mechanism.glance(design, world), full[:releases])
+        monkeypatch.setattr(noisy_cell_statistics, "QUICK_CELLS", cells)
+        assert np.array_equal(mechanism.quick_simulate(design, world), full[:releases])
 
 
 def test_fields_and_their_crowds_share_four_priors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
     project = load_project(write_town(tmp_path, n=600).settings(quick=False, resolution=9, **LONELY))
-    counted = Counted(shelf, "make_prior", monkeypatch)
+    counted = Counted(cache, "make_prior", monkeypatch)
     task = search_task(project)
     assert len(task.scenes[0].worlds) == FIELDS
     assert counted.calls == 4

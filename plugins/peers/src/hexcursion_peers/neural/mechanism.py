@@ -255,7 +255,7 @@ class ConvCnp(Mechanism):
     def window(self, facts: PublicFacts) -> Window:
         """The public window of the domain, kept with the domain's other shared work."""
         lattice = facts.lattice
-        return facts.shelf.keep(
+        return facts.cache.keep(
             "convcnp window", None, lambda: Window.of(lattice.domain_centres, lattice.spacing)
         )
 
@@ -264,15 +264,15 @@ class ConvCnp(Mechanism):
         lattice = facts.lattice
         if design.sums == "water-filled":
             store = None if facts.store is None else FolderStore(facts.store)
-            model = facts.shelf.keep(
+            model = facts.cache.keep(
                 "spectral model", len(facts.parents), lambda: SpectralModel(lattice, store, facts.parents)
             )
-            way = facts.shelf.keep("convcnp correction", None, lambda: Correction(self.window(facts)))
+            way = facts.cache.keep("convcnp correction", None, lambda: Correction(self.window(facts)))
             return WaterFilledPlan(
                 model, way, design.width, design.mu, facts.n / lattice.size, facts.counts, facts.single
             )
-        nodes = facts.shelf.keep("convcnp nodes", None, lambda: Nodes.of(lattice))
-        return facts.shelf.keep(
+        nodes = facts.cache.keep("convcnp nodes", None, lambda: Nodes.of(lattice))
+        return facts.cache.keep(
             "convcnp plan",
             design.width,
             lambda: EncoderPlan.of(lattice, self.window(facts), nodes, design.width),
@@ -287,7 +287,7 @@ class ConvCnp(Mechanism):
             drawn = prepared.without_paths(SimulationEntropy(SEED + 8), RELEASES)
             return np.array([world.probabilities(each) for each in drawn])
 
-        return agreed(world.shelf.keep("simulated convcnp", (world.key, blank), make), design.cutoff)
+        return agreed(world.cache.keep("simulated convcnp", (world.key, blank), make), design.cutoff)
 
     def sets(
         self, design: ConvCnpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy

@@ -316,7 +316,7 @@ class SparseGp(Mechanism):
     def plan(self, design: SparseGpDesign, facts: PublicFacts) -> InducingPlan:
         """Everything public of a design, kept with the domain's other shared work."""
         key = (design.prior, design.lengthscale, design.spacing, len(facts.parents))
-        return facts.shelf.keep("inducing plan", key, lambda: InducingPlan.of(facts, design))
+        return facts.cache.keep("inducing plan", key, lambda: InducingPlan.of(facts, design))
 
     def simulate(self, design: SparseGpDesign, world: World) -> Bools:
         """Every cutoff reads the same probabilities of the same simulated releases."""
@@ -326,7 +326,7 @@ class SparseGp(Mechanism):
             entropy, prepared = SimulationEntropy(SEED + 7), self.prepare(blank, world.facts, world.records)
             return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
 
-        return agreed(world.shelf.keep("simulated moments", (world.key, blank), make), design.cutoff)
+        return agreed(world.cache.keep("simulated moments", (world.key, blank), make), design.cutoff)
 
     def sets(
         self, design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
