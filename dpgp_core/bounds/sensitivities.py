@@ -172,12 +172,7 @@ def sensitivity_bounds(name: str, n: int, ridge: ArrayLike, variance: ArrayLike)
     n
         records
     ridge, variance
-        arrays that broadcast against each other, r > 0 and V_n in (0, 1].
-
-    Returns
-    -------
-    Floats
-        An array of their common shape.
+        arrays that broadcast against each other, r > 0 and V_n in (0, 1]; the result has their shape
     """
     ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))
     flat = _FORMULAS[name](whole("n", n) - 1, ridges.ravel() ** 2, variances.ravel())
@@ -260,16 +255,7 @@ def sensitivity_maximum_principle(
     """Theorem B: 2 sqrt(2) M sqrt(Phi_n) for priors whose precision is a symmetric M-matrix, whatever n.
 
     False for general kernels, among them the two-dimensional exponential one: see `Bound.requires`.
-    Proved (docs/mathematics.md, section 8).
-
-    Parameters
-    ----------
-    ridge
-        r > 0
-    variance
-        V_n in (0, 1]
-    response_bound
-        M > 0, response units.
+    Proved (docs/mathematics.md, section 8). Arguments as in `sensitivity_triangle`.
     """
     return _bound("maximum-principle", 1, ridge, variance, response_bound)
 
