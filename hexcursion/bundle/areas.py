@@ -155,10 +155,9 @@ def shares_of(
     areas: Areas, field: tuple[Floats, Floats] | None, draws: Floats, level: float, direction: Direction,
     confidence: float = CONFIDENCE,
 ) -> list[AreaAnswer]:  # fmt: skip
-    """One answer for each of the areas. `areas`: with the (A, N) parts of the hexagons that lie in each;
-    `field`: (N,) mean and standard deviation, response units, where the mechanism has them; `draws`: (J, N)
-    joint draws of the field, response units; `level`: the threshold, response units; `confidence`: of the
-    intervals, in (0, 1). Raise `BundleError` for fewer than `FEWEST` draws."""
+    """One answer for each of the areas, from their (A, N) parts of the hexagons. `field`: (N,) mean and
+    standard deviation; `draws`: (J, N) joint draws; both in response units. Raise `BundleError` for fewer
+    than `FEWEST` draws."""
     if draws.shape[0] < FEWEST:
         raise BundleError(
             f"This release has {words.plural(draws.shape[0], 'draw')} of its field, too few for intervals: "

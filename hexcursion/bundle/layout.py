@@ -158,10 +158,9 @@ def zip_bytes_to(target: BinaryIO, folder: str, contents: Mapping[str, bytes]) -
 
 
 def contents_of(source: str | Path | bytes | BinaryIO) -> dict[str, bytes]:
-    """The files of a bundle by name, each within its size. Nothing is unpacked to disk, so a path inside an
-    archive has no meaning beyond its last part. `source`: a folder, a zip file, the bytes of a zip, or an
-    open binary stream of one. Raise `BundleError`, one sentence, for what cannot be read, is no bundle, lacks
-    files or holds files that no bundle has."""
+    """The files of a bundle by name, each within its size, from a folder, a zip, its bytes or a stream of it.
+    Nothing is unpacked to disk, so a path inside an archive has no meaning beyond its last part. Raise
+    `BundleError` for what cannot be read, is no bundle, lacks files or holds files that no bundle has."""
     if isinstance(source, bytes):
         return _from_zip(io.BytesIO(source))
     if not isinstance(source, str | Path):

@@ -148,13 +148,11 @@ def products_at(
     confidence: float = CONFIDENCE, field: tuple[Floats, Floats] | None = None, draws: Floats | None = None,
     records: Floats | None = None, shown: tuple[Floats, Floats] | None = None,
 ) -> Products:  # fmt: skip
-    """All products of (already smoothed) paths (L, N) at a level in response units. `level`: the threshold,
-    response units; one number, or (N,); `cutoff`: share of the paths, or probability, from which a cell is in
-    the published set; `confidence`: of the inner and outer sets, in (0, 1); `field`: (N,) mean and standard
-    deviation given the release, response units, where the mechanism has them; `draws`: (J, N) joint draws of
-    the field where the paths are none: then the published set is cut from the paths; `records`: (N,) expected
-    number of records, where it is known; `shown`: (N,) mean and standard deviation of the map without privacy
-    given the release, response units, where the published set is cut by it."""
+    """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells are
+    published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and standard
+    deviation given the release; `draws`: (J, N) joint draws where the paths are none: then the set is cut
+    from the paths; `records`: (N,) expected numbers; `shown`: (N,) mean and deviation of the map without
+    privacy, where the set is cut by it."""
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
     share = vote_fraction(paths, level, direction) if probability is None or voted else probability
@@ -186,11 +184,10 @@ def products_at(
 def certainty(
     draws: Floats, level: Floats | float, direction: Direction, field: tuple[Floats, Floats]
 ) -> Floats:
-    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set. `draws`: (J,
-    N) joint draws of the field given the release: the paths, where they are such draws; `level`: response
-    units, one number or (N,); `field`: (N,) mean and standard deviation, response units: cells are ordered by
-    their exceedance probability, ties by the mean. Bolin and Lindgren (2015, doi 10.1111/rssb.12055). The
-    order is that of `(mean - level)/sd`, which orders as the probability does and does not end at 1."""
+    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set (Bolin and
+    Lindgren 2015, doi 10.1111/rssb.12055). `draws`: (J, N) joint draws of the field; `field`: (N,) mean and
+    deviation: cells are ordered by exceedance probability, ties by the mean; the order of `(mean - level)/sd`
+    is that of the probability and does not end at 1."""
     mean, sd = field
     sign = sign_of(direction)
     score = sign * (mean - level) / np.maximum(sd, 1e-12)

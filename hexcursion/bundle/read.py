@@ -198,11 +198,10 @@ class Bundle:
 
 
 def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
-    """Open a bundle's folder or zip: a path, bytes or a binary stream. Checked: names, sizes, checksums, a
-    signature where there is one, JSON and statement against the schema and against itself, the paths' columns
-    and values, the cells, and that both GeoJSON files say what follows from the paths. A file of a format
-    that is not known here is passed over, where the statement lists it. Raise `BundleError`, one sentence,
-    for the first check that fails."""
+    """Open a bundle's folder or zip. Checked are names, sizes, checksums, a signature where there is one,
+    JSON and statement against schema and itself, the paths' columns and values, the cells, and that both
+    GeoJSON files follow from the paths. A file of an unknown format is passed over, where the statement lists
+    it. Raise `BundleError` for the first check that fails."""
     return bundle_from_contents(contents_of(source))
 
 
@@ -253,10 +252,8 @@ def published_products(
     draws: NDArray[np.float64] | None = None, records: NDArray[np.float64] | None = None,
     shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Products:  # fmt: skip
-    """Products at the statement's own threshold, smoothing, cutoff and confidence. `paths`: (L, N), before
-    smoothing; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws where the paths are
-    none; `records`: (N,) expected numbers; `shown`: (N,) mean and deviation of the map without privacy;
-    response units."""
+    """Products at the statement's own threshold, smoothing, cutoff and confidence, of (L, N) paths before
+    smoothing; the others as for `products_at`; response units."""
     published = statement["products"]
     return products_at(
         smooth(domain.adjacency, paths, published["smoothing"]), statement["subject"]["threshold_response"],

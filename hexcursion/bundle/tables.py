@@ -148,12 +148,10 @@ def relative_block(release: Release) -> dict[str, Any]:
         return {}
     return {
         "relative": {
-            "file": layout.PUBLIC_FIELD,
-            "kind": relative.kind,
-            "ratio": relative.ratio,
+            "file": layout.PUBLIC_FIELD, "kind": relative.kind, "ratio": relative.ratio,
             "origin": clean(relative.origin, 1000, "The origin of the public field"),
         }
-    }
+    }  # fmt: skip
 
 
 def field_bytes(cells: Sequence[str], field: Floats) -> bytes:

@@ -91,13 +91,10 @@ _BLOCK = 1 << 20
 
 
 def rehearse_writing(contents: Mapping[str, bytes], target: Path, work: Path) -> None:
-    """Write files of the very sizes to the disk of the bundle's place, flush them, and delete them again.
-    `contents`: the files of a bundle as it will be. Only their sizes are used: what is written is
-    incompressible and says nothing, so that nothing private is left behind wherever this ends; `target`: the
-    bundle's place, for the message; `work`: a folder on the same file system. Raise `BundleError` if the disk
-    is full or nearly so, or refuses to write, to flush or to rename. The zip is written at the size of all
-    files together, although it will be smaller. The room that is left with everything written must be at
-    least SPARE_BYTES: another program may fill a disk at any time, but not this one."""
+    """Write files of these very sizes where the bundle will lie, flush and delete them. What is written is
+    incompressible and says nothing, so nothing private is left behind wherever this ends; the zip is as large
+    as all files together, and at least SPARE_BYTES must be left. Raise `BundleError` if the disk is full or
+    nearly so, or refuses to write, to flush or to rename."""
     folder = work / "rehearsal"
     sizes = {name: len(content) for name, content in contents.items()}
     try:

@@ -162,13 +162,11 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         layout.MAP: map_png(statement, domain, products, layers),
         layout.PAGE: map_html(
             Released(statement, domain, paths, field, draws is not None, around(domain, layers), draws),
-            products,
-            picture=picture,
+            products, picture=picture,
         ),
-        layout.REDRAW: script_bytes(),
-        layout.README: readme_text(statement, products).encode(),
+        layout.REDRAW: script_bytes(), layout.README: readme_text(statement, products).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
-    }
+    }  # fmt: skip
     if release.relative is not None:
         contents[layout.PUBLIC_FIELD] = field_bytes(domain.cells, release.relative.field)
     if release.sums is not None:
@@ -258,12 +256,10 @@ def note_pending(work: Path, pending: Pending) -> None:
 
 
 def recover(parent: Path, ledger: str, committed: Callable[[], Mapping[str, str]]) -> Recovered:
-    """Finish or discard what dead processes left in a folder of bundles. `parent`: the folder in which
-    bundles are put; `ledger`: the identity of the ledger's key. What waits for another ledger is left alone;
-    `committed`: release id to digest of everything that the ledger committed; asked only if something waits.
-    A folder without a note was left before anything could be committed. With one, the ledger decides: if it
-    committed this release with this digest, the bundle is put in its place; otherwise the charge is open or
-    was given back, nobody has seen the bundle, and it is deleted."""
+    """Finish or delete what dead processes left in a folder of bundles. A folder without a note was left
+    before anything could be committed. With one, the ledger decides: if it committed this release with this
+    digest (`committed`), the bundle is put in its place; otherwise the charge is open or was given back,
+    nobody has seen the bundle, and it is deleted. What waits for another ledger is left alone."""
     placed, waiting, deleted = [], [], 0
     for work in Workplace.abandoned(parent):
         pending = read_note(work.folder)

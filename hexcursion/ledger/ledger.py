@@ -270,10 +270,9 @@ class Ledger:
 
     @contextmanager
     def charged(self, charge: Charge, request: str = "") -> Iterator[Reservation]:
-        """`with ledger.charged(charge) as reservation:` around one release; `request` as for `reserve`.
-        Whatever happens inside, the charge stands until `release_unused` or a person's void: an exception is
-        passed on and gives nothing back. Raise `LedgerError` on leaving without commit or `release_unused`;
-        before that, what `reserve` raises."""
+        """`with ledger.charged(charge) as reservation:` around one release; `request` as for `reserve`. The
+        charge stands until `release_unused` or a person's void: an exception is passed on and gives nothing
+        back. Raise `LedgerError` on leaving without commit or `release_unused`."""
         reservation = self.reserve(charge, request)
         yield reservation
         if reservation.number in self.account(charge.dataset, charge.unit).open:

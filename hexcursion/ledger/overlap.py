@@ -43,13 +43,12 @@ class Decision:
 
 
 class Links:
-    """Pairs of datasets that share records. A person's latest decision on a pair outweighs what was counted.
-    Why the sum over a dataset and its neighbours bounds the cost of every record in it: every dataset that
-    holds a record shares that record with every other that holds it, so all of them are neighbours of each.
-    Composition adds up costs that are never negative; adding those of neighbours that do not hold the record
-    only raises the sum. It therefore bounds the composed cost of all releases that could have contained the
-    record, as long as shared records are recognised (see `records`) and no wrong decision keeps two datasets
-    apart. Datasets that share records only through a third one are not added up: no record is in both."""
+    """Pairs of datasets that share records; a person's latest decision on a pair outweighs what was counted.
+    Every dataset that holds a record shares it with every other that holds it, so all of them are neighbours
+    of each. Adding the costs, never negative, of a dataset and its neighbours therefore bounds the composed
+    cost of all releases that could have contained the record, as long as shared records are recognised (see
+    `records`) and no wrong decision keeps two datasets apart. Datasets that share records only through a
+    third one are not added up: no record is in both."""
 
     def __init__(self) -> None:
         self._records: dict[str, Mapping[str, Any]] = {}

@@ -141,13 +141,11 @@ def record_keys(
     time: ArrayLike | None = None, identity: ArrayLike | None = None, row: ArrayLike | None = None,
     file: str = "", layer: str = "",
 ) -> RecordKeys:  # fmt: skip
-    """Keyed hashes of a dataset's records. `longitude`, `latitude`: (n,) WGS84 degrees, converted from the
-    data's own system, so that the same place has the same hash in any of them; `value`: (n,) in the data's
-    own unit; `time`: (n,) whole numbers or datetimes, counted in whole seconds if given as datetimes;
-    `identity`: (n,) texts or whole numbers, what names each record, e.g. a transaction identifier; blank
-    nowhere; `row`: (n,) whole numbers, where each record stands in its file, each once; passed over without
-    `file`; `file`, `layer`: SHA-256 of the file's content, "" where it is not known; sheet or layer in it.
-    Raise `LedgerError` for no records, unequal lengths, numbers that are not finite or blank identities."""
+    """Keyed hashes of n records. `longitude`, `latitude`: (n,) WGS84 degrees, so that a place has the same
+    hash in any system; `value`: (n,); `time`: (n,) whole numbers, or datetimes in whole seconds; `identity`:
+    (n,) texts or whole numbers that name a record, blank nowhere; `row`: (n,) its place in the file, each
+    once, passed over without `file`, the SHA-256 of its content; `layer`: its sheet. Raise `LedgerError` for
+    no records, unequal lengths, numbers that are not finite or blank identities."""
     columns = [np.asarray(column, dtype=np.float64) for column in (longitude, latitude, value)]
     n = columns[0].size
     if n == 0:

@@ -41,11 +41,9 @@ def map_html(
     released: Released, products: Products, *, address: str = "", picture: str | None = None, signed: str = ""
 ) -> bytes:
     """The page's bytes: the same release always gives the same page. Every text of the release is escaped;
-    the page's own policy lets its one script and its one style run and nothing else, and lets nothing be
-    loaded. `products`: the published products; `address`: where the page will stand
-    ("https://example.org/maps/x/map.html"), for cards that need whole addresses; `picture`: the SVG that
-    stands there until the script draws, where it was made already; `signed`: who signed the bundle, where
-    whoever makes the page has a list of signers."""
+    the page's own policy runs its one script and style and lets nothing be loaded. `address`: where the page
+    will stand, for cards of links; `picture`: the SVG that stands there until the script draws; `signed`: who
+    signed the bundle, by a list of signers."""
     statement, domain = released.statement, released.domain
     question, added = heading_of(statement), added_title(statement)
     facts, places = three_facts(statement, products), released.around.places

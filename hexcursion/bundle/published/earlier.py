@@ -77,13 +77,12 @@ def load_with_earlier(
 def with_earlier(
     settings: ReleaseSettings, tables: Mapping[str, HeldTable] | None = None
 ) -> tuple[ReleaseSettings, dict[str, HeldTable]]:
-    """Settings whose reference is a bundle, with a table of records that stand in for what it tells. The
-    release is public, so this costs nothing. Its field is moved on by the prior in time, to the usual
-    distance of two periods. Some of the stand-ins lie about the mean then, at places where records are
-    expected: a release starts from them. Others lie about joint draws of the field, `PAIRS` pairs of them: a
-    release is judged on them as private records. `settings`: any; those without a bundle as reference are
-    given back as they are; `tables`: others that lie in memory. Raise `BundleError`, one sentence, where it
-    cannot be read, holds no sums, or is of another area or question."""
+    """Settings whose reference is a bundle, with a table of records that stand in for what it tells; others
+    are given back as they are. The release is public, so this costs nothing. Its field is moved on by the
+    prior in time, to the usual distance of two periods. Some stand-ins lie about the mean, where records are
+    expected: a release starts from them. Others lie about `PAIRS` pairs of joint draws: a release is judged
+    on them as private records. Raise `BundleError` where it cannot be read, holds no sums, or is of another
+    area or question."""
     held, source = dict(tables or {}), settings.reference
     if source is None or source.path in held or not is_bundle(source.path):
         return settings, held

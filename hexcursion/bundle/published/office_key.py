@@ -101,10 +101,9 @@ def public_line(key: Ed25519PrivateKey) -> str:
 
 
 def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
-    """Sign a bundle: its folder, its zip, or both where they lie beside each other. Nothing that is signed
-    changes: a file is added. A second call changes nothing. Return what was signed now; empty where the same
-    key had signed it before. Raise `BundleError` for what is no valid bundle, is signed with another key,
-    lies beside another bundle of its name, or cannot be written."""
+    """Sign a bundle: its folder, its zip, or both where they lie beside each other; a file is added, nothing
+    changes. Return what was signed now, not what the same key had signed. Raise `BundleError` for what is no
+    valid bundle, is signed with another key, lies beside another bundle of its name, or cannot be written."""
     contents = contents_of(source)
     bundle_from_contents(contents)
     made = signature_bytes(contents[layout.SUMS], key)

@@ -127,13 +127,11 @@ def read_together(
     sources: Sequence[str | Path | bytes], *, threshold: float | None = None, by: float = 0.0,
     times: Sequence[float] | None = None, checked: bool = True,
 ) -> Series:  # fmt: skip
-    """Open bundles of several periods and read all their released sums together; free. `sources`: folders,
-    zips or bytes of at least two bundles, in any order where their periods tell it; `threshold`: in the
-    data's own unit; that of the newest by default; `by`: rise (or fall) that is asked for, at least 0: in the
-    unit of values, or a share of the value (.05 is 5 %) where values are read as logarithms; `times`: of each
-    bundle, in years or any other unit; otherwise told by their periods, or by their order; `checked`: whether
-    each bundle's map is computed again from its own sums first. Raise `BundleError`, one sentence: for a
-    bundle that cannot be read, holds no sums, or does not fit the others."""
+    """Read the released sums of at least two bundles together; free. Their order is that of `times`, else of
+    their periods, else as given. `threshold`: in the data's own unit, that of the newest by default; `by`:
+    rise (or fall) that is asked for, at least 0: in the unit of values, or a share (.05 is 5 %) where these
+    are read as logarithms; `checked`: whether each map is computed again from its sums first. Raise
+    `BundleError` for a bundle that cannot be read, holds no sums, or does not fit the others."""
     if len(sources) < 2:
         raise BundleError("A series needs at least two bundles: name one for each period.")
     contents = [_named(contents_of, source, source) for source in sources]

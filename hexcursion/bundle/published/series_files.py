@@ -351,18 +351,16 @@ def _long(series: Series) -> bytes:
     changed = classes_of(series.risen, series.unseen)[1:]
     value = "value_median" if series.logarithms else "value_mean"
     columns = {
-        "h3": cells * count,
-        "period": [label for label in series.labels for _ in cells],
+        "h3": cells * count, "period": [label for label in series.labels for _ in cells],
         "class": [named[kind] for kind in classes.ravel().tolist()],
         "probability": np.round(series.chance, SHARE_DECIMALS).ravel().tolist(),
-        value: series.values(read.mean).ravel().tolist(),
-        "field_mean": read.mean.ravel().tolist(),
+        value: series.values(read.mean).ravel().tolist(), "field_mean": read.mean.ravel().tolist(),
         "field_sd": read.deviation.ravel().tolist(),
         "expected_records": np.round(read.records, SHARE_DECIMALS).ravel().tolist(),
         "change": none + [CHANGES[kind] for kind in changed.ravel().tolist()],
         "probability_of_rise": none + np.round(series.risen[1:], SHARE_DECIMALS).ravel().tolist(),
         "probability_of_fall": none + np.round(series.fallen[1:], SHARE_DECIMALS).ravel().tolist(),
-    }
+    }  # fmt: skip
     sink = io.BytesIO()
     pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
     return sink.getvalue()

@@ -81,16 +81,12 @@ def write_site(
     sources: Sequence[Path], out: Path, address: str = "", signers: Signers = NOBODY,
     left_out: Callable[[str], None] | None = None, *, series: bool = False,
 ) -> tuple[str, ...]:  # fmt: skip
-    """Write the site into a new folder, whole or not at all; the folders of its releases. Every page, layer
-    and table is made anew from what was checked, and so is what people open of the bundle itself. Nothing in
-    the site asks another machine for anything. `sources`: bundles, and folders of bundles; `out`: a folder
-    that does not exist yet; `address`: where the site will stand, for the cards that are shown of links to
-    it; "" where that is not known; `signers`: whose keys the pages call by name; `left_out`: told of each
-    bundle that cannot be read, in one sentence, as long as another one can, and of releases that cannot be
-    read together; without it the first of them ends the writing; `series`: whether releases of one area and
-    question are read together too: the index names their page first. Raise `BundleError` for an address that
-    is none, bundles that cannot be read, and a folder that cannot be written. Raise `WorkflowError` if `out`
-    exists already."""
+    """Write the site into the new folder `out`, whole or not at all; return the folders of its releases. All
+    is made anew from what was checked, and nothing in it asks another machine for anything. `address`: where
+    it will stand, for cards of links; `signers`: whose keys the pages call by name; `left_out`: told of each
+    bundle that cannot be read, without it the first one ends the writing; `series`: whether releases of one
+    area and question are read together too. Raise `BundleError` for an address that is none, bundles that
+    cannot be read, a folder that cannot be written, `WorkflowError` if `out` exists."""
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")
     new_place(out)

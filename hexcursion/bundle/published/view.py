@@ -188,11 +188,9 @@ def answers_from(
     viewer: Viewer, source: Source, *, threshold: float | None = None, confidence: float = CONFIDENCE,
     name: str = "", progress: Progress = silent,
 ) -> tuple[Areas, list[AreaAnswer]]:  # fmt: skip
-    """The areas of a GeoJSON file and one answer for each; costs nothing, as all of it is published.
-    `viewer`: of a bundle with a field or with at least `FEWEST` paths; `source`: path, bytes or mapping of a
-    GeoJSON file with polygons; `threshold`: in the data's own unit; as published without it; `confidence`: of
-    the intervals, in (0, 1); `name`: property that names the areas; `progress`: told the share done; what it
-    raises ends the work. Raise `BundleError`, one sentence, for areas that cannot be read or a release that
+    """The areas of a GeoJSON file and one answer for each; free, as all of it is published. `threshold`: in
+    the data's own unit, else as published; `name`: property that names the areas; `progress`: told the share
+    done; what it raises ends the work. Raise `BundleError` for areas that cannot be read or a release that
     cannot answer."""
     if not 0.0 < confidence < 1.0:
         raise BundleError("The confidence must lie strictly between 0 and 1.")

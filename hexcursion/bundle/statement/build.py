@@ -28,10 +28,9 @@ from hexcursion.version import NAME, VERSION
 def products_block(
     design: Design, draws: int | None = None, *, ranked: bool = False, cut_by_map: bool = False
 ) -> dict[str, Any]:
-    """The block as it stands in a statement; it follows from the design and the number of draws. `draws`:
-    joint draws of the field that go along with the paths, None where the paths are such draws; `ranked`:
-    whether cells are ordered by their probabilities: so where there are any; `cut_by_map`: whether the set at
-    the cutoff is cut by the chance that the map without privacy shows a cell in it."""
+    """The block follows from the design and the number of joint draws beside the paths (None where the paths
+    are such draws). `ranked`: whether there are probabilities that order cells; `cut_by_map`: whether the set
+    at the cutoff is cut by the chance that the map without privacy shows a cell in it."""
     count = design.paths
     joint = supports(count if draws is None else draws, CONFIDENCE)
     meanings = {name: text for name, text in MEANINGS.items() if joint or name not in ("inner", "outer")}

@@ -76,10 +76,9 @@ def told_block(
     products: Products, field: tuple[Floats, Floats] | None, shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
 ) -> dict[str, Any] | None:  # fmt: skip
-    """What the release says about its own map; None where its mechanism gives no probabilities. `products`:
-    those at the published threshold; `field`: (N,) mean and deviation given the release, response units;
-    `shown_map`: (N,) mean and deviation of the map without privacy given the release, response units; None
-    where not known; `check`: how the released sums compare with their model, where they do."""
+    """What the release says about its own map; None where its mechanism gives no probabilities. `field`,
+    `shown_map`: (N,) mean and deviation of the field, and of the map without privacy, given the release, in
+    response units; `check`: how the released sums compare with their model."""
     if products.probability is None or field is None:
         return None
     of_map = None

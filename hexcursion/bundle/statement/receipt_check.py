@@ -141,11 +141,10 @@ _LAST_NUMBER = re.compile(rf"^(.* has epsilon )({_N})\.$")
 
 
 def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[str, Any]]:
-    """The receipt, if it has every line that it must have and no topic that this program does not know.
-    `statement`: otherwise checked; `strict`: whether this version of the program wrote it: then each line
-    must be word for word its own. Of another version the lines that follow from the statement are said anew,
-    and a sentence that this version does not know is `publishers_own`. Raise `BundleError`, naming the first
-    topic that is missing, unknown, there twice, or said otherwise."""
+    """The receipt of an otherwise checked statement. Raise `BundleError`, naming the first topic that is
+    missing, unknown, there twice, or said otherwise. `strict`: this version of the program wrote it, so each
+    line must be word for word its own. Of another version the lines that follow from the statement are said
+    anew, and a sentence that this version does not know is `publishers_own`."""
     lines: list[dict[str, Any]] = list(statement["receipt"])
     _check_tuning(statement["tuning"])
     following = receipt_following(statement)
@@ -202,9 +201,7 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         **{
             name: guarantee[name] for name in ("epsilon", "delta", "order", "unit", "unit_word", "n", "bound")
         },
-        bound_source=guarantee["bound_source"],
-        proved=guarantee["proved"],
-        rdp_orders=tuple(ORDERS.tolist()),
+        bound_source=guarantee["bound_source"], proved=guarantee["proved"], rdp_orders=tuple(ORDERS.tolist()),
         rdp_values=tuple(cost.curve.values.tolist()),
         group=tuple(
             (line["records"], math.inf if line["epsilon"] is None else line["epsilon"], line["delta"])
@@ -212,7 +209,7 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         ),
         gaussian_mu=guarantee["cost"].get("gaussian_mu"),
         cost=replace(cost, distance=guarantee["cost"]["distance"]),
-    )
+    )  # fmt: skip
     return build_receipt(
         privacy, design_from(statement["design"]),
         ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
