@@ -12,8 +12,8 @@ from data_loaders import profiles
 from geo.context.named_areas import box_around, place_named
 from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.resolution import propose_resolution
-from hexcursion.releasing.reach import reach_of_file
+from hexcursion.estimates.forecasts import propose_resolution
+from hexcursion.releasing.allowed_paths import reach_of_file
 from hexcursion.settings import field
 from hexcursion.settings.catalogue import (
     catalogue,

@@ -31,8 +31,8 @@ from hexcursion.project.baseline import compare, fit_baseline, free_map
 from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
+from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.releasing.transaction import Plan, Published
-from hexcursion.releasing.worth import LowAgreement
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.words import agreement_words, range_words, ratio_words

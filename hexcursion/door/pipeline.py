@@ -13,7 +13,12 @@ from dpgp_core.numbers import lower, upper
 from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
 from hexcursion.errors import Report, WorkflowError
-from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
+from hexcursion.estimates.forecasts import (
+    expected_of,
+    expected_reading,
+    expected_release,
+    refuse_what_cannot_fit,
+)
 from hexcursion.ledger import Ledger, begin, ledger_to_plan
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine

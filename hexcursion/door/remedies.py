@@ -16,11 +16,11 @@ from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo import GeoError
 from hexcursion.errors import Report, WorkflowError
-from hexcursion.estimates.resolution import COARSEST
+from hexcursion.estimates.forecasts import COARSEST
 from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import Expected
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
 from hexcursion.search.results import at_budget, settle_on
 from hexcursion.search.score import takes_fixed

@@ -30,7 +30,7 @@ from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
 from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside
-from hexcursion.releasing.worth import stop_or_state
+from hexcursion.releasing.release_guard import stop_or_state
 from hexcursion.search.choice import Choice
 from hexcursion.search.pilot import fingerprint, with_pilot
 from hexcursion.search.scenes import protects, public_facts

@@ -16,7 +16,7 @@ from geo.maps.linked import PLACE_ROLES
 from geo.maps.painting import LegendEntry
 from hexcursion.bundle.published.earlier import earlier_transform, is_bundle
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.words import expected_reading
+from hexcursion.estimates.forecasts import expected_reading
 from hexcursion.project.example import changed_settings, county_settings
 from hexcursion.settings.model import ReleaseSettings
 from pages.data import public_files

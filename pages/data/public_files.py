@@ -11,7 +11,7 @@ import streamlit as st
 
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
 from hexcursion.errors import Cancelled, Report, WorkflowError
-from hexcursion.releasing.reach import public_folder
+from hexcursion.releasing.allowed_paths import public_folder
 from pages.data.sources import show_paths
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.side_jobs import show_progress

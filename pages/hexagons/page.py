@@ -11,7 +11,7 @@ from geo import Domain
 from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.resolution import COARSEST, FINEST
+from hexcursion.estimates.forecasts import COARSEST, FINEST
 from pages.hexagons import layers
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, offer_exchange, stop_stray, take_outline
 from pages.shared import maps, panels

@@ -15,7 +15,7 @@ from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import Report, WorkflowError
-from hexcursion.estimates.words import refuse_what_cannot_fit
+from hexcursion.estimates.forecasts import refuse_what_cannot_fit
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

@@ -7,8 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.asked import planned
-from hexcursion.estimates.words import expected_of_search
+from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
 from hexcursion.record import LEAST_GAIN
 from hexcursion.search.results import at_budget, moved_to

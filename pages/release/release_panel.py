@@ -10,7 +10,7 @@ from dpgp_core.noise import random_name
 from dpgp_core.numbers import upper
 from hexcursion import words
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.words import expected_release
+from hexcursion.estimates.forecasts import expected_release
 from hexcursion.ledger import RequestTaken
 from hexcursion.ledger.sentences import alike_text, shared_text
 from hexcursion.ledger.unreleased import Unreleased

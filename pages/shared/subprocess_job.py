@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from hexcursion.errors import Cancelled, Report, WorkflowError
-from hexcursion.estimates.machine import most_memory
+from hexcursion.estimates.model import most_memory
 from hexcursion.search.executors import NICER, VARIABLES
 from hexcursion.words import plural
 from pages.shared.uploads import PrivateFolder

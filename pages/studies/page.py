@@ -11,7 +11,7 @@ from geo.colours import colour
 from geo.maps.layers import boundaries_deck, boundaries_legend, cells_deck
 from geo.maps.painting import LegendEntry
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.words import expected_study
+from hexcursion.estimates.forecasts import expected_study
 from pages.shared import maps
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace

@@ -31,7 +31,7 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings

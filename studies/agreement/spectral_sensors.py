@@ -50,7 +50,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice, tuning_of
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings

@@ -29,9 +29,8 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from hexcursion.estimates.asked import asked_of
-from hexcursion.estimates.machine import speed
-from hexcursion.estimates.model import search_estimate
+from hexcursion.estimates.forecasts import asked_of
+from hexcursion.estimates.model import search_estimate, speed
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish

@@ -27,9 +27,8 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from dpgp_core.mechanisms.registry import mechanism_named
-from hexcursion.estimates.asked import asked_of
-from hexcursion.estimates.machine import speed
-from hexcursion.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate
+from hexcursion.estimates.forecasts import asked_of
+from hexcursion.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate, speed
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project, load_source
 from hexcursion.releasing.transaction import plan_release, publish

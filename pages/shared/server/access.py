@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
-from hexcursion.releasing.reach import Reach, reach
+from hexcursion.releasing.allowed_paths import Reach, reach
 from pages.shared.plain_text import plain
 from pages.shared.server.access_rules import Access, Locked, Secrets, decide, unloosened, verified_email
 from pages.shared.uploads import PrivateFolder

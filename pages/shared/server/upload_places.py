@@ -23,7 +23,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
 from hexcursion.bundle.layout import MEGABYTE
-from hexcursion.estimates.machine import memory_limit
+from hexcursion.estimates.model import memory_limit
 from pages.shared.server.access_rules import Locked, Mode
 from pages.shared.server.middleware import Application, Message, Receive, Scope, Send
 

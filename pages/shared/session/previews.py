@@ -27,7 +27,7 @@ from geo import (
 from geo.context.own_layers import OwnLayer
 from geo.maps.linked import PLACE_CLASSES
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.resolution import COARSEST, FINEST, Proposal, propose
+from hexcursion.estimates.forecasts import COARSEST, FINEST, Proposal, propose
 from hexcursion.project.area import document_of, fill_box, fill_region, load_layers
 from hexcursion.project.load import load_source
 from hexcursion.settings.data_settings import SourceSettings

@@ -20,7 +20,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import Baseline
 from hexcursion.project.example import is_example
 from hexcursion.project.model import Project
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
 from hexcursion.search.task import Scored
 from hexcursion.search.tuning import Tuned

@@ -15,7 +15,7 @@ from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.bundle.statement.receipt_check import receipt_following
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Guarded, ReceiptLine, Release, Tuning
-from hexcursion.releasing.worth import stop_or_state
+from hexcursion.releasing.release_guard import stop_or_state
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
 

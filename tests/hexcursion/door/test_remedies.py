@@ -14,7 +14,7 @@ from hexcursion.door.remedies import Tried, lacks_reference, nearer_threshold, r
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Expected
-from hexcursion.releasing.worth import LowAgreement
+from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.search.tuning import Tuned
 from tests.town import Town
 

@@ -11,9 +11,8 @@ import pytest
 
 from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates import machine, model, words
-from hexcursion.estimates.asked import asked_of, planned
-from hexcursion.estimates.machine import memory_limit, speed
+from hexcursion.estimates import forecasts, model
+from hexcursion.estimates.forecasts import asked_of, expected, planned, refusal, refuse_what_cannot_fit
 from hexcursion.estimates.model import (
     FIRST,
     LAST,
@@ -21,11 +20,12 @@ from hexcursion.estimates.model import (
     Asked,
     Estimate,
     at,
+    memory_limit,
     reading_estimate,
     release_estimate,
     search_estimate,
+    speed,
 )
-from hexcursion.estimates.words import expected, refusal, refuse_what_cannot_fit
 from hexcursion.project.load import load_project
 from hexcursion.settings import settings_to_toml
 from tests.town import Town
@@ -138,15 +138,15 @@ def test_what_was_measured_grows_with_hexagons_rows_and_fields() -> None:
 def test_the_least_of_all_bounds_is_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     first, second = tmp_path / "memory.max", tmp_path / "absent"
     first.write_text("3000000000\n")
-    monkeypatch.setattr(machine, "CGROUP", (first, second))
-    monkeypatch.setattr(machine, "_physical", lambda: 8_000_000_000)
+    monkeypatch.setattr(model, "CGROUP", (first, second))
+    monkeypatch.setattr(model, "_physical", lambda: 8_000_000_000)
     monkeypatch.delenv("HEXCURSION_MEMORY_GB", raising=False)
     assert (memory_limit(), memory_limit(3)) == (3_000_000_000, 1_000_000_000)
     first.write_text("max\n")
     assert memory_limit() == 8_000_000_000
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "2.5")
     assert (memory_limit(), memory_limit(4)) == (2_500_000_000, 2_000_000_000)
-    monkeypatch.setattr(machine, "_physical", lambda: None)
+    monkeypatch.setattr(model, "_physical", lambda: None)
     monkeypatch.delenv("HEXCURSION_MEMORY_GB")
     assert memory_limit() is None
     assert speed() > 0.0
@@ -192,37 +192,39 @@ def test_words() -> None:
 def test_a_long_search_is_announced_with_quicker_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     table = [[100, 1.0], [1000, 1.0]]
     monkeypatch.setitem(STORED["search"], "spectral-statistics", table)
-    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
     names = ("a", "b", "spectral-statistics")
     full = Asked(1000, 1000, 5, False, names)
     took = "750 MB of memory for the search, 50 s for the release."
-    assert words.expected_of_search(full) == f"Expected where nothing else runs: about 9 min and {took}"
-    monkeypatch.setattr(words, "own_speed", lambda: 4.0)
-    said = words.expected_of_search(full)
+    assert forecasts.expected_of_search(full) == f"Expected where nothing else runs: about 9 min and {took}"
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 4.0)
+    said = forecasts.expected_of_search(full)
     assert said.startswith("Expected where nothing else runs: about 36 min and 750 MB of memory")
     assert said.endswith(
         " Quicker: a quick search about 8 min, a search of spectral statistics alone about 3 min."
     )
-    assert "Quicker" not in words.expected_of_search(full, 2)
-    other = words.expected_of_search(replace(full, mechanisms=("a", "b")))
+    assert "Quicker" not in forecasts.expected_of_search(full, 2)
+    other = forecasts.expected_of_search(replace(full, mechanisms=("a", "b")))
     assert other.endswith(" Quicker: a quick search about 8 min.")
-    assert "Quicker" not in words.expected_of_search(replace(full, mechanisms=("b",), starts=80, quick=True))
-    fixed = words.expected_of_search(replace(full, fields=9, fixed=True))
+    assert "Quicker" not in forecasts.expected_of_search(
+        replace(full, mechanisms=("b",), starts=80, quick=True)
+    )
+    fixed = forecasts.expected_of_search(replace(full, fields=9, fixed=True))
     assert " of memory for the simulated releases, " in fixed
     assert "Quicker" not in fixed
 
 
 def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town) -> None:
     source = town.settings().data
-    assert words.expected_reading(source) is None
+    assert forecasts.expected_reading(source) is None
     monkeypatch.setattr(model, "measured", lambda: STORED)
-    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
-    assert words.expected_reading(source) == (
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
+    assert forecasts.expected_reading(source) == (
         "Expected where nothing else runs: about 10 s and 300 MB of memory for reading the data."
     )
     packed = tmp_path / "many.zip"
     packed.write_bytes(b"0" * 40_000_000)
-    assert words.expected_reading(replace(source, path=str(packed))) == (
+    assert forecasts.expected_reading(replace(source, path=str(packed))) == (
         "Expected where nothing else runs: about 2 min and 420 MB of memory for reading the data."
     )
 
@@ -231,37 +233,38 @@ def test_a_file_that_will_be_kept_is_announced_with_what_follows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town
 ) -> None:
     monkeypatch.setattr(model, "measured", lambda: STORED)
-    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
     monkeypatch.delenv("HEXCURSION_READ_BEFORE", raising=False)
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(100_000_000)
     source = replace(town.settings().data, path=str(large), postcodes=None)
-    assert words.expected_reading(source, source) == (
+    assert forecasts.expected_reading(source, source) == (
         "Expected where nothing else runs: about 2 min and 300 MB of memory for reading the data for the "
         "first time; a second look is quicker."
     )
 
 
 def test_a_release_and_a_study_are_announced(monkeypatch: pytest.MonkeyPatch, town: Town) -> None:
-    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
     monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 9.9], [1000, 9.9]]})
     project = load_project(town.settings())
-    assert words.expected_release(project) is None
+    assert forecasts.expected_release(project) is None
     monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 10.0], [1000, 10.0]]})
-    assert words.expected_release(project) == (
+    assert forecasts.expected_release(project) == (
         "Expected where nothing else runs: about 10 s and 310 MB of memory for the release."
     )
     assert (
-        words.expected_study("line") == "Expected where nothing else runs: about 60 s and 400 MB of memory."
+        forecasts.expected_study("line")
+        == "Expected where nothing else runs: about 60 s and 400 MB of memory."
     )
-    assert words.expected_study("another") is None
+    assert forecasts.expected_study("another") is None
 
 
 def test_the_command_line_announces_a_release_of_a_given_design(
     town: Town, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(words, "own_speed", lambda: 1000.0)
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 1000.0)
     settings = tmp_path / "settings.toml"
     settings.write_text(settings_to_toml(town.settings(lengthscale=2000.0, ridge=10.0)))
     assert (

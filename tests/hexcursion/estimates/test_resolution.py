@@ -12,7 +12,7 @@ from geo.context import surroundings
 from hexcursion.cli.main import build_parser
 from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.resolution import propose, propose_resolution
+from hexcursion.estimates.forecasts import propose, propose_resolution
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hexcursion.record import Expected, Yardsticks
-from hexcursion.releasing.worth import LowAgreement, objections, stop_or_state
+from hexcursion.releasing.release_guard import LowAgreement, objections, stop_or_state
 
 
 def expected(agreement: float | None) -> Expected:

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.releasing.reach import public_folder
+from hexcursion.releasing.allowed_paths import public_folder
 from hexcursion.settings import ReleaseSettings
 from pages.data import public_files
 from pages.shared.session.workspace import Fetched

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.releasing.reach import Reach, paths_in
+from hexcursion.releasing.allowed_paths import Reach, paths_in
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from data_loaders.house_prices import download
 from hexcursion.errors import Cancelled, WorkflowError
-from hexcursion.releasing.reach import public_folder
+from hexcursion.releasing.allowed_paths import public_folder
 from pages.data import public_files as public_data
 from pages.data.public_files import by_hand, download_job, public_offers
 from pages.shared.session.workspace import Fetched

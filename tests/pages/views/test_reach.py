@@ -9,7 +9,7 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
-from hexcursion.releasing.reach import Reach, public_folder, reach
+from hexcursion.releasing.allowed_paths import Reach, public_folder, reach
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.uploads import PrivateFolder

@@ -16,7 +16,7 @@ from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.ledger.overlap import Decision
 from hexcursion.ledger.sentences import OtherUnit, Standing, Stronger, account_lines
 from hexcursion.record import Expected, ReceiptLine, Relation, Yardsticks
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 Statement = dict[str, Any]

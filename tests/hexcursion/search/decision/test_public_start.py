@@ -16,7 +16,7 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from hexcursion.search.bench import Bench
 from hexcursion.search.predicted import starting_point
 from hexcursion.search.public_map import last_year, two_parts

@@ -16,7 +16,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.record import Yardsticks
-from hexcursion.releasing.worth import objections
+from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import expected_of, given_choice, proposal_words
 from hexcursion.search.public_map import PublicMap
 from hexcursion.search.scenes import private_n

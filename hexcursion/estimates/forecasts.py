@@ -1,29 +1,41 @@
-"""What is said of an estimate, and the refusal of what cannot fit into memory, with what would."""
+"""What is said of an estimate before a step begins, what would fit into memory, and a proposed resolution."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from shapely.geometry import MultiPolygon
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.numbers import significant
+from dpgp_core.priors.registry import PRIORS, can_make
+from geo.domains.hexagons import average_area, expected_cells
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.asked import asked_of, dense_priors
-from hexcursion.estimates.machine import memory_limit, own_speed
 from hexcursion.estimates.model import (
     Asked,
     Estimate,
+    memory_limit,
+    own_speed,
     reading_estimate,
     release_estimate,
     search_estimate,
     study_estimate,
 )
+from hexcursion.project.area import region_of
 from hexcursion.project.model import Project
 from hexcursion.project.record_store import is_kept
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS
+from hexcursion.search.scenes import private_n
+from hexcursion.search.score import takes_fixed
+from hexcursion.search.tuning import CLIP_FACTORS, FOCUSED_FACTORS
 from hexcursion.settings.data_settings import SourceSettings
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import default_priors
+from hexcursion.words import plural
 
 WORTH_SAYING = 10.0
 """Seconds from which a step is said to be long."""
@@ -179,3 +191,90 @@ def refusal(asked: Asked, limit: int, resolution: int, dense: Sequence[str] = ()
         f"{memory(limit / 1e6)} that a process can have here: "
         f"{', or '.join(remedies or ['take fewer rows, or a machine with more memory'])}."
     )
+
+
+def asked_of(project: Project, alone: bool = False) -> Asked:
+    """What the search of a loaded project is asked; `alone` as in `Asked`."""
+    return planned(project.settings, project.domain.size, private_n(project), alone)
+
+
+def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = False) -> Asked:
+    """What the search of settings will be asked on so many hexagons and records."""
+    if settings.focus == "threshold":
+        scales = 1 + len(FOCUSED_FACTORS[: 3 if settings.quick else None])
+    else:
+        scales = 1 if settings.clip is not None else len(CLIP_FACTORS[: 2 if settings.quick else None])
+    simulated = settings.reference is None and settings.pilot is None
+    fixed = takes_fixed(settings)
+    worlds = QUICK_WORLDS if settings.quick else WORLDS
+    return Asked(
+        cells=cells,
+        records=records,
+        fields=worlds if fixed else scales * (worlds if simulated else 1),
+        fixed=fixed,
+        quick=settings.quick,
+        mechanisms=tuple(settings.mechanisms),
+        dense=len(dense_priors(settings, cells)),
+        starts=2 if settings.tries_public_map and not settings.weighs_drift else 1,
+        reference=settings.reference is not None,
+        alone=alone,
+    )
+
+
+def dense_priors(settings: ReleaseSettings, cells: int) -> tuple[str, ...]:
+    """Priors with a dense matrix that are tried, asked for or usual on so many hexagons, and can be made."""
+    tried = settings.priors or default_priors(cells)
+    return tuple(name for name in tried if not PRIORS[name].sparse and can_make(name, cells))
+
+
+RECORDS_EACH = 3
+"""Records for each hexagon that are aimed at: a rule of thumb, for resolutions seven times apart."""
+
+FEWEST, MOST = 200, 20_000
+"""Hexagons to aim at: at least, so that a map has a shape, and at most, so that a search ends soon."""
+
+USUAL = 1_000
+"""Hexagons to aim at where no number of records is stated."""
+
+COARSEST, FINEST = 4, 10
+"""Resolutions on offer; a settings file may name others."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A resolution, about how many hexagons it gives, and the stated number of records, None for none."""
+
+    resolution: int
+    cells: float
+    records: int | None
+
+    @property
+    def sentence(self) -> str:
+        """The proposal in words."""
+        area = significant(average_area(self.resolution) / 1e6, 2)
+        number = "" if self.records is None else f" and about {plural(self.records, 'record')}"
+        return (
+            f"resolution {self.resolution}, about {significant(self.cells, 2)} hexagons of {area} km², suits "
+            f"this area{number}"
+        )
+
+
+def propose(shape: MultiPolygon, records: int | None = None) -> Proposal:
+    """Find the resolution whose number of hexagons is nearest, as a ratio, to what so many records fill.
+
+    `shape` is in WGS 84 degrees, `records` known publicly; without them aim at USUAL hexagons. The records
+    may not be counted: how many lie in an area of hexagons is public only once it is known which hexagons,
+    and how many lie around it is never public.
+    """
+    wanted = USUAL if records is None else min(max(records / RECORDS_EACH, FEWEST), MOST)
+    cells = [expected_cells(shape, resolution) for resolution in range(FINEST + 1)]
+    best = min(range(FINEST + 1), key=lambda resolution: abs(math.log(cells[resolution] / wanted)))
+    return Proposal(best, cells[best], records)
+
+
+def propose_resolution(settings: ReleaseSettings, records: int | None) -> Proposal:
+    """Propose a resolution by the area of the settings alone.
+
+    Raise `WorkflowError`, `DataError` or `GeoError` for an area that cannot be read.
+    """
+    return propose(region_of(settings).shape, records)
