@@ -211,68 +211,36 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
     field = shifted if read is None else read
     level = float(choice.response.forward(settings.threshold))
     return Release(
-        release_id=release_id,
-        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        title=_title(project),
-        cells=tuple(project.domain.cells),
-        resolution=project.domain.resolution,
-        region=geometry_dict(project.domain.region),
-        response=choice.response,
-        value_name=project.value_name,
-        value_unit=_unit(project),
-        threshold=settings.threshold,
-        direction=settings.direction,
-        design=choice.design.settled(shifted, level, settings.direction),
-        privacy=plan.privacy,
-        tuning=choice.tuning,
-        paths=shifted.paths,
-        mean=field.mean,
-        sd=field.sd,
-        draws=None if read is None else read.draws,
-        shown_map=shifted.shown_map,
+        release_id=release_id, created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        title=_title(project), cells=tuple(project.domain.cells), resolution=project.domain.resolution,
+        region=geometry_dict(project.domain.region), response=choice.response, value_name=project.value_name,
+        value_unit=_unit(project), threshold=settings.threshold, direction=settings.direction,
+        design=choice.design.settled(shifted, level, settings.direction), privacy=plan.privacy,
+        tuning=choice.tuning, paths=shifted.paths, mean=field.mean, sd=field.sd,
+        draws=None if read is None else read.draws, shown_map=shifted.shown_map,
         cut_by_map=shifted.map_mean is not None,
         records=None if field.mean is None or project.exposure is not None else shifted.records,
-        sums=released.sums,
-        model_check=released.model_check,
-        relation=settings.relation,
-        protects=protects(project),
-        expected=choice.expected,
-        receipt=plan.receipt,
+        sums=released.sums, model_check=released.model_check, relation=settings.relation,
+        protects=protects(project), expected=choice.expected, receipt=plan.receipt,
         attribution=project.attribution,
         notes=(*(() if project.trip is None else (project.trip.in_words,)), *settings.data.rules_in_words),
-        trip=project.trip,
-        generated=project.generated,
-        prior_mean=mean,
-        relative=project.relative,
-        covariates=_read_covariates(project, choice),
-        answers=project.answers,
-        exposure=project.exposure,
-        domain_origin=project.domain.origin,
-        ledger_entry=seal,
-        stated=settings.stated,
-        scope=settings.scope,
+        trip=project.trip, generated=project.generated, prior_mean=mean, relative=project.relative,
+        covariates=_read_covariates(project, choice), answers=project.answers, exposure=project.exposure,
+        domain_origin=project.domain.origin, ledger_entry=seal, stated=settings.stated, scope=settings.scope,
         layers=project.layers,
-    )
+    )  # fmt: skip
 
 
 def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Preview) -> tuple[ReceiptLine, ...]:
     standing = None if project.settings.budget is not None else preview.budget
     budget = _first_budget(project, preview) if standing is None else standing.epsilon
     made = build_receipt(
-        privacy,
-        choice.design,
-        choice.response,
-        choice.tuning,
-        cells=project.domain.size,
-        resolution=project.domain.resolution,
-        domain_origin=project.domain.origin,
-        value_unit=_unit(project),
+        privacy, choice.design, choice.response, choice.tuning, cells=project.domain.size,
+        resolution=project.domain.resolution, domain_origin=project.domain.origin, value_unit=_unit(project),
         ledger=BudgetLine(preview.before, preview.after, budget, _differing(preview, privacy)),
         prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
-        generated=project.generated,
-        relation=project.settings.relation,
-        protects=protects(project),
-    )
+        generated=project.generated, relation=project.settings.relation, protects=protects(project),
+    )  # fmt: skip
     relative, covariates = project.relative, _read_covariates(project, choice)
     if covariates is not None:
         made = (*made, ReceiptLine("Covariates", covariates.sentence))

@@ -40,16 +40,12 @@ def public_facts(project: Project) -> PublicFacts:
     """The public facts of a project's release."""
     settings = project.settings
     return PublicFacts(
-        project.lattice,
-        private_n(project),
-        relation=settings.relation,
-        places_public=settings.places_public,
+        project.lattice, private_n(project), relation=settings.relation, places_public=settings.places_public,
         counts=_public_counts(project) if project.exposure is None else project.exposure.values,
-        single=settings.unit == "cell",
-        law=_law(project),
+        single=settings.unit == "cell", law=_law(project),
         covariates=None if project.covariates is None else project.covariates.values,
         store=home() / PUBLIC_WORK,
-    )
+    )  # fmt: skip
 
 
 def _law(project: Project) -> Law:
@@ -91,13 +87,9 @@ def ask_of(project: Project) -> Ask:
     chosen = None if project.pilot is None else project.pilot.model
     model = None if chosen is None else (chosen.lengthscale, chosen.ridge)
     return Ask(
-        project.priors,
-        settings.paths,
-        settings.quick,
-        cutoff=settings.cutoff,
-        model=model,
+        project.priors, settings.paths, settings.quick, cutoff=settings.cutoff, model=model,
         looks=settings.looks,
-    )
+    )  # fmt: skip
 
 
 HOLDOUT_SHARE = 4  # one cell in four is held out
@@ -105,17 +97,10 @@ SHUFFLING_SEED = 577215  # exchanges reference values only
 
 
 def make_scene(
-    facts: PublicFacts,
-    cells: tuple[str, ...],
-    reference: PlacedObservations,
-    response: ResponseScale,
-    *,
-    unit: Unit,
-    threshold: float,
-    direction: Direction,
-    prior_mean: Floats | None = None,
+    facts: PublicFacts, cells: tuple[str, ...], reference: PlacedObservations, response: ResponseScale, *,
+    unit: Unit, threshold: float, direction: Direction, prior_mean: Floats | None = None,
     belief: tuple[float, float] | None = None,
-) -> Scene:
+) -> Scene:  # fmt: skip
     """Make the world of some reference observations, never the private ones, under one response scale.
 
     A cell is held out by its name in `cells`, whatever the data. `threshold` is in the data's own unit;

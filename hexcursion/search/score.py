@@ -278,17 +278,9 @@ def simulated_scenes(
     worlds: list[list[World]] = [[] for _ in scales]
     for number in range(QUICK_WORLDS if settings.quick else WORLDS):
         observed = simulate_reference(
-            settings,
-            project.lattice,
-            project.response,
-            facts.n,
-            known,
-            number,
-            chosen,
-            facts.prior,
-            facts.covariates,
-            project.exposure,
-        )
+            settings, project.lattice, project.response, facts.n, known, number, chosen, facts.prior,
+            facts.covariates, project.exposure,
+        )  # fmt: skip
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
         for scale, mine in zip(scales, worlds, strict=True):
             mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))

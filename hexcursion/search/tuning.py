@@ -111,13 +111,9 @@ class Tuned:
 
 
 def tune(
-    project: Project,
-    report: Report | None = None,
-    executor: Executor | None = None,
-    *,
-    beside: tuple[float, ...] = FRONTIER_EPSILONS,
-    walked: tuple[float, ...] = (),
-) -> Tuned:
+    project: Project, report: Report | None = None, executor: Executor | None = None, *,
+    beside: tuple[float, ...] = FRONTIER_EPSILONS, walked: tuple[float, ...] = (),
+) -> Tuned:  # fmt: skip
     """Search on the reference data; of the private records only the public number is used.
 
     `beside` are further epsilons of a shown frontier, which the choice does not depend on; `walked` are
@@ -156,13 +152,10 @@ def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
 
 
 def _tuned(
-    project: Project,
-    report: Report | None,
-    executor: Executor | None,
-    budgets: tuple[tuple[float, ...], tuple[float, ...]],
-    facts: PublicFacts,
+    project: Project, report: Report | None, executor: Executor | None,
+    budgets: tuple[tuple[float, ...], tuple[float, ...]], facts: PublicFacts,
     unconstrained: Unconstrained | None = None,
-) -> Tuned:
+) -> Tuned:  # fmt: skip
     """One search, with or without the public map as the settings say."""
     beside, walked = budgets
     task = search_task(project, report, unconstrained, executor, facts)
@@ -181,12 +174,9 @@ def _tuned(
 
 
 def concluded(
-    project: Project,
-    result: SearchResult,
-    free_agreement: float | None,
-    starts: str = "",
+    project: Project, result: SearchResult, free_agreement: float | None, starts: str = "",
     field: PublicField | None = None,
-) -> Tuned:
+) -> Tuned:  # fmt: skip
     """A search result with the choice it leads to; `field` as in `public_map`, the rest as in `Tuned`."""
     chosen = result.chosen
     public = public_map(project, result.model, chosen.response, field)
@@ -201,14 +191,9 @@ def concluded(
 
 
 def search_task(
-    project: Project,
-    report: Report | None = None,
-    unconstrained: Unconstrained | None = None,
-    executor: Executor | None = None,
-    facts: PublicFacts | None = None,
-    *,
-    every_scale: bool = False,
-) -> SearchTask:
+    project: Project, report: Report | None = None, unconstrained: Unconstrained | None = None,
+    executor: Executor | None = None, facts: PublicFacts | None = None, *, every_scale: bool = False,
+) -> SearchTask:  # fmt: skip
     """Build the search's task: scenes on the reference data, public facts, the budget.
 
     The baseline's design comes from all reference data; pass `unconstrained` and `facts` to reuse earlier
@@ -244,16 +229,10 @@ def _task(
     project: Project, facts: PublicFacts, scenes: tuple[Scene, ...], free: Unconstrained | None
 ) -> SearchTask:
     return SearchTask(
-        scenes=scenes,
-        baseline_scene=scenes[0],
-        facts=facts,
-        budget=_budget(project),
-        ask=ask_of(project),
-        mechanisms=project.settings.mechanisms,
-        objective=project.settings.objective,
-        unconstrained=free,
+        scenes=scenes, baseline_scene=scenes[0], facts=facts, budget=_budget(project), ask=ask_of(project),
+        mechanisms=project.settings.mechanisms, objective=project.settings.objective, unconstrained=free,
         unsearched=project.simulated,
-    )
+    )  # fmt: skip
 
 
 def _budget(project: Project) -> Budget:
