@@ -90,12 +90,9 @@ def add_series_command(commands: Any) -> None:
         "--threshold", type=float, help="Another threshold than the newest bundle's, in the data's own unit."
     )
     parser.add_argument(
-        "--by",
-        metavar="RISE",
-        type=float,
-        default=0.0,
+        "--by", metavar="RISE", type=float, default=0.0,
         help="Rise that is asked for: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--times", metavar="TIME", type=float, nargs="+",
         help="Time of each bundle in years or another unit, where their periods do not tell it.",

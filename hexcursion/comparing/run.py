@@ -298,13 +298,10 @@ def svg_text(found: Comparison) -> str:
             own = [row for row in rows if row.mechanism == name]
             reached = [row.best.utility for row in own if row.best is not None]
             panel.errorbar(
-                [row.epsilon for row in own],
-                [each.agreement for each in reached],
-                [each.agreement_sd for each in reached],
-                marker=MARKS[number % len(MARKS)],
-                capsize=3,
+                [row.epsilon for row in own], [each.agreement for each in reached],
+                [each.agreement_sd for each in reached], marker=MARKS[number % len(MARKS)], capsize=3,
                 label=own[0].title,
-            )
+            )  # fmt: skip
         panel.set_xscale("log")
         panel.set_ylim(0.0, 1.0)
         panel.set_xlabel(f"epsilon at delta {found.delta:g}")

@@ -94,21 +94,13 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         )
     groups = groups_of(settings.records_per_owner)
     privacy = Guarded(
-        epsilon=bound.epsilon,
-        delta=project.delta,
-        order=by_curve.order if bound.method == "renyi" else None,
-        unit=settings.unit,
-        unit_word=settings.unit_word,
-        n=facts.n,
-        bound=proved.bound,
-        bound_source=proved.source,
-        proved=proved.proved,
-        rdp_orders=tuple(float(order) for order in ORDERS),
+        epsilon=bound.epsilon, delta=project.delta, order=by_curve.order if bound.method == "renyi" else None,
+        unit=settings.unit, unit_word=settings.unit_word, n=facts.n, bound=proved.bound,
+        bound_source=proved.source, proved=proved.proved, rdp_orders=tuple(float(order) for order in ORDERS),
         rdp_values=tuple(float(value) for value in cost.curve.values),
         group=tuple((q, group_epsilon(cost, q, project.delta).epsilon, project.delta) for q in groups),
-        gaussian_mu=cost.gaussian_mu,
-        cost=cost,
-    )
+        gaussian_mu=cost.gaussian_mu, cost=cost,
+    )  # fmt: skip
     charge = Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,

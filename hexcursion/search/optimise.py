@@ -95,17 +95,12 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     holdout = free_held_out_iou(task.baseline_scene.world, model)
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
-        chosen=with_held_out_iou(scene, chosen),
-        frontier=_frontier(task, found, chosen),
-        baseline=baseline,
-        evaluated=len(found) + sum(each.designs for each in left_early),
-        objective=task.objective,
-        on_edge=_on_edge(chosen, eligible, place),
-        public_mean=task.public_mean,
-        cutoffs=_cutoffs(task, chosen),
-        left_early=tuple(left_early),
+        chosen=with_held_out_iou(scene, chosen), frontier=_frontier(task, found, chosen), baseline=baseline,
+        evaluated=len(found) + sum(each.designs for each in left_early), objective=task.objective,
+        on_edge=_on_edge(chosen, eligible, place), public_mean=task.public_mean,
+        cutoffs=_cutoffs(task, chosen), left_early=tuple(left_early),
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
-    )
+    )  # fmt: skip
     tell(1.0, "Search finished")
     return result
 

@@ -95,19 +95,16 @@ def tuned_from(project: Project, text: str) -> Tuned:
 
 def _result(told: Mapping[str, Any]) -> SearchResult:
     return SearchResult(
-        unconstrained=_read_unconstrained(told["unconstrained"]),
-        chosen=scored_from(told["chosen"]),
+        unconstrained=_read_unconstrained(told["unconstrained"]), chosen=scored_from(told["chosen"]),
         frontier=tuple(
             FrontierPoint(float(point["epsilon"]), scored_from(point["scored"])) for point in told["frontier"]
         ),
-        baseline=np.array([letter == "1" for letter in told["baseline"]]),
-        evaluated=int(told["evaluated"]),
+        baseline=np.array([letter == "1" for letter in told["baseline"]]), evaluated=int(told["evaluated"]),
         objective=told["objective"],
         on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
-        public_mean=bool(told["public_mean"]),
-        cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
+        public_mean=bool(told["public_mean"]), cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
         further=tuple(float(share) for share in told.get("further", ())),
-    )
+    )  # fmt: skip
 
 
 def _read_unconstrained(told: Mapping[str, Any]) -> Unconstrained:
