@@ -31,7 +31,7 @@ from hexcursion.door.pipeline import compare_settings
 from hexcursion.door.series import read_series_of
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger.cli import add_ledger_commands
-from hexcursion.lint import add_lint_command
+from hexcursion.lint.command import add_lint_command
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.settings import field
 from hexcursion.version import NAME, VERSION

@@ -9,8 +9,8 @@ import streamlit as st
 
 from hexcursion import words
 from hexcursion.door.remedies import REFERENCE, Remedy, Tried, lacks_reference, remedies, weak
-from hexcursion.lint import LEAK, lint, plan_from_settings
-from hexcursion.lint.checks import NOT_STATED, PRIVATE, Finding, PlannedRelease
+from hexcursion.lint.checks import LEAK, NOT_STATED, PRIVATE, Finding, PlannedRelease, lint
+from hexcursion.lint.command import plan_from_settings
 from hexcursion.releasing.transaction import Plan
 from pages.privacy import search_panel
 from pages.privacy.trials import remedies_job

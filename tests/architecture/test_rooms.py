@@ -121,7 +121,7 @@ OFFERING = (
     "data_loaders",
     "dpgp_core",
     "geo",
-    *(f"hexcursion.{name}" for name in ("bundle", "cli", "ledger", "lint")),
+    *(f"hexcursion.{name}" for name in ("bundle", "cli", "ledger")),
 )
 
 

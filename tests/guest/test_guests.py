@@ -33,7 +33,8 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.designs import proved_bounds
 from hexcursion.cli import main
 from hexcursion.errors import WorkflowError
-from hexcursion.lint import LEAK, lint_bundle
+from hexcursion.lint.bundle import lint_bundle
+from hexcursion.lint.checks import LEAK
 from hexcursion.settings import field, settings_from_toml, settings_to_toml
 from hexcursion.settings.catalogue import reference_page
 from pages.shared.steps import all_sections

@@ -16,8 +16,8 @@ from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import sums_text, zip_bytes_to
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
-from hexcursion.lint import LEAK, lint_bundle
-from hexcursion.lint.bundle import plan_from_bundle
+from hexcursion.lint.bundle import lint_bundle, plan_from_bundle
+from hexcursion.lint.checks import LEAK
 from hexcursion.record import Tuning
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 

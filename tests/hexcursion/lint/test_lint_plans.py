@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.lint import (
+from hexcursion.lint.checks import (
     CHOICES,
-    CLEAN_RECIPE,
-    PAPER_LONDON_RECIPE,
+    LEAK,
+    NOT_STATED,
+    PRIVATE_CONTENTS,
+    RULES,
+    SEVERITIES,
+    WARNING,
     PlannedRelease,
-    add_lint_command,
     lint,
     plan_from_mapping,
-    plan_from_settings,
 )
-from hexcursion.lint.checks import LEAK, NOT_STATED, PRIVATE_CONTENTS, RULES, SEVERITIES, WARNING
+from hexcursion.lint.command import CLEAN_RECIPE, PAPER_LONDON_RECIPE, add_lint_command, plan_from_settings
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 

@@ -23,7 +23,8 @@ from hexcursion.bundle.statement.designs import design_from
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, open_ledger
-from hexcursion.lint import LEAK, lint_bundle
+from hexcursion.lint.bundle import lint_bundle
+from hexcursion.lint.checks import LEAK
 from hexcursion.project.baseline import free_map
 from hexcursion.project.example import changed_settings
 from hexcursion.project.load import load_project

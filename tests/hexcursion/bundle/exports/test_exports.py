@@ -24,7 +24,7 @@ from hexcursion.bundle.layers import Export, Exported
 from hexcursion.bundle.layout import sums_text, zip_bytes_to
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
-from hexcursion.lint import lint_bundle
+from hexcursion.lint.bundle import lint_bundle
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Release
 from tests.hexcursion.bundle.bundle_samples import make_release

@@ -27,7 +27,7 @@ from hexcursion.bundle.page.papers import map_pdf, map_png
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
-from hexcursion.lint import lint_bundle
+from hexcursion.lint.bundle import lint_bundle
 from tests.browser.harness import count_colour
 from tests.hexcursion.bundle.bundle_samples import make_release
 from tests.hexcursion.bundle.exports.test_areas import square
