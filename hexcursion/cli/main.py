@@ -199,7 +199,8 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     A package's command is a function of the subparsers that adds one of its entry point's name. Raise
     `PluginError` for one that does not load, cannot be added, or bears a name that is taken.
     """
-    parser = Parser(prog=_program(), description=ABOUT)
+    program = "hexcursion" if Path(sys.argv[0]).stem == "hexcursion" else "python -m hexcursion"
+    parser = Parser(prog=program, description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     text = "tune on reference data, release private paths, write the bundle, print the receipt"
@@ -256,11 +257,6 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
             if name not in commands.choices or commands.choices[name].get_default("run") is None:
                 raise known.refusal(name, "adds no command of that name with a function `run`")
     return parser
-
-
-def _program() -> str:
-    """The words that the command was called with: `hexcursion` where it is installed."""
-    return "hexcursion" if Path(sys.argv[0]).stem == "hexcursion" else "python -m hexcursion"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -249,17 +249,13 @@ def _read(item: Field, text: Any) -> Any:
 
 def _pairs(texts: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for column, entry in map(_pair, texts):
+    for text in texts:
+        column, equals, entry = text.partition("=")
+        if not (column and equals):
+            raise WorkflowError(f"Write row filters as COLUMN=VALUE, not {text!r}.")
         if found.setdefault(column, entry) != entry:
             raise WorkflowError(
                 f"Column {column!r} is filtered twice, and no row has two entries in it: give one "
                 "COLUMN=VALUE for each column."
             )
     return found
-
-
-def _pair(text: str) -> tuple[str, str]:
-    column, equals, value = text.partition("=")
-    if not (column and equals):
-        raise WorkflowError(f"Write row filters as COLUMN=VALUE, not {text!r}.")
-    return column, value

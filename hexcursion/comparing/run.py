@@ -120,11 +120,8 @@ class Comparison:
         """For every protection and epsilon the mechanism with the best expected agreement, in words."""
         return tuple(said for protects in self.protections for said in self.recommended(protects))
 
-    def recommended(self, protects: Protects) -> tuple[str, ...]:
+    def recommended(self, protects: Protects) -> Iterator[str]:
         """The same for one protection."""
-        return tuple(self._recommended(protects))
-
-    def _recommended(self, protects: Protects) -> Iterator[str]:
         ordered = sorted(self.under(protects), key=lambda row: row.epsilon)
         for epsilon, group in groupby(ordered, key=lambda row: row.epsilon):
             found = [(row.best.utility, row) for row in group if row.best is not None]

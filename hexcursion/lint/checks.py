@@ -180,11 +180,6 @@ class Rule:
 Check = Callable[[PlannedRelease], Iterator[Finding]]
 
 
-def _rules() -> tuple[Rule, ...]:
-    table = tomllib.loads(Path(__file__).with_name("checklist.toml").read_text(encoding="utf-8"))
-    return tuple(Rule(rule.pop("field"), rule.pop("is"), Finding(**rule)) for rule in table["rule"])
-
-
 def delta_against_n(plan: PlannedRelease) -> Iterator[Finding]:
     """n delta is the number of records that a mechanism of this delta may publish whole, in expectation."""
     if plan.delta is None or plan.n is None:
@@ -283,7 +278,10 @@ def unseen(plan: PlannedRelease) -> Iterator[Finding]:
         )
 
 
-RULES: tuple[Rule, ...] = _rules()
+_TABLE = tomllib.loads(Path(__file__).with_name("checklist.toml").read_text(encoding="utf-8"))
+RULES: tuple[Rule, ...] = tuple(
+    Rule(rule.pop("field"), rule.pop("is"), Finding(**rule)) for rule in _TABLE["rule"]
+)
 CHECKS: tuple[Check, ...] = (*RULES, delta_against_n, tooltips, exports, people, not_stated, unseen)
 
 

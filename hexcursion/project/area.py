@@ -97,17 +97,13 @@ def load_layers(
 
     Raise `GeoError` or `DataError` for what cannot be drawn.
     """
-    each = (_for_all(given, len(paths)) for given in (columns or (None,), colours or ("",), widths or (0.0,)))
+    said: tuple[Sequence[Any], ...] = (columns or (None,), colours or ("",), widths or (0.0,))
+    each = ([*given] * len(paths) if len(given) == 1 else given for given in said)  # once for all
     read = [
         replace(own_layer(document_of(path), domain, layer_name(path), column), colour=colour, width=width)
         for path, column, colour, width in zip(paths, *each, strict=True)
     ]
     return fitted(read, domain) if read else ()
-
-
-def _for_all(given: Sequence[Any], many: int) -> Sequence[Any]:
-    """What is given for each, or once for all."""
-    return [*given] * many if len(given) == 1 else given
 
 
 def layer_name(path: str | Path) -> str:

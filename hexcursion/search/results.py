@@ -94,8 +94,10 @@ def tuned_from(project: Project, text: str) -> Tuned:
 
 
 def _result(told: Mapping[str, Any]) -> SearchResult:
+    free = told["unconstrained"]
     return SearchResult(
-        unconstrained=_read_unconstrained(told["unconstrained"]), chosen=scored_from(told["chosen"]),
+        unconstrained=Unconstrained(PosteriorSamplingDesign.from_mapping(free["design"]), *judged_from(free)),
+        chosen=scored_from(told["chosen"]),
         frontier=tuple(
             FrontierPoint(float(point["epsilon"]), scored_from(point["scored"])) for point in told["frontier"]
         ),
@@ -105,10 +107,6 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         public_mean=bool(told["public_mean"]), cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
         further=tuple(float(share) for share in told.get("further", ())),
     )  # fmt: skip
-
-
-def _read_unconstrained(told: Mapping[str, Any]) -> Unconstrained:
-    return Unconstrained(PosteriorSamplingDesign.from_mapping(told["design"]), *judged_from(told))
 
 
 def as_searched(project: Project, tuned: Tuned) -> Project:

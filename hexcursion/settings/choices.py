@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from data_loaders import SEGMENTS, owner_word_of
+from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.settings.data_settings import DataSettings
 from hexcursion.settings.field import Setting
 from hexcursion.settings.names import (
@@ -22,7 +23,6 @@ from hexcursion.settings.names import (
     Transform,
     UnitWord,
     bound_names,
-    can_weigh_drift,
     mechanism_names,
     prior_names,
 )
@@ -146,7 +146,7 @@ class Choices(PrivacySettings, DataSettings):
     @property
     def weighs_drift(self) -> bool:
         """Whether a release starts from the public map and weighs how far the field has drifted since."""
-        return self.tries_public_map and any(map(can_weigh_drift, self.mechanisms))
+        return self.tries_public_map and any(MECHANISMS[name].weighs_drift for name in self.mechanisms)
 
     @property
     def unit_word(self) -> UnitWord:

@@ -143,41 +143,23 @@ def usual_delta(n: int) -> float:
     return min(USUAL_DELTA, default_delta(n))
 
 
-def units_of(mechanism: str) -> tuple[Unit, ...]:
-    """The units of protection that a mechanism takes."""
-    return MECHANISMS[mechanism].protection.units
-
-
-def relations_of(mechanism: str) -> tuple[Relation, ...]:
-    """The neighbouring relations for which a mechanism is proved."""
-    return MECHANISMS[mechanism].protection.relations
-
-
-def shows_places(mechanism: str) -> bool:
-    """Whether a mechanism protects values only, so that it needs public places."""
-    return MECHANISMS[mechanism].protection.what == "values"
-
-
 def that_can_serve(
     mechanisms: Iterable[str], unit: Unit, relation: Relation, places_public: bool = False
 ) -> tuple[str, ...]:
-    """Those of the mechanisms that are proved for this unit of protection and these neighbours, in order."""
+    """Those of the mechanisms that are proved for this unit of protection and these neighbours, in order.
+
+    A mechanism that protects values only needs public places.
+    """
+    given = {name: MECHANISMS[name].protection for name in mechanisms}
     return tuple(
         name
-        for name in mechanisms
-        if unit in units_of(name)
-        and relation in relations_of(name)
-        and (places_public or not shows_places(name))
+        for name, own in given.items()
+        if unit in own.units and relation in own.relations and (places_public or own.what != "values")
     )
 
 
 Origin = Literal["searched", "fixed", "fixed with a chosen range", "by hand"]
 """Where a design comes from: see `origin_of`."""
-
-
-def can_weigh_drift(mechanism: str) -> bool:
-    """Whether a mechanism can start from a published map and weigh how far the field has drifted since."""
-    return MECHANISMS[mechanism].weighs_drift
 
 
 def has_fixed(mechanism: str) -> bool:
