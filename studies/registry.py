@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from dpgp_core.plugins import Registry
+from hexcursion.project.model import Project
+from hexcursion.search.choice import Choice
 from studies.attacks import design_audit, membership, reconstruction
 from studies.attacks.design_audit import AuditSettings
 from studies.attacks.membership import MembershipSettings
@@ -143,3 +145,14 @@ _OWN = {
 
 STUDIES: Registry[Study] = Registry("hexcursion.studies", _OWN, Study)
 """Those of this folder, then those of installed packages."""
+
+
+def run_quickly(report: Report, name: str) -> StudyResult:
+    """Run a study by its name, reduced; picklable, for a subprocess of the screens."""
+    return STUDIES[name].quick(report)
+
+
+def audit_quickly(report: Report, project: Project, choice: Choice) -> StudyResult:
+    """Attack an analyst's own design; picklable, for a subprocess of the screens."""
+    found = reconstruction.reconstruct_choice(project, choice, report=report)
+    return design_audit.audit_choice(project, choice, report=report) if found is None else found

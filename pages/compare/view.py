@@ -52,10 +52,8 @@ MeasureName = Literal["agreement", "area", "bce", "calibration"]
 
 MEASURES: dict[MeasureName, Measure] = {
     "agreement": Measure(
-        "expected agreement (IoU)",
-        lambda row: _of(row, lambda made: made.agreement),
-        lambda row: _of(row, lambda made: made.agreement_sd),
-        True,
+        "expected agreement (IoU)", lambda row: _of(row, lambda made: made.agreement),
+        lambda row: _of(row, lambda made: made.agreement_sd), True,
     ),
     "area": Measure(
         "error of the area (share of the true area)",
@@ -158,14 +156,12 @@ class Line:
     def cells(self) -> dict[str, str]:
         """In words."""
         return {
-            "published": self.name,
-            "shown": _percent(self.shown),
-            "agreement": agreement_words(self.agreement),
-            "filled": agreement_words(self.careful),
+            "published": self.name, "shown": _percent(self.shown),
+            "agreement": agreement_words(self.agreement), "filled": agreement_words(self.careful),
             "exact value": _percent(self.exact),
             "changes": "by noise" if self.changed is None else _percent(self.changed),
             "was it in?": f"at most {_at_most(self.apart)}" if self.bound else _percent(self.apart),
-        }
+        }  # fmt: skip
 
 
 def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
@@ -184,10 +180,8 @@ def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
 def paint_table(table: Table, what: str, title: str) -> Painting:
     """Beyond the threshold, not, and blank, which a reader cannot tell from empty."""
     entries = (
-        Entry(what, "above"),
-        Entry(f"not {what}", "below"),
-        Entry("hidden by the rule, or empty", "unsure"),
-    )
+        Entry(what, "above"), Entry(f"not {what}", "below"), Entry("hidden by the rule, or empty", "unsure"),
+    )  # fmt: skip
     classes = np.where(table.shown, np.where(table.inside, 0, 1), 2)
     notes = tuple(f"Released: {entries[place].label}" for place in classes.tolist())
     return Painting(classes.astype(np.int64), entries, notes, title)

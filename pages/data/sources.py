@@ -11,9 +11,8 @@ from data_loaders import SEGMENTS
 from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
-from pages.data import filters, table_columns
-from pages.data.filters import Rows
-from pages.data.table_columns import KEEP, at, kept
+from pages.data import table_columns
+from pages.data.table_columns import KEEP, Rows, at, kept
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -103,7 +102,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if guess is None:
             return None
         st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
-        filters.offer_agency(guess, path)
+        table_columns.offer_agency(guess, path)
         columns = list(guess.columns)
         first, second = st.columns(2)
         x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))
@@ -129,7 +128,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             "British National Grid are known as well.", **kept("crs", path),
         )  # fmt: skip
         numbers = table_columns.numbers(guess, path)
-        owner, most = table_columns.owner(filters.owners(guess, path), guess.question, path)
+        owner, most = table_columns.owner(table_columns.owners(guess, path), guess.question, path)
         identifier, time, day_first = table_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = table_columns.place_noise(columns, path)
         trip = None
@@ -144,7 +143,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         choosable = [*choosable, *(name for name in columns if name not in (*choosable, x, y))]
         if guess.choices:
             st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
-        where_private = filters.ask_rows(
+        where_private = table_columns.ask_rows(
             "Keep only rows where", choosable, f"sensors_where_{path}", path, told
         )
     with right, st.container(border=True):
@@ -161,11 +160,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
             public = True
         else:
             told_there = told if reference is None else {**told, "layer": None}
-            where_reference = filters.ask_rows(
+            where_reference = table_columns.ask_rows(
                 "Keep only rows where", choosable, f"sensors_reference_where_{path}", reference or path,
                 told_there,
             )  # fmt: skip
-            where_reference = filters.with_shared(
+            where_reference = table_columns.with_shared(
                 where_private,
                 where_reference,
                 None if reference is None else "" if guess.known is None else guess.known.quantity or "",
@@ -174,16 +173,13 @@ def ask_sensors(work: Workspace) -> Sources | None:
     missing = [
         word
         for word, there in (
-            ("the column of longitude or easting", x),
-            ("the column of latitude or northing", y),
-            ("the measured value", value or counted),
-            ("what one row is", not counted or word),
-            ("its unit", unit.strip()),
-            ("the coordinate system", crs.strip()),
+            ("the column of longitude or easting", x), ("the column of latitude or northing", y),
+            ("the measured value", value or counted), ("what one row is", not counted or word),
+            ("its unit", unit.strip()), ("the coordinate system", crs.strip()),
             ("the rows to keep", where_private is not None and where_reference is not None),
         )
         if not there
-    ]
+    ]  # fmt: skip
     if missing:
         st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
         return None
@@ -252,9 +248,9 @@ def refill(work: Workspace) -> None:
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
         state[f"sensors_word_{data.path}"] = work.choices.get("record_word") or "case"
-        state |= filters.refilled(f"sensors_where_{data.path}", data)
+        state |= table_columns.refilled(f"sensors_where_{data.path}", data)
         if reference is not None:
-            state |= filters.refilled(f"sensors_reference_where_{data.path}", reference)
+            state |= table_columns.refilled(f"sensors_reference_where_{data.path}", reference)
     if reference is not None:
         state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
     st.session_state.update(state)

@@ -276,8 +276,6 @@ def _choices(wishes: list[Wish]) -> dict[str, tuple[Any, ...]]:
     """The settings that say the same; without colours or widths of one's own these stay as usual."""
     colours, widths = tuple(one.colour for one in wishes), tuple(one.width for one in wishes)
     return {
-        "layers": tuple(one.path for one in wishes),
-        "label_columns": tuple(one.column for one in wishes),
-        "layer_colours": colours if any(colours) else (),
-        "layer_widths": widths if any(widths) else (),
-    }
+        "layers": tuple(one.path for one in wishes), "label_columns": tuple(one.column for one in wishes),
+        "layer_colours": colours if any(colours) else (), "layer_widths": widths if any(widths) else (),
+    }  # fmt: skip

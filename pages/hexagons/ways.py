@@ -34,14 +34,10 @@ PLACE: Final = "place"
 BOX: Final = "box"
 DRAW: Final = "draw"
 WAYS: dict[Way, str] = {
-    FROM_EXAMPLE: "Region of the example",
-    UPLOAD: "Upload a file of the area",
-    PATH: "File on this machine",
-    NAMED: "States, provinces, districts",
-    PLACE: "Around a place",
-    BOX: "Bounding box",
+    FROM_EXAMPLE: "Region of the example", UPLOAD: "Upload a file of the area", PATH: "File on this machine",
+    NAMED: "States, provinces, districts", PLACE: "Around a place", BOX: "Bounding box",
     DRAW: "Draw it on the map",
-}
+}  # fmt: skip
 DRAWN = "drawn-area.geojson"
 CHOSEN = "chosen areas.geojson"
 MOST_CORNERS = 500  # of an outline that is drawn by hand
@@ -217,17 +213,13 @@ def _of_box(work: Workspace) -> Asked | None:
     columns = st.columns(2)
     sides = [
         columns[number // 2].number_input(
-            f"{plain(side)} (degrees)",
-            value=value,
-            format="%.4f",
-            step=0.01,
-            key=f"box_{side}_{work.mark}",
+            f"{plain(side)} (degrees)", value=value, format="%.4f", step=0.01, key=f"box_{side}_{work.mark}",
             persist_state="session",
         )
         for number, (side, value) in enumerate(
             zip(("West", "South", "East", "North"), box or (None,) * 4, strict=True)
         )
-    ]
+    ]  # fmt: skip
     west, south, east, north = sides
     if west is None or south is None or east is None or north is None:
         return None

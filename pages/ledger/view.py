@@ -28,18 +28,11 @@ from hexcursion.words import plural, remaining
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
 KINDS: dict[EntryKind, str] = {
-    GENESIS: "ledger begun",
-    ORDERS: "new grid of orders",
-    RECORDS: "record hashes kept",
-    LINK: "decision of a person",
-    BUDGET: "budget set",
-    RESERVE: "charged",
-    DRAW: "drawing began",
-    COMMIT: "released",
-    UNUSED: "given back, nothing drawn",
-    VOID: "voided by a person",
+    GENESIS: "ledger begun", ORDERS: "new grid of orders", RECORDS: "record hashes kept",
+    LINK: "decision of a person", BUDGET: "budget set", RESERVE: "charged", DRAW: "drawing began",
+    COMMIT: "released", UNUSED: "given back, nothing drawn", VOID: "voided by a person",
     TRACE: "trace released",
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -138,13 +131,11 @@ def _account(account: Account, names: Mapping[str, str]) -> AccountView:
 def _entry(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:
     """Return one row of the ledger in words, by the headings of its table."""
     return {
-        "No.": entry.number,
-        "When (UTC)": str(entry.created)[:19].replace("T", " "),
+        "No.": entry.number, "When (UTC)": str(entry.created)[:19].replace("T", " "),
         "What": KINDS.get(entry.kind, str(entry.kind)),
-        "Data": names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]),
-        "Details": _details(entry),
+        "Data": names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]), "Details": _details(entry),
         "Seal": str(entry.hash)[:SHOWN_DIGITS],
-    }
+    }  # fmt: skip
 
 
 def _charged(said: Mapping[str, Any]) -> str:

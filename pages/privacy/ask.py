@@ -299,9 +299,7 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
                     *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],
                 "at most": [
-                    plain(odds.factor),
-                    plain(odds.guesses),
-                    *(plain(power) for _, power in odds.rows),
+                    plain(odds.factor), plain(odds.guesses), *(plain(power) for _, power in odds.rows),
                 ],
             }, hide_index=True, border="horizontal",
         )  # fmt: skip

@@ -252,15 +252,12 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
 def _rows(view: VariationView) -> list[dict[str, Any]]:
     return [
         {
-            "value": point.value,
-            "epsilon": point.epsilon,
-            "said": point.said,
-            "agreement": point.agreement if math.isfinite(point.agreement) else None,
-            "here": point.current,
+            "value": point.value, "epsilon": point.epsilon, "said": point.said,
+            "agreement": point.agreement if math.isfinite(point.agreement) else None, "here": point.current,
             "unbounded": point.epsilon is None,
         }
         for point in view.points
-    ]
+    ]  # fmt: skip
 
 
 def _base(view: VariationView, title: str | None) -> alt.Chart:

@@ -51,13 +51,11 @@ def epsilon_layers(
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
-            "epsilon:Q",
-            title="privacy budget ε",
-            scale=alt.Scale(type="log", nice=False, padding=14),
+            "epsilon:Q", title="privacy budget ε", scale=alt.Scale(type="log", nice=False, padding=14),
             axis=alt.Axis(values=sorted({row["epsilon"] for row in rows}), format=".3~g"),
         ),
         color=alt.Color(f"{group}:N", title=None, legend=legend),
-    )
+    )  # fmt: skip
     dot = base.mark_point(filled=True).encode(
         y=height, shape=alt.Shape(f"{group}:N", title=None),
         size=alt.condition(pick, alt.value(170), alt.value(70), empty=False), tooltip=tooltips, **dots,

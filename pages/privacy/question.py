@@ -36,13 +36,10 @@ from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
 WORDS: dict[Against, str] = {
-    "value": "One value for the whole map",
-    "limits": "Limits that differ by zone, from a file",
-    "change": "The public map: what has changed since",
-    "answers": "A share: each record says yes or no",
-    "risk": "The average risk, over a public population",
-    "density": "A number per square kilometre",
-}
+    "value": "One value for the whole map", "limits": "Limits that differ by zone, from a file",
+    "change": "The public map: what has changed since", "answers": "A share: each record says yes or no",
+    "risk": "The average risk, over a public population", "density": "A number per square kilometre",
+}  # fmt: skip
 COUNTED: tuple[Against, ...] = ("density", "risk")
 
 

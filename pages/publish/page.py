@@ -8,22 +8,58 @@ from pathlib import Path
 import streamlit as st
 
 from hexcursion.bundle.layout import contents_of
-from hexcursion.bundle.published.bundle_store import bundle_files
+from hexcursion.bundle.published.bundle_store import bundle_files, slug
 from hexcursion.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
+from hexcursion.bundle.published.site import EMBED, EMBED_HEIGHT, INDEX, zip_of_site
+from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signature import signature_of
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import bundles_folder
-from pages.publish import link_panel
 from pages.shared import panels, released_view
 from pages.shared.plain_text import plain
 from pages.shared.released_view import embedded_label
 from pages.shared.session import saving, workspace
-from pages.shared.shipped import is_shipped, shelved, viewer_of
+from pages.shared.shipped import is_shipped, shelved, site_folder, viewer_of
 from pages.shared.steps import VIEWER
 
 work = workspace.current()
 release_id = st.query_params.get("release") or work.release_id
 here = release_id is not None and release_id == work.release_id
+
+
+def link(name: str, viewer: Viewer) -> None:
+    """Ask where the page will stand, write it, and offer it as a zip with the code to embed it."""
+    st.header("A page with a link", anchor=False)
+    with st.form("site", border=True, enter_to_submit=False):
+        address = st.text_input(
+            "Address where it will stand",
+            placeholder="https://maps.example.org/prices",
+            help="For the picture that messages show of a link, and for the code to embed the map. Leave it "
+            "empty where it is not known yet: the page works anywhere.",
+        ).strip()
+        if st.form_submit_button("Make the page", icon=":material/public:"):
+            st.session_state[f"site_{name}"] = address
+    made = st.session_state.get(f"site_{name}")
+    if made is None:
+        return
+    try:
+        folder = site_folder(name, viewer, made)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    release = slug(viewer.bundle)
+    st.download_button(
+        "Page for any web server (ZIP)", lambda: zip_of_site(folder), f"{folder.name}.zip",
+        "application/zip", icon=":material/folder_zip:", on_click="ignore", width="stretch",
+    )  # fmt: skip
+    st.caption(
+        plain(
+            f"Unpack it on a web server, at any path: {INDEX} is the way in, {release}/map.html the map. "
+            f"The same folder lies in this installation's home as sites/{folder.name}."
+        )
+    )
+    st.markdown(f"To show the map in another page, {EMBED_HEIGHT} pixels high:")
+    st.code((folder / release / EMBED).read_text(encoding="utf-8"), language="html", wrap_lines=True)
 
 
 def downloads(name: str) -> None:
@@ -86,7 +122,7 @@ else:
         left, right = st.columns([2, 3], gap="large")
         with left:
             released_view.statement_facts(viewer)
-            link_panel.show(release_id, viewer)
+            link(release_id, viewer)
             st.header("Files", anchor=False)
             downloads(release_id)
             if not is_shipped(release_id):

@@ -24,13 +24,9 @@ from pages.shared.shipped import is_shipped, viewer_of
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {
-    BESIDE: "Side by side",
-    SWIPE: "Swipe",
-    TOGGLE: "Toggle",
-    DIFFERENCE: "Difference",
-    LINES: "Boundary lines",
-    ALONE: "Released only",
-}
+    BESIDE: "Side by side", SWIPE: "Swipe", TOGGLE: "Toggle", DIFFERENCE: "Difference",
+    LINES: "Boundary lines", ALONE: "Released only",
+}  # fmt: skip
 LINKED: dict[str, Mode] = {BESIDE: "beside", SWIPE: "swipe", TOGGLE: "toggle"}
 KEY = "result_map"  # the same for every way: the camera stays
 SHOWN_PATHS = 5
@@ -117,14 +113,10 @@ def _way() -> str:
         st.segmented_control(
             "Compare with the map without privacy",
             [way for way in WAYS if way not in LINKED or LINKED[way] in maps.modes(*LINKED.values())],
-            format_func=WAYS.__getitem__,
-            default=BESIDE,
-            required=True,
-            help=tip("baseline"),
-            key="result_way",
-            wrap=True,
+            format_func=WAYS.__getitem__, default=BESIDE, required=True, help=tip("baseline"),
+            key="result_way", wrap=True,
         )
-    )
+    )  # fmt: skip
 
 
 def _agreement(products: Products, private: Bools) -> None:

@@ -217,12 +217,8 @@ def _tell_browser(work: Workspace) -> None:
         seen = _watch(
             key="visit_watch",
             data={
-                "loaded": work.private is not None,
-                "unsaved": work.at_risk,
-                "kept": saving.text_of(work),
-                "token": work.session,
-                "others": work.other_tab,
-                "lost": work.lost,
+                "loaded": work.private is not None, "unsaved": work.at_risk, "kept": saving.text_of(work),
+                "token": work.session, "others": work.other_tab, "lost": work.lost,
             }, on_lost_change=lambda: None, on_before_change=lambda: None, on_others_change=lambda: None,
         )  # fmt: skip
     if seen.others is not None and bool(seen.others) != work.other_tab:

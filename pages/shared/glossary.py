@@ -28,8 +28,7 @@ TERMS: dict[str, Term] = {
     "unit": Term(
         "", "unit of protection", "What the guarantee protects: ε and δ bound how well anybody who sees the "
         "release can tell whether one of these was exchanged for another."
-    ),
-    "record": Term("", "record", "What the mechanism protects: one observation, or one hexagon's median."),
+    ), "record": Term("", "record", "What the mechanism protects: one observation, or one hexagon's median."),
     "n": Term(
         "n", "number of records", "Taken as public, or stated by public knowledge where it is kept private."
     ),
@@ -70,8 +69,7 @@ TERMS: dict[str, Term] = {
     "blur": Term(
         "", "blur", "How much smoother the released map is than the model by which it is read. A smoother "
         "one needs less noise."
-    ),
-    "bin_width": Term("", "width of the bins", "Side of the public squares whose values are added up."),
+    ), "bin_width": Term("", "width of the bins", "Side of the public squares whose values are added up."),
     "pure_epsilon": Term(
         "ε", "pure privacy budget", "The bound ε without any slack: it never fails. Smaller is safer."
     ),
@@ -86,8 +84,7 @@ TERMS: dict[str, Term] = {
     "balance": Term(
         "c", "balance of the moments", "How the noise is shared between the sums of values and the sums over "
         "pairs of points: the larger, the more of it falls on the values."
-    ),
-    "noise_scale": Term("η", "prior noise", "Extra noise of the prior's own shape, added to the map."),
+    ), "noise_scale": Term("η", "prior noise", "Extra noise of the prior's own shape, added to the map."),
     "threshold": Term(
         "t", "threshold", "The value to exceed, in the data's own unit, chosen from public knowledge and not "
         "by looking at the private map."
@@ -122,8 +119,7 @@ TERMS: dict[str, Term] = {
     ),
     "free": Term(
         "", "public map", "The map that public data alone give, which a private release should beat."
-    ),
-    "release": Term("", "release", "Private paths with their privacy statement and their ledger entry."),
+    ), "release": Term("", "release", "Private paths with their privacy statement and their ledger entry."),
     "bundle": Term("", "bundle", "The files that are published: the map, its statement and its label."),
     "ledger": Term(
         "", "ledger", "The account of every release and what it cost; it refuses what would exceed the "

@@ -40,15 +40,9 @@ def look(height: int = HEIGHT, width: int = 520, basemap: bool = False) -> Look:
 
 
 def show_deck(
-    deck: Any,
-    *,
-    key: str,
-    alt: str,
-    legend: Sequence[LegendEntry] = (),
-    private: bool = False,
-    height: int = HEIGHT,
-    on_pick: Callable[[], None] | None = None,
-) -> None:
+    deck: Any, *, key: str, alt: str, legend: Sequence[LegendEntry] = (), private: bool = False,
+    height: int = HEIGHT, on_pick: Callable[[], None] | None = None,
+) -> None:  # fmt: skip
     """Draw a deck; `private` puts a watermark over it: such a map is for the curator's eyes only."""
     with st.container(key=f"{'private' if private else 'public'}-map-{key}", gap="small"):
         if on_pick is None:
@@ -93,19 +87,11 @@ def modes(*wanted: Mode) -> tuple[Mode, ...]:
 
 
 def show(
-    domain: Domain,
-    panes: Sequence[Pane],
-    *,
-    mode: Mode,
-    key: str,
-    alt: str,
-    legend: Sequence[LegendEntry] = (),
-    height: int = HEIGHT,
-    streets: bool = False,
-    layers: Sequence[OwnLayer] = (),
-    on_drawn: Callable[[Any], None] | None = None,
+    domain: Domain, panes: Sequence[Pane], *, mode: Mode, key: str, alt: str,
+    legend: Sequence[LegendEntry] = (), height: int = HEIGHT, streets: bool = False,
+    layers: Sequence[OwnLayer] = (), on_drawn: Callable[[Any], None] | None = None,
     legends: Mapping[str, Sequence[LegendEntry]] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Draw panes under one camera, which stays when panes, mode or colours change.
 
     `streets` makes the reader's browser ask the host of the street map. `on_drawn` lets a person draw an

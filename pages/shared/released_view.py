@@ -39,17 +39,12 @@ ShownProduct = Literal[
     "classes", "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
 ]
 PRODUCTS: dict[ShownProduct, str] = {
-    "classes": "Likely, open, likely not",
-    "vote-set": "Released region",
-    "votes": "Share of paths",
-    "probability": "Probability",
-    "surely": "Confidence (all surer hexagons together)",
-    "three-way": "Surely above or below at once",
-    "vorobev": "Region of the expected area",
-    "inner": "Inner region (surely inside)",
-    "outer": "Outer region (possibly inside)",
+    "classes": "Likely, open, likely not", "vote-set": "Released region", "votes": "Share of paths",
+    "probability": "Probability", "surely": "Confidence (all surer hexagons together)",
+    "three-way": "Surely above or below at once", "vorobev": "Region of the expected area",
+    "inner": "Inner region (surely inside)", "outer": "Outer region (possibly inside)",
     "field": "Released values",
-}
+}  # fmt: skip
 
 
 def threshold_stops(viewer: Viewer) -> tuple[float, ...]:

@@ -1,14 +1,18 @@
-"""The example that ships with the program: its release as files, its search, and the badges of examples."""
+"""Releases by their id: the example that ships with the program, its badges, and those made here."""
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from pathlib import Path
 
 import streamlit as st
 
-from hexcursion.bundle.published.bundle_store import ShelvedBundle, find_bundle, open_bundle
+from hexcursion.bundle.published.bundle_store import ShelvedBundle, find_bundle, open_bundle, slug
+from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.signature import operators_signers
+from hexcursion.ledger.places import bundles_folder, sites_folder
 from pages.shared.plain_text import Markdown
 
 
@@ -50,3 +54,16 @@ def is_shipped(name: str | None) -> bool:
 def viewer_of(name: str) -> Viewer:
     """The shipped example's release, or one of this installation, by its id; `WorkflowError` if neither."""
     return shipped() if is_shipped(name) else find_bundle(name)
+
+
+def site_folder(name: str, viewer: Viewer, address: str) -> Path:
+    """Return the folder of a release's page for an address, written unless that was done before.
+
+    `WorkflowError` if the address is no web address, or the folder cannot be written.
+    """
+    source = shelved().path if is_shipped(name) else bundles_folder() / f"{name}.zip"
+    made_of = hashlib.sha256(source.read_bytes() + address.encode()).hexdigest()[:8]
+    folder = sites_folder() / f"{slug(viewer.bundle)}-{made_of}"
+    if not folder.is_dir():
+        write_site([source], folder, address, operators_signers())
+    return folder

@@ -75,11 +75,9 @@ HELP = Screen(
 
 MAIN_PATH = (DATA, HEXAGONS, PRIVACY, RELEASE, PUBLISH)
 SECTIONS: dict[str, tuple[Screen, ...]] = {
-    "": (START, TOUR),
-    "From data to map": MAIN_PATH,
-    "Look and check": (VIEWER, COMPARE, LEDGER, STUDIES),
+    "": (START, TOUR), "From data to map": MAIN_PATH, "Look and check": (VIEWER, COMPARE, LEDGER, STUDIES),
     "About": (HELP,),
-}
+}  # fmt: skip
 SCREENS = tuple(screen for screens in SECTIONS.values() for screen in screens)
 PAGES = Registry("hexcursion.pages", {screen.address: screen for screen in SCREENS}, Screen, "address")
 

@@ -16,10 +16,9 @@ from pages.shared import maps
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace
 from pages.shared.session.side_jobs import show_progress
-from pages.shared.subprocess_job import Job
-from pages.studies.jobs import audit_job, study_job
+from pages.shared.subprocess_job import Job, in_subprocess
 from studies.london.paper_map import PaperMap, map_svg, paper_maps
-from studies.registry import STUDIES, Study
+from studies.registry import STUDIES, Study, audit_quickly, run_quickly
 from studies.reporting.figures import COLOURS, DARK_COLOURS, Figure, points, svg
 from studies.reporting.findings import finding
 from studies.reporting.tables import StudyResult, StudyTable, load_result
@@ -46,15 +45,11 @@ def chart(figure: Figure, result: StudyResult) -> Any:
             axis=alt.Axis(tickCount=TICKS),
         ),
         y=alt.Y(
-            "y:Q",
-            title=y_title,
-            scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False),
+            "y:Q", title=y_title, scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False),
             axis=alt.Axis(tickCount=TICKS),
         ),
         color=alt.Color(
-            "series:N",
-            title=None,
-            sort=None,
+            "series:N", title=None, sort=None,
             scale=alt.Scale(range=list(DARK_COLOURS if maps.theme() == "dark" else COLOURS)),
             legend=alt.Legend(orient="bottom", columns=1, labelLimit=560, symbolType="stroke"),
         ),
@@ -63,7 +58,7 @@ def chart(figure: Figure, result: StudyResult) -> Any:
             alt.Tooltip("x:Q", title=x_title, format=".4~g"),
             alt.Tooltip("y:Q", title=y_title, format=".4~g"),
         ],
-    )
+    )  # fmt: skip
     dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
     return (
         base.mark_line().encode(strokeDash=dash)
@@ -144,14 +139,14 @@ def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
         )  # fmt: skip
 
 
-def start(slot: str, make: Any, *arguments: Any) -> None:
+def start(slot: str, work: Any, *arguments: Any) -> None:
     """Start a job in this session and forget the earlier result."""
-    st.session_state[f"{slot}_job"] = make(*arguments)
+    st.session_state[f"{slot}_job"] = Job(lambda report: in_subprocess(report, work, *arguments))
     for kind in ("result", "note"):
         st.session_state.pop(f"{slot}_{kind}", None)
 
 
-def run_here(slot: str, label: Markdown, cancel: Markdown, make: Any, *arguments: Any) -> None:
+def run_here(slot: str, label: Markdown, cancel: Markdown, work: Any, *arguments: Any) -> None:
     """A button, then progress with cancel, then the result; the job lives in this session."""
     job: Job[StudyResult] | None = st.session_state.get(f"{slot}_job")
     if job is not None and job.state.state == "running":
@@ -170,7 +165,7 @@ def run_here(slot: str, label: Markdown, cancel: Markdown, make: Any, *arguments
         st.info(plain(st.session_state[f"{slot}_note"]), icon=":material/info:")
     st.button(
         label, icon=":material/play_arrow:", type="primary", key=f"{slot}_start", on_click=start,
-        args=(slot, make, *arguments),
+        args=(slot, work, *arguments),
     )  # fmt: skip
     result = st.session_state.get(f"{slot}_result")
     if result is not None:
@@ -216,13 +211,14 @@ if study.name == "audit":
         with st.container(border=True):
             st.markdown("**Your design**, attacked on simulated neighbours in your domain")
             run_here(
-                "own_audit", "Audit your design", "Cancel the audit", audit_job, found.project, found.choice
-            )
+                "own_audit", "Audit your design", "Cancel the audit", audit_quickly, found.project,
+                found.choice,
+            )  # fmt: skip
 stored, here = st.tabs(["Stored figures, full size", "Run it here, reduced size"])
 with here:  # before the stored figures, which take their time: a click is answered at once
     st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")
     if (said := expected_study(study.name)) is not None:
         st.caption(f":material/schedule: {plain(said)}")
-    run_here(f"study_{study.name}", "Run the study", "Cancel the study", study_job, study.name)
+    run_here(f"study_{study.name}", "Run the study", "Cancel the study", run_quickly, study.name)
 with stored:
     show_stored(study)

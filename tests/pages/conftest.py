@@ -19,8 +19,8 @@ from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from pages.privacy import design_panels, designs, frontier, pilot_panel, search_panel, trials
 from pages.release import checks
+from pages.shared import subprocess_job
 from pages.shared.subprocess_job import Job
-from pages.studies import jobs
 from pages.viewer import reading
 from tests.patience import HANG
 
@@ -42,7 +42,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
         return work(report, *arguments)
 
-    for module in (designs, trials, jobs, reading):
+    for module in (designs, trials, subprocess_job, reading):
         monkeypatch.setattr(module, "in_subprocess", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
 

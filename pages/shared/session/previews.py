@@ -122,14 +122,9 @@ class Stray:
 
 
 def domain_of(
-    region: str | None,
-    bbox: Box | None,
-    resolution: int,
-    crosses_date_line: bool | None = None,
-    features: tuple[str, ...] = (),
-    column: str | None = None,
-    land_only: bool = True,
-) -> Domain:
+    region: str | None, bbox: Box | None, resolution: int, crosses_date_line: bool | None = None,
+    features: tuple[str, ...] = (), column: str | None = None, land_only: bool = True,
+) -> Domain:  # fmt: skip
     """Return the cells of a GeoJSON file or a box; `WorkflowError` if there are none."""
     try:
         if bbox is not None:

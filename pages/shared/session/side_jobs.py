@@ -153,13 +153,9 @@ def found(work: Workspace, name: SideJobName, about: tuple[Any, ...]) -> SideJob
 
 
 def follow(
-    work: Workspace,
-    name: SideJobName,
-    about: tuple[Any, ...],
-    label: Markdown,
-    cancel: Markdown,
+    work: Workspace, name: SideJobName, about: tuple[Any, ...], label: Markdown, cancel: Markdown,
     make: Callable[[], Job[Any]],
-) -> SideJob | None:
+) -> SideJob | None:  # fmt: skip
     """A button that starts the job, then its progress, then its result: whichever it is time for."""
     if running(work, name, cancel):
         return None

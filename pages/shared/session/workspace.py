@@ -192,16 +192,9 @@ class Workspace:
         named = ("value_name", "value_unit")
         same = all(self.choices.get(name) == other.choices.get(name) for name in named)
         drop = {
-            "data",
-            "reference",
-            "reference_public",
-            "title",
-            "owner",
-            "records_per_owner",
-            "places_public",
-            "records_about",
-            *named,
-        }
+            "data", "reference", "reference_public", "title", "owner", "records_per_owner", "places_public",
+            "records_about", *named,
+        }  # fmt: skip
         drop |= set() if same else {"threshold", "direction", "centre", "clip"}
         if other.choices.get("values") == "count":
             drop |= {"values", "population_file", "population_column"}

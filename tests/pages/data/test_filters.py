@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from pages.data.filters import with_shared
+from pages.data.table_columns import with_shared
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 

@@ -18,7 +18,7 @@ from hexcursion.bundle.published.bundle_store import bundle_files, find_bundle, 
 from hexcursion.bundle.published.site import file_size, find_bundles, write_site
 from hexcursion.cli.main import main
 from hexcursion.record import Release
-from pages.publish.link_panel import written
+from pages.shared.shipped import site_folder as written
 from tests.hexcursion.bundle.exports.test_exports import sealed
 from tests.hexcursion.bundle.page.test_map_page import EVIL, Page, zipped
 
