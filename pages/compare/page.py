@@ -19,24 +19,7 @@ from hexcursion.search.bench import simulated_release
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, one_in, quantity, side_words
-from pages.compare.view import (
-    EDITIONS,
-    LEAST,
-    MEASURES,
-    WORDS,
-    MeasureName,
-    Practice,
-    compare_job,
-    dots,
-    edition_sentences,
-    figure_rows,
-    paint_table,
-    random_record,
-    record_sentences,
-    record_word,
-    release_sentence,
-    sentences_of,
-)
+from pages.compare import view
 from pages.privacy.design_panels import show_release_beside
 from pages.privacy.frontier import clicked, epsilon_layers
 from pages.release.releasing import baseline_at
@@ -67,9 +50,10 @@ def show_practice(work: Workspace) -> None:
     )
     least = int(
         st.segmented_control(
-            "Hide hexagons with fewer records than", LEAST, default=5, required=True, key="practice_least"
+            "Hide hexagons with fewer records than", view.LEAST, default=5, required=True,
+            key="practice_least",
         )
-    )
+    )  # fmt: skip
     made = _practice(found, explored, least)
     _maps(explored, made)
     st.dataframe([line.cells() for line in made.lines], hide_index=True)
@@ -81,7 +65,7 @@ def show_practice(work: Workspace) -> None:
         "it in?*: how often somebody who knows all other records tells which of two tables holds it, or "
         "which of two releases like this one; guessing gives 50 %."
     )
-    for sentence in sentences_of(least, made.lines, viewer):
+    for sentence in view.sentences_of(least, made.lines, viewer):
         st.markdown(f"* {plain(sentence)}")
     left, right = st.columns(2, gap="large")
     with left:
@@ -90,16 +74,16 @@ def show_practice(work: Workspace) -> None:
         _editions(made.records, least, viewer)
 
 
-def _practice(found: Found, explored: Explored, least: int) -> Practice:
+def _practice(found: Found, explored: Explored, least: int) -> view.Practice:
     """What the rules give, made once for a release in this session; nothing of it is shared."""
     known = explored.practice.get(least)
-    if not isinstance(known, Practice) or known.project is not found.project:
+    if not isinstance(known, view.Practice) or known.project is not found.project:
         truth = baseline_at(found.project, explored.baseline, explored.viewer.bundle.threshold)
-        known = explored.practice[least] = Practice.of(found, explored.viewer, least, truth)
+        known = explored.practice[least] = view.Practice.of(found, explored.viewer, least, truth)
     return known
 
 
-def _maps(explored: Explored, made: Practice) -> None:
+def _maps(explored: Explored, made: view.Practice) -> None:
     """No privacy, the rules, and the release: one camera, one colour scale."""
     viewer = explored.viewer
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
@@ -110,7 +94,7 @@ def _maps(explored: Explored, made: Practice) -> None:
     }
     for name, table in shown.items():
         title = f"{name}: {100.0 * float(table.shown.mean()):.0f} % shown"
-        drawn.append(paint_table(table, what, title))
+        drawn.append(view.paint_table(table, what, title))
         panes.append(Pane(title, drawn[-1], private=True, word=name))
         said.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
     released = paint(viewer, viewer.bundle.published, "classes", viewer.bundle.threshold, 0)
@@ -128,17 +112,17 @@ def _maps(explored: Explored, made: Practice) -> None:
 
 def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
     """The arithmetic of two editions for one record that is drawn at random, and of two releases."""
-    word = record_word(viewer)
+    word = view.record_word(viewer)
     st.header("One record more", anchor=False)
     key = f"practice_record_{viewer.bundle.statement['release']['id']}"
     if st.button(f"Take a {plain(word)} at random", icon=":material/casino:", key="practice_draw"):
-        st.session_state[key] = random_record(records)
+        st.session_state[key] = view.random_record(records)
     if key not in st.session_state:
         st.caption("Two editions of the table, without and with one record, and what they say of it.")
         return
-    for sentence in record_sentences(one_more(records, least, st.session_state[key]), viewer.unit, word):
+    for sentence in view.record_sentences(one_more(records, least, st.session_state[key]), viewer.unit, word):
         st.markdown(f"* {plain(sentence)}")
-    if told := release_sentence(viewer):
+    if told := view.release_sentence(viewer):
         st.markdown(f"* {plain(told)}")
 
 
@@ -146,19 +130,20 @@ def _editions(records: Records, least: int, viewer: Viewer) -> None:
     """A growing table renewed through the year, beside what as many releases cost together."""
     st.header("Editions a year", anchor=False)
     often = st.select_slider(
-        "The map is published", EDITIONS, value=4, format_func=WORDS.__getitem__, key="practice_editions"
-    )
-    for sentence in edition_sentences(records, least, often, viewer):
+        "The map is published", view.EDITIONS, value=4, format_func=view.WORDS.__getitem__,
+        key="practice_editions",
+    )  # fmt: skip
+    for sentence in view.edition_sentences(records, least, often, viewer):
         st.markdown(f"* {plain(sentence)}")
 
 
-def show_chart(found: Comparison, protects: Protects, measure: MeasureName, key: str) -> int | None:
+def show_chart(found: Comparison, protects: Protects, measure: view.MeasureName, key: str) -> int | None:
     """Draw one protection's curves; the number of the row whose dot was clicked, or None."""
-    rows = dots(found, protects, measure)
+    rows = view.dots(found, protects, measure)
     if not rows:
         st.caption("No mechanism has this figure here.")
         return None
-    title = MEASURES[measure].title
+    title = view.MEASURES[measure].title
     tooltips = [
         alt.Tooltip("mechanism:N", title="mechanism"),
         alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
@@ -208,8 +193,8 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         f"{plain(found.basis)}. Nothing was released or charged."
     )
     measure = st.segmented_control(
-        "Compare by", list(MEASURES), format_func=lambda name: MEASURES[name].title, default="agreement",
-        required=True, key="compare_measure",
+        "Compare by", list(view.MEASURES), format_func=lambda name: view.MEASURES[name].title,
+        default="agreement", required=True, key="compare_measure",
     )  # fmt: skip
     for position, protects in enumerate(found.protections):
         st.header(f"Hiding {plain(protects)}", anchor=False)
@@ -220,7 +205,7 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         for line in found.recommended(protects):
             st.markdown(f"* {plain(line)}")
         with st.expander("All figures", icon=":material/table_chart:"):
-            st.dataframe(figure_rows(found, protects), hide_index=True)
+            st.dataframe(view.figure_rows(found, protects), hide_index=True)
     with st.container(horizontal=True):
         st.download_button(
             "CSV", csv_text(found), "comparison.csv", "text/csv", icon=":material/download:",
@@ -263,7 +248,7 @@ def mechanisms(work: Workspace) -> None:
     about = (settings, " ".join(asked), " ".join(map(str, budgets)))
     done = side_jobs.follow(
         work, "compare", about, "Compare", "Cancel the comparison",
-        lambda: compare_job(settings, asked, budgets),
+        lambda: view.compare_job(settings, asked, budgets),
     )  # fmt: skip
     if done is not None:
         project, found = done.result

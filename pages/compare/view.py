@@ -1,4 +1,4 @@
-"""What the Compare screen shows of a comparison: dots, rows and words, without Streamlit."""
+"""What the Compare screen shows, without Streamlit: mechanisms by budget, and today's practice."""
 
 from __future__ import annotations
 

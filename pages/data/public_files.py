@@ -1,4 +1,4 @@
-"""Public data: sales and postcodes that anybody may download, kept in a folder all sessions share."""
+"""The public sales and postcodes: what a download fetches, from whom, to where all sessions share it."""
 
 from __future__ import annotations
 
@@ -24,23 +24,20 @@ _MEGA = 1_000_000
 
 @dataclass(frozen=True)
 class Offer:
-    """One public file as a screen offers it: whom a click asks, the `page` where a person finds it, rough
-    megabytes, of which `held` are kept already, and where it lies.
-    """
+    """One public file as a screen offers it: how many megabytes of it are kept, and whether it is whole."""
 
-    title: str
-    host: str
-    page: str
-    megabytes: int
+    file: PublicFile
     held: int
-    attribution: tuple[str, ...]
-    path: Path
     here: bool
 
 
 def public_offers(year: int, reference_year: int | None = None) -> tuple[Offer, ...]:
     """What a download of these years consists of, sales first, postcodes last."""
-    return tuple(_offer(file) for file in _files(year, reference_year))
+    folder = public_folder()
+    return tuple(
+        Offer(file, _held(folder / file.file_name) // _MEGA, (folder / file.file_name).is_file())
+        for file in _files(year, reference_year)
+    )
 
 
 def download_job(year: int, reference_year: int | None = None, *, refresh: bool = False) -> Job[Fetched]:
@@ -85,14 +82,6 @@ def _files(year: int, reference_year: int | None) -> tuple[PublicFile, ...]:
         return (*(price_paid_file(each) for each in years), CODE_POINT_OPEN)
     except DataError as error:
         raise WorkflowError(str(error)) from error
-
-
-def _offer(file: PublicFile) -> Offer:
-    path = public_folder() / file.file_name
-    return Offer(
-        file.title, file.host, file.page, file.megabytes, _held(path) // _MEGA, file.attribution, path,
-        path.is_file(),
-    )  # fmt: skip
 
 
 def _held(path: Path) -> int:
@@ -211,10 +200,10 @@ def _offer_files(work: Workspace) -> None:
     offers = public_offers(year, earlier)
     coming = [offer for offer in offers if again or not offer.here]
     st.markdown("\n".join(f"- {_line(offer)}" for offer in offers))
-    st.caption("  \n".join(dict.fromkeys(plain(line) for offer in offers for line in offer.attribution)))
+    st.caption("  \n".join(dict.fromkeys(plain(line) for offer in offers for line in offer.file.attribution)))
     st.caption(f"Kept in {plain(public_folder())}, for all who use this installation.")
-    size = sum(offer.megabytes - offer.held for offer in coming)
-    hosts = " and ".join(dict.fromkeys(plain(offer.host) for offer in coming))
+    size = sum(offer.file.megabytes - offer.held for offer in coming)
+    hosts = " and ".join(dict.fromkeys(plain(offer.file.host) for offer in coming))
     st.button(
         f"Download from {hosts} (about {size} MB)" if coming else "Use the files that are here",
         icon=":material/cloud_download:" if coming else ":material/check:",
@@ -229,10 +218,10 @@ def _line(offer: Offer) -> Markdown:
     if offer.here:
         state = "already here"
     elif offer.held:
-        state = f"{offer.held:,} of about {offer.megabytes:,} MB are here"
+        state = f"{offer.held:,} of about {offer.file.megabytes:,} MB are here"
     else:
-        state = f"about {offer.megabytes:,} MB"
-    return f"**{plain(offer.title)}**, {state}, from {plain(offer.host)}"
+        state = f"about {offer.file.megabytes:,} MB"
+    return f"**{plain(offer.file.title)}**, {state}, from {plain(offer.file.host)}"
 
 
 def _begin_download(work: Workspace, year: int, earlier: int | None, again: bool) -> None:

@@ -1,4 +1,4 @@
-"""Asking which columns of a sensor table say whose a row is, which row it is, and how sure its place is."""
+"""Ask how a table is written, what its columns say, and which of its rows are kept."""
 
 from __future__ import annotations
 

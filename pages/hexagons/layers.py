@@ -1,7 +1,8 @@
-"""Public numbers that may explain the values: their files, the columns that are meant, and one on the map."""
+"""Public layers and numbers of the curator's own: their files, columns and looks, drawn over the map."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -62,7 +63,7 @@ def ask_covariates(work: Workspace) -> Painting | None:
 
 def _asked_column(work: Workspace, path: str, column: str) -> str:
     """Ask which column of a file is meant."""
-    names = _covariate_columns(path)
+    names = _columns(path)
     if Path(path).suffix.lower() != ".csv":
         names = ("", *names)
     if len(names) < 2:
@@ -78,26 +79,20 @@ def _asked_column(work: Workspace, path: str, column: str) -> str:
     )
 
 
-def _covariate_columns(path: str) -> tuple[str, ...]:
-    """The columns of a file, looked up once a session."""
-    held: dict[str, tuple[str, ...]] = st.session_state.setdefault("covariate_file_columns", {})
-    if path not in held:
-        try:
-            table = Path(path).suffix.lower() == ".csv"
-            held[path] = table_columns(path) if table else label_columns(document_of(path))
-        except (GeoError, DataError, OSError):
-            held[path] = ()
-    return held[path]
-
-
 def _keep_covariates(work: Workspace) -> None:
-    uploads = st.session_state[f"covariates_upload_{work.mark}"] or []
-    kept = [str(work.folder.keep(one.name, one.getvalue())) for one in uploads]
-    paths = list(dict.fromkeys([*work.choices.get("covariates", ()), *kept]))
+    known = work.choices.get("covariates", ())
+    paths = _with_uploads(work, "covariates", known)
     if len(paths) > MOST_COLUMNS:
         st.session_state[COVARIATES_SAID] = f"{len(paths)} files are too many: choose at most {MOST_COLUMNS}."
         return
     _choose_covariates(work, paths)
+
+
+def _with_uploads(work: Workspace, what: str, before: Iterable[str]) -> list[str]:
+    """Return the files of before and those that were just uploaded, each once."""
+    uploads = st.session_state[f"{what}_upload_{work.mark}"] or []
+    kept = [str(work.folder.keep(one.name, one.getvalue())) for one in uploads]
+    return list(dict.fromkeys([*before, *kept]))
 
 
 def _choose_covariates(work: Workspace, paths: list[str]) -> None:
@@ -105,10 +100,7 @@ def _choose_covariates(work: Workspace, paths: list[str]) -> None:
     before = dict(
         zip(work.choices.get("covariates", ()), work.choices.get("covariate_columns", ()), strict=False)
     )
-    firsts = {
-        path: next(iter(_covariate_columns(path)), "") if path.lower().endswith(".csv") else ""
-        for path in paths
-    }
+    firsts = {path: next(iter(_columns(path)), "") if path.lower().endswith(".csv") else "" for path in paths}
     work.choose(
         covariates=tuple(paths), covariate_columns=tuple(before.get(path, firsts[path]) for path in paths)
     )
@@ -138,7 +130,7 @@ def _shown_covariate(work: Workspace, found: Covariates) -> Painting | None:
     return as_baseline(paint_field(values, "", title=str(name)), "Public")
 
 
-NONE = ""
+NONE, _SAID = "", "own_layers_said"
 INK = colour("line")  # on light ground; in the picker it stands for the ink of the map
 
 
@@ -176,9 +168,6 @@ def ask_layers(work: Workspace) -> None:
             st.button("Remove the layers", on_click=_show, args=(work, []), icon=":material/layers_clear:")
         if said := st.session_state.pop(_SAID, None):
             st.error(plain(said), icon=":material/error:")
-
-
-_SAID = "own_layers_said"
 
 
 def draw_again(work: Workspace) -> None:
@@ -232,21 +221,20 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
 
 
 def _columns(path: str) -> tuple[str, ...]:
-    """The columns of a file that may hold names, looked up once a session."""
-    held: dict[str, tuple[str, ...]] = st.session_state.setdefault("own_layer_columns", {})
+    """The columns of a table, or those of a layer that may hold names, looked up once a session."""
+    held: dict[str, tuple[str, ...]] = st.session_state.setdefault("columns_of_layers", {})
     if path not in held:
         try:
-            held[path] = label_columns(document_of(path))
+            table = Path(path).suffix.lower() == ".csv"
+            held[path] = table_columns(path) if table else label_columns(document_of(path))
         except (GeoError, DataError, OSError):
             held[path] = ()
     return held[path]
 
 
 def _keep(work: Workspace) -> None:
-    uploads = st.session_state[f"layers_upload_{work.mark}"] or []
     known = {wish.path: wish for wish in _decided(work)}
-    kept = [str(work.folder.keep(one.name, one.getvalue())) for one in uploads]
-    paths = list(dict.fromkeys([*known, *kept]))
+    paths = _with_uploads(work, "layers", known)
     if len(paths) > MOST_LAYERS:
         st.session_state[_SAID] = f"{len(paths)} layers are too many: choose at most {MOST_LAYERS}."
         return

@@ -1,4 +1,4 @@
-"""Ways to name a public area: a file and parts of it, a place, a box, an outline drawn on the map."""
+"""Ways to name a public area: a file, parts of it, a place, a box, an outline; and to mend a swapped one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking for the public choices of a release: the question, the unit of protection, the budget."""
+"""Ask for the public choices of a release: unit, budget and slack, with an attacker's odds beside them."""
 
 from __future__ import annotations
 

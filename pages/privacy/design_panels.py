@@ -1,4 +1,4 @@
-"""Your own design: typed numbers, what they cost and achieve, and the button that makes them the design."""
+"""A closer look at a design: each number varied, numbers typed, its release simulated, its sets checked."""
 
 from __future__ import annotations
 
@@ -18,26 +18,10 @@ from hexcursion.search.bench import SimulatedRelease, simulated_release
 from hexcursion.search.scenes import private_n
 from hexcursion.search.task import Scored, family_of
 from hexcursion.words import agreement_words, design_words
-from pages.privacy import frontier
+from pages.privacy import frontier, trials
 from pages.privacy.ask import threshold_words
 from pages.privacy.designs import family
-from pages.privacy.trials import (
-    Entry,
-    VariationView,
-    achieved_words,
-    cost,
-    cost_scale,
-    coverage_job,
-    coverage_sentences,
-    covers,
-    entries_of,
-    families_of,
-    smoothings,
-    start_of,
-    sweep_job,
-    typed_design,
-    typed_job,
-)
+from pages.privacy.trials import Entry, VariationView
 from pages.shared import maps
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
@@ -58,7 +42,7 @@ def show_own_design(work: Workspace, found: Found, scored: Scored) -> None:
     if typed is not None:
         side_jobs.start(
             work, TYPED, (typed, scored.response, found.tuned),
-            typed_job(found.project, found.tuned, scored, typed),
+            trials.typed_job(found.project, found.tuned, scored, typed),
         )  # fmt: skip
     if side_jobs.running(work, TYPED, "Cancel the trial"):
         return
@@ -72,15 +56,15 @@ def show_own_design(work: Workspace, found: Found, scored: Scored) -> None:
 
 
 def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
-    families = families_of(found.tuned)
+    families = trials.families_of(found.tuned)
     pairs, mark = list(families), work.mark
     own = family_of(scored.design)
     chosen = st.selectbox(
         "Mechanism and prior", pairs, index=pairs.index(own) if own in pairs else 0,
         format_func=families.__getitem__, key=f"own_family_{mark}",
     )  # fmt: skip
-    near = start_of(found.tuned, scored, chosen)
-    entries, offered = entries_of(near), smoothings(near)
+    near = trials.start_of(found.tuned, scored, chosen)
+    entries, offered = trials.entries_of(near), trials.smoothings(near)
     with st.form("own_design", border=False, enter_to_submit=False):
         columns = st.columns(len(entries) + (1 if len(offered) > 1 else 0), vertical_alignment="bottom")
         values = {
@@ -100,7 +84,7 @@ def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
     if not submitted:
         return None
     try:
-        return typed_design(near, values, int(rounds))
+        return trials.typed_design(near, values, int(rounds))
     except DesignError as error:
         st.error(f"This design is impossible: {plain(error)}", icon=":material/block:")
         return None
@@ -121,7 +105,9 @@ def _number(column: Any, entry: Entry, key: str) -> float:
 
 def _worth(work: Workspace, found: Found, scored: Scored) -> None:
     settings = found.project.settings
-    st.markdown(f"**{plain(cost(scored.epsilon))}** · agreement {plain(achieved_words(scored))}")
+    st.markdown(
+        f"**{plain(trials.cost(scored.epsilon))}** · agreement {plain(trials.achieved_words(scored))}"
+    )
     if scored.epsilon > settings.epsilon:
         st.warning(
             f"It does not fit ε {settings.epsilon:g}: raise its ridge or scale, take fewer paths, or raise "
@@ -194,7 +180,7 @@ def _simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedReleas
 
 def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
     """Button, progress, then what the simulated releases say."""
-    if not covers(scored.design):
+    if not trials.covers(scored.design):
         st.caption(
             "One path is one possible map: it cannot say what is surely inside. With two paths or more this "
             "shows how often the inner and the outer region are right."
@@ -207,10 +193,10 @@ def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
     )
     answer = side_jobs.follow(
         work, "coverage", (scored.design, found.tuned), "Simulate releases", "Cancel the simulation",
-        lambda: coverage_job(found.project, found.tuned, scored),
+        lambda: trials.coverage_job(found.project, found.tuned, scored),
     )  # fmt: skip
     if answer is not None:
-        for sentence in coverage_sentences(answer.result):
+        for sentence in trials.coverage_sentences(answer.result):
             st.markdown(plain(sentence))
 
 
@@ -226,7 +212,7 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
     )
     answer = side_jobs.follow(
         work, "sweep", (scored.design, found.tuned), "Show what each number does", "Cancel the variation",
-        lambda: sweep_job(found.project, found.tuned, scored),
+        lambda: trials.sweep_job(found.project, found.tuned, scored),
     )  # fmt: skip
     if answer is None:
         return
@@ -286,7 +272,7 @@ def _here(base: alt.Chart) -> Any:
 def _cost(view: VariationView, views: tuple[VariationView, ...]) -> Any:
     """Solid: epsilon on one log scale for all charts; infinite values stand as signs on the upper edge."""
     base = _base(view, None)
-    ends, ticks = cost_scale(views)
+    ends, ticks = trials.cost_scale(views)
     height = alt.Y(
         "epsilon:Q",
         title="ε at most",

@@ -1,4 +1,4 @@
-"""Designs on a screen: the report of a search and the dots of its frontier, in words."""
+"""Search and pilot in a subprocess, and designs in words: their report, dots and expected figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The frontier: utility against budget, one dot per design, each a door to its map."""
+"""What a budget buys: the frontier, the smallest epsilon for an agreement, and settling on a design."""
 
 from __future__ import annotations
 

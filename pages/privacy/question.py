@@ -1,4 +1,4 @@
-"""The question on a screen: which side of which threshold, and what the threshold is compared with."""
+"""Ask which side of which threshold, what it is compared with, and what is usual without reference data."""
 
 from __future__ import annotations
 
@@ -17,17 +17,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import load_population
 from hexcursion.settings.names import Direction
 from hexcursion.words import side_words
-from pages.privacy.question_view import (
-    Against,
-    against_of,
-    bars,
-    reference_sentences,
-    relative_unit,
-    relative_words,
-    stated_scale,
-    stated_values,
-    uses_factors,
-)
+from pages.privacy import question_view
+from pages.privacy.question_view import Against, against_of, relative_unit
 from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -74,7 +65,7 @@ def ask(work: Workspace) -> None:
     if against == "value":
         _show_reference(work, threshold)
     else:
-        st.caption(plain(relative_words(work, threshold)))
+        st.caption(plain(question_view.relative_words(work, threshold)))
 
 
 def _wanted(work: Workspace) -> Against:
@@ -202,7 +193,7 @@ def _standing(work: Workspace, against: Against) -> float | None:
     """The threshold so far; a relative one begins at no difference."""
     given: float | None = work.choices.get("threshold")
     if given is None and against in ("limits", "change"):
-        return 1.0 if uses_factors(work.choices) else 0.0
+        return 1.0 if question_view.uses_factors(work.choices) else 0.0
     return given
 
 
@@ -212,7 +203,7 @@ def _show_reference(work: Workspace, threshold: float | None) -> None:
     if seen is None or not seen.quantiles or not work.choices.get("reference_public"):
         return
     unit = str(work.choices.get("value_unit", ""))
-    drawn = bars(seen.quantiles)
+    drawn = question_view.bars(seen.quantiles)
     if drawn:
         rows = [{"low": bar.low, "high": bar.high, "none": 0, "share": bar.share} for bar in drawn]
         scale = alt.Scale(nice=False, zero=False)
@@ -236,7 +227,7 @@ def _show_reference(work: Workspace, threshold: float | None) -> None:
             alt=f"Histogram of {seen.size:,} public reference values; the threshold is a line.",
             key=f"reference_{work.mark}",
         )
-    st.caption(plain(" ".join(reference_sentences(seen, unit, threshold))))
+    st.caption(plain(" ".join(question_view.reference_sentences(seen, unit, threshold))))
 
 
 ONE_SCALE = ("yes-no", "count")
@@ -249,9 +240,9 @@ def ask_scale(work: Workspace) -> None:
         return
     if work.choices.get("values") in ONE_SCALE:
         return
-    factors = uses_factors(work.choices)
+    factors = question_view.uses_factors(work.choices)
     unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"
-    usual, spread = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
+    usual, spread = question_view.stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
     st.header("What is usual", anchor=False)
     st.caption(
         "Without reference data please say what anybody knows, from the press or an earlier year. It must "
@@ -268,7 +259,7 @@ def ask_scale(work: Workspace) -> None:
         format="%g", help=tip("clip"), **work.keyed("spread"),
     )  # fmt: skip
     try:
-        centre, clip = stated_scale(usual, spread, factors)
+        centre, clip = question_view.stated_scale(usual, spread, factors)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
         centre = clip = None
@@ -289,5 +280,5 @@ def missing_scale(work: Workspace) -> str | None:
 
 def _standing_scale(work: Workspace, factors: bool) -> tuple[float | None, float | None]:
     """The choices as the widgets can say them, so that showing them again changes nothing."""
-    shown = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
-    return stated_scale(*shown, factors)
+    shown = question_view.stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
+    return question_view.stated_scale(*shown, factors)

@@ -1,4 +1,4 @@
-"""The check before a release: asks what the program cannot see, says what leaks beside the mechanism."""
+"""Before a release: the leak check, and the stop before a poor map with what helps."""
 
 from __future__ import annotations
 

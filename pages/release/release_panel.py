@@ -1,4 +1,4 @@
-"""Before the button: the receipt of a planned release, its budget, and the form that asks for it."""
+"""Plan a release: its receipt, budget and form, and the second question that releases once."""
 
 from __future__ import annotations
 

@@ -26,9 +26,8 @@ from pages.shared.steps import (
     START,
     VIEWER,
     Screen,
-    after,
     all_sections,
-    before,
+    neighbours,
 )
 
 RELEASED = "The released map, free to explore, beside the map without privacy, which only you see."
@@ -120,7 +119,7 @@ def footer(screen: Screen) -> None:
             _tell_browser(work)
     if screen not in MAIN_PATH:
         return
-    earlier, later = before(screen), after(screen)
+    earlier, later = neighbours(screen)
     st.divider()
     with st.container(horizontal=True, horizontal_alignment="distribute", key="way-on"):
         if earlier:

@@ -95,18 +95,8 @@ def all_sections() -> dict[str, tuple[Screen, ...]]:
     return {name: (*SECTIONS.get(name, ()), *added.get(name, ())) for name in {**begin, **added, **SECTIONS}}
 
 
-def after(screen: Screen) -> Screen | None:
-    """The next step of the main path, or None."""
-    return _neighbour(screen, 1)
-
-
-def before(screen: Screen) -> Screen | None:
-    """The previous step of the main path, or None."""
-    return _neighbour(screen, -1)
-
-
-def _neighbour(screen: Screen, step: int) -> Screen | None:
-    if screen not in MAIN_PATH:
-        return None
-    position = MAIN_PATH.index(screen) + step
-    return MAIN_PATH[position] if 0 <= position < len(MAIN_PATH) else None
+def neighbours(screen: Screen) -> tuple[Screen | None, Screen | None]:
+    """Return the steps of the main path before and after one of them."""
+    padded = (None, *MAIN_PATH, None)
+    at = MAIN_PATH.index(screen)
+    return padded[at], padded[at + 2]

@@ -1,4 +1,4 @@
-"""Several periods read together: the page of their series, with slider, small maps and a line per area."""
+"""Other releases beside the one that is read: maps under one camera, and several periods read together."""
 
 from __future__ import annotations
 

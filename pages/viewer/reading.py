@@ -1,4 +1,4 @@
-"""What a reader meets first: title, question, answer, place and the three facts of a release."""
+"""What a reader reads and takes: heading, facts, regions, areas of their own, downloads."""
 
 from __future__ import annotations
 

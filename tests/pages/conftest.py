@@ -17,7 +17,7 @@ from hexcursion.project.model import Project
 from hexcursion.record import Expected
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
-from pages.privacy import design_panels, designs, frontier, pilot_panel, search_panel, trials
+from pages.privacy import designs, frontier, pilot_panel, search_panel, trials
 from pages.release import checks
 from pages.shared import subprocess_job
 from pages.shared.subprocess_job import Job
@@ -107,9 +107,9 @@ def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (search_panel, "search_job", designs.search_job),
         (frontier, "solve_job", trials.solve_job),
         (checks, "remedies_job", _larger_budget),
-        (design_panels, "sweep_job", trials.sweep_job),
-        (design_panels, "typed_job", trials.typed_job),
-        (design_panels, "coverage_job", trials.coverage_job),
+        (trials, "sweep_job", trials.sweep_job),
+        (trials, "typed_job", trials.typed_job),
+        (trials, "coverage_job", trials.coverage_job),
         (pilot_panel, "pilot_job", designs.pilot_job),
     ):
         monkeypatch.setattr(module, name, finished(make))

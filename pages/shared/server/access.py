@@ -62,7 +62,7 @@ def turned_away() -> bool:
     """Draw the page for somebody who may not curate in a curators' process: no file of theirs is taken,
     nothing computed.
     """
-    if viewer_only() or may_curate():
+    if granted().mode == "viewer" or may_curate():
         return False
     st.title("For curators", anchor=False)
     st.markdown(
@@ -71,21 +71,6 @@ def turned_away() -> bool:
     )
     sign_in_panel()
     return True
-
-
-def viewer_only() -> bool:
-    """Whether this process shows published bundles only, and so needs no access to private data at all."""
-    return granted().mode == "viewer"
-
-
-def sign_in_configured() -> bool:
-    """Whether curators have to sign in: the operator wrote an `[auth]` section into the secrets."""
-    return granted().sign_in
-
-
-def signed_in() -> bool:
-    """Whether the identity provider vouches for the person at the other end."""
-    return bool(st.user.is_logged_in)
 
 
 def may_curate() -> bool:
@@ -132,9 +117,9 @@ def reach_of(uploads: PrivateFolder) -> Reach:
 
 def sign_in_panel() -> None:
     """What a person sees when sign-in is configured: the way in, or the way out."""
-    if viewer_only() or not sign_in_configured():
+    if granted().mode == "viewer" or not granted().sign_in:
         return
-    if not signed_in():
+    if not st.user.is_logged_in:
         st.caption("The screens that read private data are for curators.")
         st.button("Sign in as a curator", on_click=st.login, icon=":material/login:", width="stretch")
         return

@@ -125,7 +125,7 @@ def test_the_way_by_hand_names_pages_files_and_the_folder() -> None:
     ):
         assert word in said
     assert str(public_folder()) in said
-    assert [offer.host for offer in public_offers(2018)] == [
+    assert [offer.file.host for offer in public_offers(2018)] == [
         "price-paid-data.publicdata.landregistry.gov.uk",
         "api.os.uk",
     ]
