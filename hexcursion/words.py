@@ -299,9 +299,10 @@ PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in prac
 
 def protected_text(
     unit: Unit, unit_word: UnitWord, n: int, protects: Protects = "values and places",
-    relation: Relation = "replace-one",
+    relation: Relation = "replace-one", *, counted: bool = False,
 ) -> str:  # fmt: skip
-    """What the guarantee covers, in one sentence; where n is no public number it is only about so many."""
+    """What the guarantee covers, in one sentence; where n is no public number it is only about so many.
+    Records that are `counted` have no value."""
     among = "among" if relation == "replace-one" else "among about"
     if unit == "cell":
         place = ", and which hexagon it is" if protects == "values and places" else ""
@@ -312,7 +313,8 @@ def protected_text(
         )
     if protects == "values":
         return f"One {unit_word}: its value, {among} {plural(n, unit_word)}. Its place is public."
-    return f"One {unit_word}: its value and its place, {among} {plural(n, unit_word)}."
+    hidden = "its place" if counted else "its value and its place"
+    return f"One {unit_word}: {hidden}, {among} {plural(n, unit_word)}."
 
 
 def hidden_words(neighbours: Neighbours) -> str:

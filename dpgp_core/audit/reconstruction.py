@@ -47,7 +47,7 @@ class Candidates:
 
     cells: Ints  # (m,) positions in the domain
     responses: Floats  # (m,) clipped responses, in [-1, 1]
-    right: Bools  # (m, m) whether guessing the candidate of a row is right where that of a column is true
+    right: Bools  # (g, m) whether the guess of a row is right where the candidate of a column is true
 
     def __post_init__(self) -> None:
         if self.cells.ndim != 1 or self.cells.shape != self.responses.shape or self.cells.size < 2:
@@ -63,11 +63,15 @@ class Candidates:
         """One candidate for each cell and response, (m,) each.
 
         A guessed response may be off by `tolerance`; `place` and `value` say whether cell and response must
-        be guessed.
+        be guessed. Guesses are the candidates and, where they may be off, responses between candidates: one a
+        tolerance above each is right of as many as any guess can be.
         """
         at, y = np.asarray(cells, dtype=np.int64), np.asarray(responses, dtype=np.float64)
-        same = at[:, None] == at[None] if place else np.ones((at.size, at.size), dtype=bool)
-        near = np.abs(y[:, None] - y[None]) <= non_negative("tolerance", tolerance) + 1e-12
+        off = non_negative("tolerance", tolerance)
+        above = [y + off] if value and off > 0.0 else []
+        guessed, where = np.concatenate([y, *above]), np.tile(at, 1 + len(above))
+        same = where[:, None] == at[None] if place else np.ones((where.size, at.size), dtype=bool)
+        near = np.abs(guessed[:, None] - y[None]) <= off + 1e-12
         return cls(at, y, same & near if value else same)
 
     @property

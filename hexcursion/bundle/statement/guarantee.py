@@ -24,7 +24,7 @@ from hexcursion.words import UnitWord
 VARIANT = "(epsilon, delta)-differential privacy, also called approximate differential privacy"
 
 
-def neighbours_text(unit: Unit, relation: Relation, protects: Protects) -> str:
+def neighbours_text(unit: Unit, relation: Relation, protects: Protects, *, counted: bool = False) -> str:
     """What two neighbouring datasets are, in one sentence."""
     one = "record of a cell" if unit == "cell" else "record"
     many = "sets of cell records" if unit == "cell" else "datasets"
@@ -35,7 +35,9 @@ def neighbours_text(unit: Unit, relation: Relation, protects: Protects) -> str:
         )
     place = "cell" if unit == "cell" else "place"
     what = (
-        f"in its value, its {place} or both"
+        f"in its {place}"
+        if counted
+        else f"in its value, its {place} or both"
         if protects == "values and places"
         else f"in its value only; its {place} stays"
     )
@@ -72,20 +74,20 @@ def guarantee_block(release: Release) -> dict[str, Any]:
         ],
         "curve": _curve(privacy.rdp_orders, privacy.rdp_values), "cost": _cost(privacy),
     }  # fmt: skip
-    return with_words(stated)
+    return with_words(stated, counted=release.exposure is not None)
 
 
-def with_words(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """The block with every text that follows from its facts, made anew."""
+def with_words(stated: Mapping[str, Any], *, counted: bool = False) -> dict[str, Any]:
+    """The block with every text that follows from its facts, made anew. Counted records have no value."""
     unit, word, n = stated["unit"], stated["unit_word"], stated["n"]
     protects, relation = stated["protects"], stated["relation"]
     epsilon, delta = stated["epsilon"], stated["delta"]
     return {
         **stated,
-        "neighbours": neighbours_text(unit, relation, protects),
+        "neighbours": neighbours_text(unit, relation, protects, counted=counted),
         "in_words": words.epsilon_sentence(epsilon, delta, word, relation, n, chance=surest_of(stated)),
         "times_more_likely": words.times(epsilon),
-        "protected": words.protected_text(unit, word, n, protects, relation),
+        "protected": words.protected_text(unit, word, n, protects, relation, counted=counted),
         "not_protected": list(words.not_protected_texts(unit, word, protects, relation)),
         "groups": [{**line, "in_words": _group_words(line, word)} for line in stated["groups"]],
     }
@@ -223,7 +225,7 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
         )
 
 
-def check_guarantee(guarantee: Mapping[str, Any]) -> None:
+def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> None:
     """Raise BundleError, naming the first promise or sentence that does not follow from the stated cost."""
     if guarantee["unit"] not in get_args(Unit):
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
@@ -239,7 +241,7 @@ def check_guarantee(guarantee: Mapping[str, Any]) -> None:
             "The privacy statement's epsilon is smaller than what its own cost proves: do not trust it."
         )
     _check_groups(guarantee, cost)
-    _check_words(guarantee)
+    _check_words(guarantee, counted)
 
 
 def _read_curve(stated: Mapping[str, Any] | None) -> RdpCurve | None:
@@ -272,8 +274,8 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
             )
 
 
-def _check_words(guarantee: Mapping[str, Any]) -> None:
-    said = with_words(guarantee)
+def _check_words(guarantee: Mapping[str, Any], counted: bool) -> None:
+    said = with_words(guarantee, counted=counted)
     for name in ("neighbours", "in_words", "times_more_likely", "protected", "not_protected", "groups"):
         if guarantee[name] != said[name]:
             raise BundleError(f"The privacy statement's words do not follow from its numbers: {name}.")

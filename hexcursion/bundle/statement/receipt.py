@@ -64,7 +64,7 @@ def build_receipt(
     counted = isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS
     clip = "none: records that are counted have no values" if counted else _clip(response, value_unit)
     lines = [
-        ReceiptLine("Unit of protection", _protected(privacy, protects, relation)),
+        ReceiptLine("Unit of protection", _protected(privacy, protects, relation, counted)),
         _records_line(privacy, relation),
         *_places_lines(protects),
         ReceiptLine("Domain", _domain(cells, resolution, domain_origin), not domain_origin),
@@ -112,8 +112,10 @@ def _surest(privacy: Guarded, relation: Relation) -> float:
     return words.surest(privacy.epsilon, privacy.delta, relation, privacy.gaussian_mu, distance)
 
 
-def _protected(privacy: Guarded, protects: Protects, relation: Relation) -> str:
-    return words.protected_text(privacy.unit, privacy.unit_word, privacy.n, protects, relation)
+def _protected(privacy: Guarded, protects: Protects, relation: Relation, counted: bool) -> str:
+    return words.protected_text(
+        privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted
+    )
 
 
 def _records_line(privacy: Guarded, relation: Relation) -> ReceiptLine:

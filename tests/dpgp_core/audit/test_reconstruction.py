@@ -94,6 +94,9 @@ def test_what_counts_as_right_decides_chance() -> None:
     assert Candidates.of([0, 0, 1, 1], [-1.0, 1.0, -1.0, 1.0], value=False).chance == 0.5
     assert Candidates.of([0, 0, 1, 1], [-1.0, 1.0, -1.0, 1.0], place=False).chance == 0.5
     assert Candidates.of(np.zeros(21), np.linspace(-1, 1, 21), tolerance=0.1).chance == pytest.approx(3 / 21)
+    between = Candidates.of([0, 0, 1], [-0.4, 0.4, 0.4], tolerance=0.4)  # guess 0 and be right of two
+    assert (between.chance, between.size) == (2 / 3, 3)
+    assert Candidates.of([0, 0, 1], [-0.4, 0.41, 0.4], tolerance=0.4).chance == 1 / 3
     with pytest.raises(InvalidValue, match="two candidates"):
         Candidates.of([0], [1.0])
     with pytest.raises(InvalidValue, match="clipped"):

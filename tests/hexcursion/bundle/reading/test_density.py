@@ -64,6 +64,11 @@ def counted(domain: Domain) -> dict[str, bytes]:
 def test_a_released_map_of_cases_follows_from_its_counts(counted: dict[str, bytes], domain: Domain) -> None:
     bundle = bundle_from_contents(counted)
     check_again(bundle)
+    guarantee = bundle.statement["guarantee"]  # a case has no value
+    assert guarantee["protected"] == "One sale: its place, among 2,000 sales."
+    assert guarantee["neighbours"].endswith("filters of the release: in its place.")
+    (line,) = (one for one in bundle.statement["receipt"] if one["topic"] == "Unit of protection")
+    assert line["text"] == guarantee["protected"]
     assert bundle.statement["sums"]["columns"] == ["sums", "public_counts"]
     assert bundle.field is not None
     east = domain.centres[:, 0] > 0
