@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from geo.context.own_layers import OwnLayer, numbered_shapes
 from geo.crs import project
 from geo.domains.domain import Domain
+from geo.domains.hexagons import ancestor
 from geo.errors import DomainError
 from geo.region import MAX_BYTES, Source, read_document, region_from_geojson
 
@@ -27,13 +28,17 @@ LONGEST_HEADER = 2**16
 """Bytes of a table's first line."""
 
 
-def public_values(path: str | Path, domain: Domain, column: str = VALUE) -> NDArray[np.float64]:
+def public_values(
+    path: str | Path, domain: Domain, column: str = VALUE, *, summed: bool = False
+) -> NDArray[np.float64]:
     """Return (N,) values, one for each cell of a domain, of a `.csv` file with the columns `h3` and `value`,
     or a GeoJSON file whose features have a number `value`: a cell has that of the first zone in which its
-    centre lies. `column` replaces `value`. Raise `DomainError` for a file that is neither, a value that is no
+    centre lies. `column` replaces `value`. Where numbers are `summed`, such as inhabitants, finer cells
+    add up to the hexagon that holds them. Raise `DomainError` for a file that is neither, a value that is no
     number, a hexagon without one."""
     place = Path(path)
-    found = (_from_table if place.suffix.lower() == ".csv" else _from_zones)(place, domain, column)
+    table = place.suffix.lower() == ".csv"
+    found = _from_table(place, domain, column, summed) if table else _from_zones(place, domain, column)
     if missing := int(np.isnan(found).sum()):
         raise DomainError(
             f"{missing:,} of {domain.size:,} hexagons have no value in {place.name}: give one for each."
@@ -59,7 +64,8 @@ def _from_zones(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
     return found
 
 
-def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]:
+def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArray[np.float64]:
+    finer: dict[str, float] = {}
     position = {cell: index for index, cell in enumerate(domain.cells)}
     found = np.full(domain.size, np.nan)
     try:
@@ -75,24 +81,38 @@ def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]
                 f"{place.name} must have the columns {CELL} and {column}: name another one, or rename them."
             )
         for number, row in enumerate(reader, 1):
-            index = position.get(str(row[CELL]).strip().lower())
+            cell = str(row[CELL]).strip().lower()
+            index = position.get(cell)
             if index is not None:
                 value = _zone_number(row[column], column, f"row {number}", place)
                 if not (math.isnan(found[index]) or found[index] == value):
-                    raise DomainError(
-                        f"row {number} of {place.name} gives a hexagon a second value: give each one value."
-                    )
+                    raise DomainError(_second(number, place))
                 found[index] = value
+            elif summed and ancestor(cell, domain.resolution) in position:
+                value = _zone_number(row[column], column, f"row {number}", place)
+                if finer.setdefault(cell, value) != value:
+                    raise DomainError(_second(number, place))
     except FileNotFoundError as error:
         raise DomainError(f"there is no file {place.name}: correct its name.") from error
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
+    held = np.array([position[str(ancestor(cell, domain.resolution))] for cell in finer], dtype=np.int64)
+    if not np.isnan(found[held]).all():
+        raise DomainError(
+            f"{place.name} gives a hexagon a number, and cells in it too: keep rows of one resolution."
+        )
+    found[held] = 0.0
+    np.add.at(found, held, list(finer.values()))
     if np.isnan(found).all():
         raise DomainError(
             f"no {CELL} of {place.name} is one of the map's hexagons: they have resolution "
             f"{domain.resolution}, and names such as {domain.cells[0]}."
         )
     return found
+
+
+def _second(number: int, place: Path) -> str:
+    return f"row {number} of {place.name} gives a hexagon a second value: give each one value."
 
 
 def _zone_number(value: object, column: str, where: str, place: Path) -> float:

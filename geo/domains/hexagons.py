@@ -155,6 +155,13 @@ def ring_around(cells: Sequence[str], rings: int) -> list[str]:
     return sorted(outside)
 
 
+def ancestor(cell: str, resolution: int) -> str | None:
+    """Return the cell of that resolution which holds a finer one; None for what is no finer cell."""
+    if not h3.is_valid_cell(cell) or h3.get_resolution(cell) <= resolution:
+        return None
+    return str(h3.cell_to_parent(cell, resolution))
+
+
 def parents(cells: Sequence[str]) -> list[str]:
     """Return the cells one resolution coarser above N cells of a resolution from 1 on."""
     return [h3.cell_to_parent(cell) for cell in cells]

@@ -156,7 +156,7 @@ def load_population(path: str, column: str, domain: Domain) -> Exposure:
     if Path(path).suffix.lower() != ".csv":
         found = totals(document_of(path), domain, layer_name(path), column)
     elif _of_hexagons(path):
-        found = public_values(path, domain, column)
+        found = public_values(path, domain, column, summed=True)
     else:
         found = table_totals(path, domain, column)
     if np.any(found < 0) or not np.any(found > 0):

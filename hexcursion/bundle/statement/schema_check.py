@@ -31,7 +31,8 @@ def check_statement(statement: Any) -> dict[str, Any]:
     checked: dict[str, Any] = statement
     check_design(checked)
     check_threshold(checked)
-    check_guarantee(checked["guarantee"], counted="counts" in checked["subject"])
+    counted = checked["design"].get("law") in SPREADS_OF_COUNTS
+    check_guarantee(checked["guarantee"], counted=counted)
     check_noise(checked["guarantee"], least_cost(checked["design"]))
     _check_bound(checked)
     _check_texts(checked)

@@ -11,7 +11,8 @@ import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo import Domain, domain_from_bbox
-from geo.domains.hexagons import cell_polygons
+from geo.context.covariates import public_values
+from geo.domains.hexagons import cell_polygons, children
 from geo.errors import DomainError
 from hexcursion import words
 from hexcursion.bundle import BundleError
@@ -166,6 +167,23 @@ def test_people_are_read_from_areas_points_and_tables(domain: Domain, tmp_path: 
             load_population(str(table), "n", domain)
     table.write_text("lon,lat,n\n1,1,3\n")
     with pytest.raises(WorkflowError, match="is 0 in every hexagon of the area"):
+        load_population(str(table), "n", domain)
+
+
+def test_people_of_finer_hexagons_are_summed_to_those_of_the_map(domain: Domain, tmp_path: Path) -> None:
+    """Seven finer cells below each hexagon, one person in the first and so on: 28 in all; a repeated row
+    counts once, and a table of two resolutions would count twice."""
+    rows = [f"{child},{k + 1}" for cell in domain.cells for k, child in enumerate(children(cell))]
+    table = tmp_path / "people.csv"
+    table.write_text("\n".join(["h3,n", *rows, rows[0]]), encoding="utf-8")
+    assert load_population(str(table), "n", domain).values.tolist() == [28.0] * domain.size
+    table.write_text("\n".join(["h3,n", *rows[7:]]), encoding="utf-8")
+    with pytest.raises(DomainError, match="hexagons have no value"):
+        load_population(str(table), "n", domain)
+    with pytest.raises(DomainError, match="is one of the map's hexagons"):
+        public_values(table, domain, "n")  # a limit is no sum
+    table.write_text("\n".join(["h3,n", *rows, f"{domain.cells[0]},28"]), encoding="utf-8")
+    with pytest.raises(DomainError, match="keep rows of one resolution"):
         load_population(str(table), "n", domain)
 
 
