@@ -89,7 +89,8 @@ def plan(
         Entries of the ledger whose data hold the same records in other words.
     **settings
         `area`: west, south, east and north in degrees, polygons, or a file of them; `value`, `lon` and `lat`:
-        columns; `reference`: a table or a file; everything else by its name in docs/settings.md.
+        columns; `reference`: a table, a file or an earlier release; everything else by its name in
+        docs/settings.md.
 
     Returns
     -------
@@ -223,6 +224,8 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         return
     said, others = split_settings(_by_own_names(given))
     area, reference = others.pop("area", None), others.pop("reference", None)
+    if isinstance(reference, Released):
+        reference = reference.place
     counted = others.get("values") == "count"
     source, tables = as_source(data, PRIVATE, said, others.get("owner"), counted=counted)
     values = {"epsilon": 1.0, **others, "data": source}

@@ -57,7 +57,7 @@ def earlier_transform(path: str) -> str:
     """How an earlier release reads values, plainly or as logarithms: a release that starts from it does too.
     Raise `BundleError`, one sentence, where it cannot be read, or does not stand in for reference data."""
     bundle = bundle_from_contents(contents_of(path))
-    refuse_unreadable(bundle)
+    refuse_unreadable(bundle, reference=True)
     stored_sums(bundle)
     return bundle.response.transform
 
@@ -106,7 +106,7 @@ def with_earlier(
 
 def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
     """One sentence where the earlier release is of another question or place than the settings."""
-    refuse_unreadable(bundle)
+    refuse_unreadable(bundle, reference=True)
     stored_sums(bundle)
     said, subject = bundle.statement, bundle.statement["subject"]
     title = f"The earlier release {said['release']['title']!r}"

@@ -281,14 +281,23 @@ def _refuse_others(bundles: Sequence[Bundle]) -> None:
         refuse_unreadable(each)
 
 
-def refuse_unreadable(bundle: Bundle) -> None:
-    """Refuse a release that does not tell values themselves. Raise `BundleError`, one sentence."""
-    if sums_design(bundle.statement).law != "amount":
-        raise BundleError("Answers of yes and no, and counts, are not read together yet: release amounts.")
-    if sums_design(bundle.statement).first:
-        raise BundleError("Releases of two looks are not read together yet: release with one look.")
-    if "relative" in bundle.statement["subject"]:
-        raise BundleError("Releases relative to a public field are not read together: release plain values.")
+def refuse_unreadable(bundle: Bundle, *, reference: bool = False) -> None:
+    """Refuse a release that does not tell values themselves, for a series or as a `reference`. Raise
+    `BundleError`, one sentence."""
+    design = sums_design(bundle.statement)
+    for there, what, instead in (
+        (design.law != "amount", "Answers of yes and no, and counts,", "release amounts"),
+        (bool(design.first), "Releases of two looks", "release with one look"),
+        (
+            "relative" in bundle.statement["subject"],
+            "Releases relative to a public field",
+            "release plain values",
+        ),
+    ):
+        if there and reference:
+            raise BundleError(f"{what} cannot stand in for reference data yet: name another reference.")
+        if there:
+            raise BundleError(f"{what} are not read together yet: {instead}.")
 
 
 def periods_of(

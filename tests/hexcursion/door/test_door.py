@@ -296,6 +296,15 @@ def test_a_reference_file_may_name_its_degrees_as_the_private_table_does(
         assert (made.reference.x, made.reference.y) == ("lon", "lat")
 
 
+def test_an_earlier_release_is_a_reference_as_it_is_or_by_its_file(rows: pandas.DataFrame) -> None:
+    shipped = Path(library.__file__).parents[2] / "static" / "tour" / "bundle.zip"
+    for reference in (hexcursion.open_bundle(shipped), str(shipped)):
+        with _settings(rows, {**BY_HAND, "reference": reference}) as (made, tables):
+            assert made.reference is not None
+            assert made.reference.path == str(shipped)
+            assert list(tables) == ["a table in memory"]
+
+
 def test_columns_are_named_by_texts(rows: pandas.DataFrame) -> None:
     with pytest.raises(WorkflowError, match="Columns are named by texts, not 2"):
         hexcursion.plan(rows.set_axis([0, 1, 2], axis=1), **{**BY_HAND, "value": 2})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hexcursion.bundle import BundleError
+from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.published.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
+from hexcursion.bundle.published.series import refuse_unreadable
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.example import county_settings
 from hexcursion.search.choice import tuning_of
@@ -21,7 +22,7 @@ from hexcursion.search.public_map import free_map_basis, private_parts, public_m
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
-from tests.hexcursion.bundle.spectral_samples import spectral_release
+from tests.hexcursion.bundle.spectral_samples import DESIGN, spectral_release
 
 BOX = (-0.20, 51.47, -0.05, 51.54)
 
@@ -122,6 +123,28 @@ def test_how_an_earlier_release_reads_values_is_known_before_a_search(earlier: P
         zip_bytes_to(stream, "bundle", bundle_contents(make_release(small_domain())))
     with pytest.raises(BundleError, match=r"holds no released sums|belongs to no release|releases none"):
         earlier_transform(str(path))
+
+
+@pytest.mark.parametrize(
+    ("design", "subject", "what"),
+    [
+        (asdict(DESIGN.for_law("rate")), {}, "Answers of yes and no, and counts,"),
+        ({}, {"relative": {}}, "Releases relative to a public field"),
+    ],
+)
+def test_what_cannot_stand_in_is_told_apart_from_what_is_read_together(
+    earlier: Path, design: dict[str, Any], subject: dict[str, Any], what: str
+) -> None:
+    bundle = read_bundle(earlier)
+    said = bundle.statement
+    other = replace(
+        bundle,
+        statement={**said, "design": {**said["design"], **design}, "subject": {**said["subject"], **subject}},
+    )
+    with pytest.raises(BundleError, match=f"{what} cannot stand in for reference data yet: name another"):
+        refuse_unreadable(other, reference=True)
+    with pytest.raises(BundleError, match=f"{what} are not read together yet: release"):
+        refuse_unreadable(other)
 
 
 def test_rows_of_an_earlier_release_cannot_be_chosen(settings: ReleaseSettings) -> None:
