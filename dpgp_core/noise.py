@@ -107,7 +107,7 @@ WORD = 64
 class WordSource(Protocol):
     """Where fair bits come from; `SystemEntropy` and `SimulationEntropy` are such sources."""
 
-    def words(self, shape: int) -> Words: ...
+    def words(self, shape: Shape) -> Words: ...
 
 
 class Uniforms:

@@ -7,29 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core._checks import positive, whole
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise import Entropy, Shape, SystemEntropy
+from dpgp_core.noise import WORD, Entropy, SystemEntropy, WordSource
 from dpgp_core.posterior.records import RESPONSE_BITS
 
-WORD = 64
 _MOST = 1 << 52
-
-
-class WordSource(Protocol):
-    """Independent 64-bit words, each bit a fair coin."""
-
-    def words(self, shape: Shape) -> NDArray[np.uint64]:
-        """Words of the given shape."""
-        ...
 
 
 def discrete_laplace(scale: float, size: int, source: WordSource) -> Ints:

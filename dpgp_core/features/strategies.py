@@ -17,7 +17,7 @@ from dpgp_core.linalg import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class PublicFacts:
+class StrategyFacts:
     """Everything a strategy reads."""
 
     nodes: Nodes  # the domain
@@ -97,7 +97,7 @@ def water_filling(signal: Floats, record_noise: float, noise: float, total: floa
     return powers(high)
 
 
-def tree_rows(facts: PublicFacts) -> Floats:
+def tree_rows(facts: StrategyFacts) -> Floats:
     """(M, p) features `a_l [node in group g of level l]`, with `sum_l a_l^2 = 1` over the levels.
 
     The levels are those of the public hierarchy, coarsest first, and the nodes themselves as the finest. All
@@ -133,7 +133,7 @@ def tree_rows(facts: PublicFacts) -> Floats:
     return np.hstack(blocks)
 
 
-def _explained(facts: PublicFacts, labels: Ints) -> float:
+def _explained(facts: StrategyFacts, labels: Ints) -> float:
     """Trace of the prior correlation projected on the groups' means, from its leading eigenpairs."""
     groups = int(labels.max()) + 1
     size = np.bincount(labels, minlength=groups)
@@ -148,7 +148,7 @@ MARGIN = 0.5
 """Share of its extent added to each side of the box together, so that opposite rims are not neighbours."""
 
 
-def wave_rows(facts: PublicFacts) -> Floats:
+def wave_rows(facts: StrategyFacts) -> Floats:
     """(M, p) features `a_w cos(w.x), a_w sin(w.x)` with `sum a_w^2 = 1`, so every row has length 1.
 
     The frequencies are those of a periodic box around the domain; their weights are water-filled for the
@@ -189,19 +189,19 @@ class Strategy:
     title: str  # in words, for a screen
     source: str  # where it comes from
     # public facts to rows (M, p) of any length; each row is then divided by its length
-    rows: Callable[[PublicFacts], Floats]
-    needs_hierarchy: bool = False  # whether it reads `PublicFacts.hierarchy`
+    rows: Callable[[StrategyFacts], Floats]
+    needs_hierarchy: bool = False  # whether it reads `StrategyFacts.hierarchy`
 
 
-def _identity(facts: PublicFacts) -> Floats:
+def _identity(facts: StrategyFacts) -> Floats:
     return np.eye(facts.nodes.size)
 
 
-def _coloured(facts: PublicFacts) -> Floats:
+def _coloured(facts: StrategyFacts) -> Floats:
     return np.asarray(facts.pairs.vectors * np.sqrt(facts.pairs.values))
 
 
-def _water_filled(facts: PublicFacts) -> Floats:
+def _water_filled(facts: StrategyFacts) -> Floats:
     pairs = facts.pairs
     # Eigenvalues of a correlation whose diagonal falls short of 1 at the rim are scaled to mean variance 1.
     values = pairs.values * (pairs.size / float(pairs.variance.sum()))
@@ -222,7 +222,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-def make_features(strategy: str, facts: PublicFacts) -> Features:
+def make_features(strategy: str, facts: StrategyFacts) -> Features:
     """The features of the strategy of this name.
 
     Raises InvalidValue for an unknown name, or a strategy whose hierarchy is missing.

@@ -16,7 +16,7 @@ from dpgp_core.features.eigen import Eigenpairs, EigenStore, eigen_key, leading_
 from dpgp_core.features.gridded import Features, InnerProducts, inner_products, sampled_products
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics, prior_spectrum
 from dpgp_core.features.nodes import MOST_NODES, Nodes
-from dpgp_core.features.strategies import PublicFacts, make_features
+from dpgp_core.features.strategies import StrategyFacts, make_features
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior
@@ -301,7 +301,7 @@ class SpectralModel:
             if self.columns is None:
                 raise InvalidValue("this plan reads covariates, and the domain has none: name them.")
             pairs = smooth.with_columns(self.columns, plan.covariates)
-        facts = PublicFacts(
+        facts = StrategyFacts(
             nodes=self.nodes,
             pairs=pairs,
             lengthscale=plan.lengthscale,

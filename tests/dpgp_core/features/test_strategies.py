@@ -9,12 +9,12 @@ import pytest
 
 import dpgp_core.spectral.model as spectral_model
 from dpgp_core.features.gridded import Features
-from dpgp_core.features.strategies import STRATEGIES, PublicFacts, make_features
-from dpgp_core.features.strategies import PublicFacts as Facts
+from dpgp_core.features.strategies import STRATEGIES, StrategyFacts, make_features
+from dpgp_core.features.strategies import StrategyFacts as Facts
 from tests.dpgp_core.features.worlds import model_on, plan_for, prepared
 
 
-def facts_of(**changes: object) -> PublicFacts:
+def facts_of(**changes: object) -> StrategyFacts:
     model = model_on(4)
     values: dict[str, object] = {
         "nodes": model.nodes, "pairs": model.pairs("exponential", 1_500.0), "lengthscale": 1_500.0,
@@ -111,7 +111,7 @@ def test_a_model_takes_the_exponent_of_its_prior(
     """No prior gets another one's: plane waves would be weighed by a spectrum that nobody assumed."""
     read: list[float] = []
 
-    def remember(name: str, facts: PublicFacts) -> Features:
+    def remember(name: str, facts: StrategyFacts) -> Features:
         read.append(facts.decay)
         return make_features(name, facts)
 
