@@ -249,9 +249,7 @@ def iou(one: Bools, other: Bools) -> float:
 
 
 def ious(sets: Bools, truth: Bools) -> Floats:
-    """IoU (S,) of each of S sets (S, N) with the set `truth` (N,); InvalidValue for another number of
-    cells.
-    """
+    """IoU (S,) of sets (S, N) with the set `truth` (N,); InvalidValue for another number of cells."""
     sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
     if sets.shape[1] != truth.size:
         raise InvalidValue("two sets of cells must be over the same domain.")
@@ -261,7 +259,7 @@ def ious(sets: Bools, truth: Bools) -> Floats:
 
 
 def bce(probability: Floats, label: Bools) -> float:
-    """Mean binary cross-entropy, nats per cell, of probabilities (N,) against labels (N,), else
+    """Mean binary cross-entropy, nats a cell, of probabilities (N,) against labels (N,); else
     InvalidValue.
     """
     p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)

@@ -151,9 +151,7 @@ class LabelPlan:
         return 2.0 * math.sqrt(self.features.largest_square * _UP) * _UP**3 / positive("mu", mu)
 
     def exact(self, records: CollapsedRecords) -> Ints:
-        """(p,) sums in units of 2^-30, exact in whole numbers, PRIVATE; InvalidValue for records at other
-        places.
-        """
+        """(p,) sums in units of 2^-30, exact whole numbers, PRIVATE; InvalidValue for records elsewhere."""
         if not np.array_equal(records.index, self.places.index):
             raise InvalidValue("the plan was made for other places than the records'.")
         return np.asarray(records.units @ self.features.whole)

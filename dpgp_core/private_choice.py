@@ -162,7 +162,7 @@ class ValueSums:
 
     @classmethod
     def of(cls, values: Floats, width: float) -> ValueSums:
-        """Single finite values (n,), less the low end of a public interval, clipped to its width; else
+        """Finite values (n,), less the low end of a public interval, clipped to its width; else
         InvalidValue.
         """
         if not np.all(np.isfinite(values)):

@@ -41,8 +41,8 @@ class PostProcessing(Protocol):
     @property
     def cutoff(self) -> float: ...
     def settled(self, released: Released, level: Floats | float, direction: Direction) -> PostProcessing:
-        """The same for a release that was drawn, whose cutoff may be its own; threshold, scalar or (N,),
-        response units.
+        """The same for a drawn release, whose cutoff may be its own; `level`, scalar or (N,), response
+        units.
         """
         ...
 
@@ -165,9 +165,7 @@ class World:
         return excursion(field + self.offset, level, self.direction)
 
     def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
-        """Exceedance probabilities (k,) of normal values, response units; the mean without the public prior
-        mean.
-        """
+        """Exceedance probabilities (k,) of normal values; the mean without the public prior mean."""
         return exceedance_probability(mean + offset, sd, self.level, self.direction)
 
     def probabilities(self, released: Released) -> Floats:
@@ -197,9 +195,7 @@ class World:
         return self.bce(self.probability(mean, sd, self.offset[self.held_out]))
 
     def agreement(self, sets: Bools) -> Agreement:
-        """How (S, N) released sets compare with the map to be reached; raises InvalidValue if that is not
-        known.
-        """
+        """How (S, N) released sets compare with the map to be reached; InvalidValue if that is not known."""
         if self.baseline is None:
             raise InvalidValue("the map to be reached is not known: run the unconstrained search first.")
         common = np.count_nonzero(sets & self.baseline, axis=1)

@@ -248,9 +248,7 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """What the attacker sees of each release at the target: mean and, with L > 1, log variance of the
-    sample.
-    """
+    """What the attacker sees of each release at the target: sample mean and, with L > 1, its log variance."""
 
     mean: Floats  # (S,) response units
     log_variance: Floats | None = None  # (S,) or None for a single path
@@ -333,9 +331,7 @@ def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Flo
 
 
 def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
-    """Count the errors of the test "score above threshold" on fresh releases with (m,) and without (k,) the
-    target.
-    """
+    """Count the errors of "score above threshold" on fresh releases with (m,) and without (k,) the target."""
     return ErrorCounts(
         int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
     )

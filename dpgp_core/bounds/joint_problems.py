@@ -265,7 +265,7 @@ class LatticePairs:
         return bound
 
     def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Bools:
-        """Flags (N,), see `Problem`: where u^T Q~^-1 u <= sigma at all vertices, for the three extreme
+        """Flags (N,), see `Problem`: u^T Q~^-1 u <= sigma at all vertices, for the three extreme
         residuals.
         """
         hull = Hull.around(low, high)

@@ -29,9 +29,7 @@ _UP = 1.0 + 4.0 * np.finfo(np.float64).eps  # outward rounding of a handful of o
 
 
 def variance_bounds(n: int, ridge: ArrayLike, kappa: ArrayLike = 0.0) -> Floats:
-    """Vectorised `variance_bound`: `ridge` and `kappa` broadcast; raises InvalidValue for numbers out of
-    range.
-    """
+    """Vectorised `variance_bound`: `ridge` and `kappa` broadcast; InvalidValue for numbers out of range."""
     others = whole("n", n) - 1
     r2 = ridge_array(ridge) ** 2
     k = np.asarray(kappa, dtype=np.float64)

@@ -73,7 +73,7 @@ def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def value(point: Floats, r2: Floats, growth: Floats) -> Floats:
-    """The objective (...) at points (3, ...) as in `parts`, for response bound 1; `growth` is sqrt(n -
+    """The objective (...) at points (3, ...) as in `parts`, response bound 1; `growth` = sqrt(n -
     1)/ridge.
     """
     first, rest, _ = parts(point, r2)

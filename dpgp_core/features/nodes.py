@@ -115,9 +115,7 @@ class Nodes:
         return np.ascontiguousarray(flat.T).reshape(*values.shape[:-1], self.cells)
 
     def spread_variance(self, covariance: Floats) -> Floats:
-        """(N,) variance at cells of what is interpolated between nodes of covariance (M, M): below that of
-        the nodes.
-        """
+        """(N,) variance at cells of what is interpolated between nodes of covariance (M, M): below theirs."""
         variance = np.empty(self.cells)
         for start in range(0, self.cells, AT_ONCE):
             some = self.interpolation[start : start + AT_ONCE]

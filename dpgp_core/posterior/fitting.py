@@ -129,8 +129,8 @@ class SparsePosterior:
         return self.factor.log_determinant() - self.prior.factor.log_determinant()
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (L, N): `mean + scale L^-T z`, plus `noise_scale` times a prior draw; response
-        units.
+        """Exact draws (L, N), response units: `mean + scale L^-T z`, plus `noise_scale` times a prior
+        draw.
         """
         check_draw(scale, paths, noise_scale)
         values = np.repeat(self.mean[:, None], paths, axis=1)

@@ -65,9 +65,7 @@ class CollapsedRecords:
 
     @property
     def units(self) -> Ints:
-        """Sums (k,) of responses per cell in units of 2^-10, from the means where single records are not
-        known.
-        """
+        """Sums (k,) of responses per cell, units of 2^-10; from means where single records are not known."""
         if self.grid_total is not None:
             return self.grid_total
         return np.rint(self.mean * self.count / UNIT).astype(np.int64)

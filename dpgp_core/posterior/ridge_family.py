@@ -93,9 +93,7 @@ class RidgeFamily:
         return sibling
 
     def at(self, ridge: float) -> RidgeSlice:
-        """Posterior mean, variance and simulated unit-scale residual paths at ridge r; InvalidValue unless r
-        > 0.
-        """
+        """Posterior mean, variance and unit-scale residual paths at ridge r; InvalidValue unless r > 0."""
         if not (np.isfinite(ridge) and ridge > 0):
             raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
         if self.prior.graph is not None:

@@ -142,9 +142,7 @@ class Prior(Protocol):
         ...
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws (N, m) on the domain, of variance at most 1, from standard normal numbers (white_size,
-        m).
-        """
+        """Prior draws (N, m) on the domain, variance at most 1, from standard normals (white_size, m)."""
         ...
 
 

@@ -100,9 +100,7 @@ class PublicField:
         return CLIP * float(np.hypot(self.scatter, 0.5 * self.deviation))
 
     def rescaled(self, centre: float, clip: float, model: MapModel | None = None) -> PublicField:
-        """The same in response units of which `centre` is 0 and `clip` is 1; `model` makes the map without
-        privacy.
-        """
+        """The same in units of which `centre` is 0 and `clip` is 1; `model` makes the map without privacy."""
         return replace(
             self, mean=(self.mean - centre) / clip, deviation=self.deviation / clip,
             scatter=self.scatter / clip, map=model,
@@ -159,9 +157,7 @@ class PublicField:
 
     @cached_property
     def smoother(self) -> Prior:
-        """The prior at the nodes of the map without privacy; raises InvalidValue if the map's model is
-        unknown.
-        """
+        """The prior at the nodes of the map without privacy; InvalidValue if that map's model is unknown."""
         if self.map is None:
             raise InvalidValue("say how the map without privacy is made.")
         return make_prior(self.map.prior, self.nodes.lattice, self.map.lengthscale)

@@ -143,7 +143,7 @@ class SharedReadings:
         sign: float = 1.0,
         unseen: float = 0.0,
     ) -> tuple[Floats, Floats, Floats]:
-        """Chances (R, N) of the field, (R, N) of the map without privacy, and (R,) log densities of the
+        """Chances (R, N) of the field and of the map without privacy, and (R,) log densities of the
         releases.
         """
         nodes, square = self._made.nodes, prior.deviation**2
@@ -159,9 +159,7 @@ class SharedReadings:
         return np.concatenate(found), np.concatenate(maps), np.concatenate(evidence)
 
     def _fields(self, totals: Floats, prior: ClippedPrior) -> Iterator[tuple[Floats, Floats, Floats]]:
-        """Per draw of the counts: (R, M) means at the nodes, (K,) share of variance left, (R,) log densities
-        up to a constant.
-        """
+        """Per draw of the counts: (R, M) means at nodes, (K,) share of variance left, (R,) log densities."""
         before = self._made.basis.variance[self._some]
         nodes, s, square = self._made.nodes, self._made.noise.sums, prior.deviation**2
         sums = self._made.features.values.T @ nodes.gather(totals)
@@ -206,9 +204,7 @@ class SharedReadings:
 
 
 def drawn_anew(known: PublicCounts, n: float, same: bool, entropy: Entropy) -> PublicCounts:
-    """Public counts as another period might have shown them, for n records; unchanged unless they are the
-    `same`.
-    """
+    """Public counts as another period might have shown them, for n records; unchanged unless `same`."""
     known = replace(known, n=None if known.n is None else n)
     if not same or known.kind != "reference" or known.cells is None:
         return known
