@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from dpgp_core.numbers import lower, upper
@@ -40,6 +41,12 @@ def add_ledger_commands(subparsers: Any) -> None:
         added.set_defaults(run=lambda options: _run(run, options))
         return added
 
+    def signed(added: Any, why: str, **reason: Any) -> None:
+        added.add_argument("--reason", type=_words, help=why, **reason)
+        added.add_argument(
+            "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
+        )
+
     shown = command("show", _show, "every account and every entry")
     shown.add_argument("--json", action="store_true", help="the same as JSON, with every field")
     checked = command("verify", _verify, "recompute the chain and name every entry that was changed")
@@ -52,37 +59,18 @@ def add_ledger_commands(subparsers: Any) -> None:
     budget.add_argument("--unit", choices=("point", "cell"), required=True, help="unit of protection")
     budget.add_argument("--epsilon", type=float, required=True, help="total epsilon of all releases")
     budget.add_argument("--delta", type=float, required=True, help="at this delta, between 0 and 1")
-    budget.add_argument("--reason", type=_words, default="", help="why (needed to raise a budget)")
-    budget.add_argument(
-        "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
-    )
+    signed(budget, "why (needed to raise a budget)", default="")
     void = command("void", _void, "give back a charge that was never released; this is itself an entry")
     void.add_argument("entry", type=int, help="number of the charge, from `ledger show`")
-    void.add_argument(
-        "--reason", type=_words, required=True, help="why it is certain that nothing was released"
-    )
-    void.add_argument(
-        "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
-    )
-    for name, run, text in (
-        (
-            "join",
-            _join,
-            "count releases of two datasets together: they hold the same records, whatever was seen",
-        ),
-        (
-            "apart",
-            _apart,
-            "count releases of two datasets apart: they hold no record in common, whatever was seen",
-        ),
+    signed(void, "why it is certain that nothing was released", required=True)
+    for name, joined, text in (
+        ("join", True, "together: they hold the same records, whatever was seen"),
+        ("apart", False, "apart: they hold no record in common, whatever was seen"),
     ):
-        decision = command(name, run, text)
+        decision = command(name, partial(_decide, joined=joined), f"count releases of two datasets {text}")
         decision.add_argument("dataset", help="fingerprint of one dataset, 64 hex digits, or its beginning")
         decision.add_argument("other", help="fingerprint of the other one")
-        decision.add_argument("--reason", type=_words, required=True, help="why that is certain")
-        decision.add_argument(
-            "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
-        )
+        signed(decision, "why that is certain", required=True)
 
 
 def show(ledger: Ledger) -> str:
@@ -124,14 +112,6 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
             print(f"note: {note}")
         print(f"{len(entries)} entries verified; the last one is {last.number}:{last.hash}")
     return 1 if findings else 0
-
-
-def _join(ledger: Ledger, options: argparse.Namespace) -> int:
-    return _decide(ledger, options, True)
-
-
-def _apart(ledger: Ledger, options: argparse.Namespace) -> int:
-    return _decide(ledger, options, False)
 
 
 def _decide(ledger: Ledger, options: argparse.Namespace, joined: bool) -> int:

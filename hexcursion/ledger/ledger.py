@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.rdp import ORDERS as GRID
 from dpgp_core.mechanisms.design import Unit
+from hexcursion.ledger import assess, chain
 from hexcursion.ledger.account import (
     Account,
     Budget,
@@ -24,31 +25,7 @@ from hexcursion.ledger.account import (
     encode,
     written_cost,
 )
-from hexcursion.ledger.assess import (
-    Meeting,
-    admit,
-    charged_account,
-    check,
-    inherited,
-    joined,
-    meet,
-    overlaps,
-    preview,
-    registration,
-)
 from hexcursion.ledger.book import MOST_MARKS, Book, Outcome, TraceMarks
-from hexcursion.ledger.chain import (
-    Finding,
-    Seen,
-    Witness,
-    advance_witness,
-    check_chain,
-    check_tables,
-    parse_seal,
-    read_witness,
-    seal_of,
-    sign_head,
-)
 from hexcursion.ledger.entry import (
     BUDGET,
     COMMIT,
@@ -109,7 +86,7 @@ class Ledger:
     What reads accounts or writes raises `LedgerDamaged` where the chain does not verify; every method raises
     `LedgerBusy` or `LedgerError` where the database, the witness or what is asked for does not allow it."""
 
-    def __init__(self, store: Store, key: LedgerKey, beside: tuple[Seen, ...] = ()) -> None:
+    def __init__(self, store: Store, key: LedgerKey, beside: tuple[chain.Seen, ...] = ()) -> None:
         self._store = store
         self._key = key
         self._beside = beside
@@ -136,7 +113,7 @@ class Ledger:
 
     def seal(self, entry: Entry) -> str:
         """The seal of a charge, for its bundle; see `chain`."""
-        return seal_of(entry, self._key)
+        return chain.seal_of(entry, self._key)
 
     # Reading
 
@@ -156,19 +133,19 @@ class Ledger:
     def preview(self, charge: Charge, delta: float | None = None) -> Preview:
         """What `charge` would do; writes nothing. `delta` is used where no budget is set yet."""
         book = self._book()
-        return preview(book, charge, self._meet(book, charge.dataset, charge.records), delta)
+        return assess.preview(book, charge, self._meet(book, charge.dataset, charge.records), delta)
 
     def check_charge(self, charge: Charge, budget: Budget | None = None) -> None:
         """Raise what `set_budget` (where a budget is given) and `reserve` would raise; writes nothing."""
         book = self._book()
-        check(book, charge, self._meet(book, charge.dataset, charge.records), budget)
+        assess.check(book, charge, self._meet(book, charge.dataset, charge.records), budget)
 
     def overlaps(self, records: RecordKeys, dataset: str = "") -> tuple[Overlap, ...]:
         """Every other dataset that holds some of these records, with its accounts; the largest share first.
         `dataset`: the fingerprint of the dataset the records make up: it is no overlap of itself, and a
         person's decisions about it count."""
         book = self._book()
-        return overlaps(book, self._meet(book, dataset, records), dataset)
+        return assess.overlaps(book, self._meet(book, dataset, records), dataset)
 
     def committed(self) -> Mapping[str, str]:
         """Release id -> SHA-256 of what was stored, for every release that was committed."""
@@ -194,23 +171,25 @@ class Ledger:
         number = book.releases.get(release_id)
         return None if number is None else book.reserve_entry(number)
 
-    def verify(self, seen: Iterable[str] = ()) -> list[Finding]:
+    def verify(self, seen: Iterable[str] = ()) -> list[chain.Finding]:
         """Recompute everything; an empty list means that nothing was changed, as far as can be known. `seen`:
         seals (`number:hash`) from released bundles or from notes kept elsewhere."""
-        noted = dict(parse_seal(seal) for seal in seen)
+        noted = dict(chain.parse_seal(seal) for seal in seen)
         triggers = [
-            Finding(None, f"The append-only trigger {name} is missing or switched off.")
+            chain.Finding(None, f"The append-only trigger {name} is missing or switched off.")
             for name in self._store.missing_triggers()
         ]
         try:
-            witness, damaged = read_witness(self._key), []
+            witness, damaged = chain.read_witness(self._key), []
         except LedgerDamaged as error:
-            witness, damaged = None, [Finding(None, str(error))]
+            witness, damaged = None, [chain.Finding(None, str(error))]
         snapshot = self._store.read()
-        findings = check_chain(snapshot, self._key, witness, noted, self._beside)
+        findings = chain.check_chain(snapshot, self._key, witness, noted, self._beside)
         if not findings:
             # Read after the rows: what a release at the same time adds is not missed, only not yet known.
-            findings = check_tables(Book(snapshot.entries), self._store.records(), self._store.requests())
+            findings = chain.check_tables(
+                Book(snapshot.entries), self._store.records(), self._store.requests()
+            )
         return [*findings, *damaged, *triggers]
 
     # Writing
@@ -253,14 +232,16 @@ class Ledger:
         def admitted(book: Book, writing: Writing) -> list[Draft]:
             if request:
                 book.check_request(request)
-            meeting = meet(book, charge.dataset, charge.records, writing.records() if charge.records else {})
-            previews.append(admit(book, charge, meeting))
-            drafts = joined(charge, book.links)
+            meeting = assess.meet(
+                book, charge.dataset, charge.records, writing.records() if charge.records else {}
+            )
+            previews.append(assess.admit(book, charge, meeting))
+            drafts = assess.joined(charge, book.links)
             if charge.records is not None and not book.links.knows(charge.dataset):
-                drafts.append(registration(charge.dataset, charge.records, meeting, writing))
+                drafts.append(assess.registration(charge.dataset, charge.records, meeting, writing))
             budget = previews[-1].budget
-            if budget is not None and charged_account(book, charge, meeting).inherited:
-                drafts.append(inherited(charge, budget))
+            if budget is not None and assess.charged_account(book, charge, meeting).inherited:
+                drafts.append(assess.inherited(charge, budget))
             drafts.append(
                 Draft(RESERVE, facts, charge.dataset, charge.unit, curve=encode(charge.cost.curve.values))
             )
@@ -311,11 +292,11 @@ class Ledger:
     # How a row is written
 
     def _book(self) -> Book:
-        witness = read_witness(self._key)  # before the rows: it must not be ahead of them
+        witness = chain.read_witness(self._key)  # before the rows: it must not be ahead of them
         return self._checked(self._store.read(), witness)
 
-    def _checked(self, snapshot: Snapshot, witness: Witness | None) -> Book:
-        findings = check_chain(snapshot, self._key, witness, beside=self._beside)
+    def _checked(self, snapshot: Snapshot, witness: chain.Witness | None) -> Book:
+        findings = chain.check_chain(snapshot, self._key, witness, beside=self._beside)
         if findings:
             raise LedgerDamaged(
                 f"The ledger does not verify ({findings[0]}) Nothing is charged to it until `ledger verify` "
@@ -323,12 +304,12 @@ class Ledger:
             )
         return Book(snapshot.entries)
 
-    def _quoting(self, book: Book) -> Iterator[Seen]:
+    def _quoting(self, book: Book) -> Iterator[chain.Seen]:
         """The seals beside the ledger that quote one of its charges."""
         return (seen for seen in self._beside if book.is_charge(seen.number, seen.hash))
 
-    def _meet(self, book: Book, dataset: str, records: RecordKeys | None) -> Meeting:
-        return meet(book, dataset, records, self._store.records() if records is not None else {})
+    def _meet(self, book: Book, dataset: str, records: RecordKeys | None) -> assess.Meeting:
+        return assess.meet(book, dataset, records, self._store.records() if records is not None else {})
 
     def _follow(self, number: int, kind: EntryKind, facts: Mapping[str, Any]) -> None:
         def draft(book: Book, _: Writing) -> list[Draft]:
@@ -342,17 +323,17 @@ class Ledger:
         The last row is the one that `request` names. A ledger with another grid of orders is first brought to
         today's, in the same transaction."""
         with self._store.writing() as writing:
-            book = self._checked(writing.snapshot, read_witness(self._key))
+            book = self._checked(writing.snapshot, chain.read_witness(self._key))
             last = writing.snapshot.entries[-1]
             made = make(book, writing)
             regrid = [] if np.array_equal(book.orders, GRID) else [Draft(ORDERS, {}, curve=encode(GRID))]
             for draft in (*regrid, *made):
                 last = draft.after(last)
                 book.accept(last)
-                writing.append(last, sign_head(self._key, last))
+                writing.append(last, chain.sign_head(self._key, last))
             if request:
                 writing.keep_request(request, last.number)
-        advance_witness(self._key, Witness(last.number + 1, last.hash))
+        chain.advance_witness(self._key, chain.Witness(last.number + 1, last.hash))
         return last
 
 

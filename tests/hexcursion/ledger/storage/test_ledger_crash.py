@@ -17,7 +17,6 @@ import pytest
 from sqlalchemy import Connection
 
 from hexcursion.ledger import Ledger, Reservation, chain, opening, store
-from hexcursion.ledger import ledger as ledger_module
 from tests.hexcursion.ledger.places import Place, charge_for
 
 MU = 0.01
@@ -165,11 +164,11 @@ def die_when_called(owner: object, name: str, after: bool = False) -> Callable[[
 
 # Inside each of the three transactions of a release; True where the entry stands afterwards.
 FAULTS = {
-    "the row is not yet written": (die_when_called(ledger_module, "sign_head"), False),
+    "the row is not yet written": (die_when_called(chain, "sign_head"), False),
     "the row is written, the head is not": (die_when_called(store, "update"), False),
     "both are written and not committed": (die_when_called(Connection, "commit"), False),
     "committed": (die_when_called(Connection, "commit", after=True), True),
-    "the witness is not yet written": (die_when_called(ledger_module, "advance_witness"), True),
+    "the witness is not yet written": (die_when_called(chain, "advance_witness"), True),
     "the witness is drafted": (die_when_called(Path, "replace"), True),
     "the witness is in place": (die_when_called(chain, "sync_folder"), True),
 }
