@@ -18,12 +18,12 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.model import (
     Asked,
     Estimate,
-    measured,
     memory_limit,
     own_speed,
     reading_estimate,
     release_estimate,
     search_estimate,
+    study_estimate,
 )
 from hexcursion.project.area import region_of
 from hexcursion.project.model import Project
@@ -129,10 +129,8 @@ def expected_release(project: Project) -> str | None:
 
 def expected_study(name: str) -> str | None:
     """What the quick run of a study will take, as a sentence; None where that was not measured."""
-    found = measured()["studies"].get(name)
-    if found is None:
-        return None
-    return f"Expected where nothing else runs: {expected(Estimate(own_speed() * found[0], found[1]))}."
+    found = study_estimate(name, own_speed())
+    return None if found is None else f"Expected where nothing else runs: {expected(found)}."
 
 
 def expected_reading(*sources: SourceSettings) -> str | None:

@@ -128,6 +128,12 @@ def release_estimate(cells: int, speed: float) -> Estimate:
     return Estimate(speed * work, _held(said["memory"]["release"], cells))
 
 
+def study_estimate(name: str, speed: float) -> Estimate | None:
+    """The quick run of a study; None where it was not measured."""
+    found = measured()["studies"].get(name)
+    return None if found is None else Estimate(speed * found[0], found[1])
+
+
 def _held(table: Sequence[Sequence[float]], cells: int, times: float = 1.0) -> float:
     """Megabytes as measured; beyond the largest size what banded factors add."""
     largest = table[-1][0]
