@@ -15,7 +15,7 @@ from dpgp_core.spectral.model_check import ModelCheck
 from dpgp_core.spectral.sums import KeptSums
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.public_numbers import Covariates, Exposure, Relative
+from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
 from hexcursion.project.records import TripProtection
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.settings.names import ReferenceKind, TuningKind
@@ -84,7 +84,7 @@ class Yardsticks:
 
 
 @dataclass(frozen=True)
-class Guarded:
+class PrivacyFacts:
     """The privacy facts of a release, as they stand in its statement."""
 
     epsilon: float  # upper bound at `delta`
@@ -121,7 +121,7 @@ class Release:
     threshold: float  # in the data's own unit
     direction: Direction
     design: Design
-    privacy: Guarded
+    privacy: PrivacyFacts
     tuning: Tuning
     # (L, N) released paths in response units, before smoothing; `prior_mean` is inside
     paths: NDArray[np.float64]
@@ -131,7 +131,8 @@ class Release:
     simulation: bool = False
     # (N,) public prior mean in response units that was added back
     prior_mean: NDArray[np.float64] | None = None
-    relative: Relative | None = None  # the public field to which values and threshold are relative, if any
+    # public field to which values and threshold are relative, if any
+    relative: BaselineField | None = None
     # public numbers per hexagon that the design reads beside the records
     covariates: Covariates | None = None
     answers: Answers | None = None  # what a yes is, where the values are answers of yes and no

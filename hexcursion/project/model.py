@@ -19,7 +19,7 @@ from geo import Domain, to_lonlat
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, RecordKeys
-from hexcursion.project.public_numbers import Covariates, Exposure, Relative
+from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
 from hexcursion.project.record_store import file_fingerprint
 from hexcursion.project.records import PlacedObservations, TripProtection, public_n
 from hexcursion.project.response import Answers, ResponseScale
@@ -113,7 +113,7 @@ class Project:
     generated: bool  # whether the data are generated, so that no real person is described
     pilot: Pilot | None = None  # an accounted look that stands in for reference data
     trip: TripProtection | None = None  # how the places of a sanitised trip's readings are protected
-    relative: Relative | None = None  # the public field to which all values here are relative, if any
+    relative: BaselineField | None = None  # the public field to which all values here are relative, if any
     layers: tuple[OwnLayer, ...] = ()  # public layers of the curator's own, published with the map
     covariates: Covariates | None = None  # public numbers per hexagon that may explain the values
     exposure: Exposure | None = None  # the public numbers that records are counted over, where they are

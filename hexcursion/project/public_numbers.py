@@ -285,7 +285,7 @@ CLIP_QUANTILE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Relative:
+class BaselineField:
     """The public field to which the question is relative; finite, and positive under a ratio."""
 
     field: Floats  # (N,) in the data's own unit
@@ -320,7 +320,7 @@ class Relative:
 
 def relative_field(
     settings: ReleaseSettings, domain: Domain, lattice: Lattice, reference: PlacedObservations | None
-) -> Relative | None:
+) -> BaselineField | None:
     """Return the field that the settings name, None where the question is about the values themselves.
 
     Of the private records nothing enters. Raise `WorkflowError` for a file of limits that cannot be used.
@@ -330,7 +330,7 @@ def relative_field(
             field = public_values(settings.limits, domain)
         except GeoError as error:
             raise WorkflowError(f"The limits cannot be used: {error}") from error
-        return Relative(field, settings.uses_log, "limits", "limits given by the curator as public")
+        return BaselineField(field, settings.uses_log, "limits", "limits given by the curator as public")
     if not settings.change or reference is None:
         return None
     scale = ResponseScale("log" if settings.uses_log else "identity", 0.0, 1.0, "")
@@ -338,7 +338,7 @@ def relative_field(
     fitted = smooth_map(lattice, *_medians(scale, reference))
     clip = float(np.quantile(np.abs(value - fitted[reference.index]), CLIP_QUANTILE))
     origin = "the smoothed map of the published reference data's median values"
-    return Relative(
+    return BaselineField(
         np.asarray(scale.value(fitted)), settings.uses_log, "public map", origin, clip, reference.index
     )
 

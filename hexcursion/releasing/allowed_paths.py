@@ -1,4 +1,4 @@
-"""Reach: which files of a machine a session of the app, or a settings file, may name."""
+"""Which files of a machine a session of the app, or a settings file, may name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VARIABLE = "HEXCURSION_DATA"
 
 
 @dataclass(frozen=True)
-class Reach:
+class AllowedPaths:
     """What may be read by path."""
 
     named: tuple[Path, ...] | None  # folders that the operator named; None: none were named
@@ -90,7 +90,7 @@ def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(path for path in found if isinstance(path, str))
 
 
-def reach_of_file(file: str) -> Reach:
+def reach_of_file(file: str) -> AllowedPaths:
     """Return what a settings file may name on the command line, unless its reader trusts it.
 
     Its own folder, the current one, those in $HEXCURSION_DATA, and public files.
@@ -101,7 +101,7 @@ def reach_of_file(file: str) -> Reach:
     )
 
 
-def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Reach:
+def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> AllowedPaths:
     """Return what a session may read by path.
 
     `listed` are folders of the operator's secrets, or None; $HEXCURSION_DATA, joined like a search path, adds
@@ -114,4 +114,4 @@ def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Rea
         if listed is None and not variable
         else tuple(Path(each) for each in (*(listed or ()), *variable))
     )
-    return Reach(named, (uploads, public_folder(), *example_folders()), named is None and loopback)
+    return AllowedPaths(named, (uploads, public_folder(), *example_folders()), named is None and loopback)

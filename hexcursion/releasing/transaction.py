@@ -28,7 +28,7 @@ from hexcursion.ledger.sentences import account_lines
 from hexcursion.project.model import Project, area_facts, record_keys
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import BinnedRecords, bin_records
-from hexcursion.record import Guarded, ReceiptLine, Release
+from hexcursion.record import PrivacyFacts, ReceiptLine, Release
 from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside
 from hexcursion.releasing.release_guard import stop_or_state
 from hexcursion.search.choice import Choice
@@ -48,7 +48,7 @@ class Plan:
     choice: Choice
     binned: BinnedRecords  # private records (curator only)
     prepared: Prepared  # the draw, ready: everything that can fail before it has been tried
-    privacy: Guarded
+    privacy: PrivacyFacts
     charge: Charge
     preview: Preview  # what the ledger says of the charge now
     receipt: tuple[ReceiptLine, ...]
@@ -93,7 +93,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
             "or a design with more noise."
         )
     groups = groups_of(settings.records_per_owner)
-    privacy = Guarded(
+    privacy = PrivacyFacts(
         epsilon=bound.epsilon, delta=project.delta, order=by_curve.order if bound.method == "renyi" else None,
         unit=settings.unit, unit_word=settings.unit_word, n=facts.n, bound=proved.bound,
         bound_source=proved.source, proved=proved.proved, rdp_orders=tuple(float(order) for order in ORDERS),
@@ -223,7 +223,9 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
     )  # fmt: skip
 
 
-def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Preview) -> tuple[ReceiptLine, ...]:
+def _receipt(
+    project: Project, choice: Choice, privacy: PrivacyFacts, preview: Preview
+) -> tuple[ReceiptLine, ...]:
     standing = None if project.settings.budget is not None else preview.budget
     budget = _first_budget(project, preview) if standing is None else standing.epsilon
     made = build_receipt(
@@ -244,7 +246,7 @@ def _read_covariates(project: Project, choice: Choice) -> Covariates | None:
     return project.covariates if getattr(choice.design, "covariates", 0.0) else None
 
 
-def _differing(preview: Preview, privacy: Guarded) -> Neighbours | None:
+def _differing(preview: Preview, privacy: PrivacyFacts) -> Neighbours | None:
     """What all releases of the records hide together, where this one promises more; else None."""
     own = None if privacy.cost is None else privacy.cost.neighbours
     return None if own == preview.neighbours else preview.neighbours
@@ -270,7 +272,7 @@ def _owner_epsilon(project: Project, choice: Choice, own: Cost) -> float | None:
     return composed_epsilon(together((release, *paid)), project.delta).epsilon
 
 
-def _owner_line(project: Project, privacy: Guarded, apart: float | None) -> tuple[ReceiptLine, ...]:
+def _owner_line(project: Project, privacy: PrivacyFacts, apart: float | None) -> tuple[ReceiptLine, ...]:
     """What is promised to a whole sensor or person, where a column names it (docs/units-of-protection.md)."""
     settings = project.settings
     most, whole = settings.records_per_owner, project.private.observations.owner_word

@@ -18,7 +18,7 @@ from dpgp_core.mechanisms.design import Protects, Unit
 from dpgp_core.releasing import Relation
 from hexcursion import words
 from hexcursion.bundle.untrusted import BundleError, clean
-from hexcursion.record import Guarded, Release
+from hexcursion.record import PrivacyFacts, Release
 from hexcursion.words import UnitWord
 
 VARIANT = "(epsilon, delta)-differential privacy, also called approximate differential privacy"
@@ -114,7 +114,7 @@ def _curve(orders: ArrayLike, values: ArrayLike) -> dict[str, Any] | None:
     return {"orders": np.asarray(orders)[finite].tolist(), "values": np.asarray(values)[finite].tolist()}
 
 
-def _cost(privacy: Guarded) -> dict[str, Any]:
+def _cost(privacy: PrivacyFacts) -> dict[str, Any]:
     """What is proved beside the curve, each as far as it is stated."""
     if privacy.cost is None:
         mu = privacy.gaussian_mu

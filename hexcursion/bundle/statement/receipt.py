@@ -18,7 +18,7 @@ from dpgp_core.releasing import Relation
 from hexcursion import words
 from hexcursion.ledger.account import ROUNDING
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import Guarded, ReceiptLine, Tuning
+from hexcursion.record import PrivacyFacts, ReceiptLine, Tuning
 
 # From here on the odds line is marked: any result may become over 100 times more likely. Small epsilons
 # never carry a warning.
@@ -55,8 +55,8 @@ class BudgetLine:
 
 
 def build_receipt(
-    privacy: Guarded, design: Design, response: ResponseScale, tuning: Tuning, *, cells: int, resolution: int,
-    domain_origin: str, value_unit: str = "", ledger: BudgetLine | None = None,
+    privacy: PrivacyFacts, design: Design, response: ResponseScale, tuning: Tuning, *, cells: int,
+    resolution: int, domain_origin: str, value_unit: str = "", ledger: BudgetLine | None = None,
     prior_mean_origin: str | None = None, generated: bool = False, simulation: bool = False,
     relation: Relation = "replace-one", protects: Protects = "values and places",
 ) -> tuple[ReceiptLine, ...]:  # fmt: skip
@@ -106,19 +106,19 @@ def build_receipt(
     return tuple(lines)
 
 
-def _surest(privacy: Guarded, relation: Relation) -> float:
+def _surest(privacy: PrivacyFacts, relation: Relation) -> float:
     """The chance of a right guess at even odds, as the statement has it."""
     distance = 0.0 if privacy.cost is None else privacy.cost.distance
     return words.surest(privacy.epsilon, privacy.delta, relation, privacy.gaussian_mu, distance)
 
 
-def _protected(privacy: Guarded, protects: Protects, relation: Relation, counted: bool) -> str:
+def _protected(privacy: PrivacyFacts, protects: Protects, relation: Relation, counted: bool) -> str:
     return words.protected_text(
         privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted
     )
 
 
-def _records_line(privacy: Guarded, relation: Relation) -> ReceiptLine:
+def _records_line(privacy: PrivacyFacts, relation: Relation) -> ReceiptLine:
     noun = "non-empty cell" if privacy.unit == "cell" else privacy.unit_word
     if relation == "add-or-remove":
         return ReceiptLine(
@@ -176,7 +176,7 @@ def _tuning(tuning: Tuning) -> str:
     return text
 
 
-def _delta_line(privacy: Guarded) -> ReceiptLine:
+def _delta_line(privacy: PrivacyFacts) -> ReceiptLine:
     """delta against 1/n, and what the same release costs at a delta that is small against it."""
     exposure = privacy.n * privacy.delta
     text = (
@@ -193,7 +193,7 @@ def _delta_line(privacy: Guarded) -> ReceiptLine:
     return ReceiptLine("Delta", f"{text}.")
 
 
-def _epsilon_at(privacy: Guarded, delta: float) -> float:
+def _epsilon_at(privacy: PrivacyFacts, delta: float) -> float:
     if privacy.cost is not None:
         return composed_epsilon(privacy.cost, delta).epsilon
     return epsilon_from_rdp(np.array(privacy.rdp_orders), np.array(privacy.rdp_values), delta).epsilon

@@ -23,7 +23,7 @@ from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning
+from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, PrivacyFacts, ReceiptLine, Tuning
 from hexcursion.settings.names import TuningKind
 
 Line = Mapping[str, Any]
@@ -197,7 +197,7 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
     """The lines that follow from the rest of a statement, by the code that writes them."""
     guarantee, subject, release = statement["guarantee"], statement["subject"], statement["release"]
     cost, response, tuning = stated_cost(guarantee), statement["response"], statement["tuning"]
-    privacy = Guarded(
+    privacy = PrivacyFacts(
         **{
             name: guarantee[name] for name in ("epsilon", "delta", "order", "unit", "unit_word", "n", "bound")
         },

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
-from hexcursion.releasing.allowed_paths import Reach, reach
+from hexcursion.releasing.allowed_paths import AllowedPaths, reach
 from pages.shared.plain_text import plain
 from pages.shared.server.access_rules import Access, Locked, Secrets, decide, unloosened, verified_email
 from pages.shared.uploads import PrivateFolder
@@ -103,7 +103,7 @@ def _secrets() -> Secrets:
         return Secrets(fault=f"{type(error).__name__}.")
 
 
-def reach_of(uploads: PrivateFolder) -> Reach:
+def reach_of(uploads: PrivateFolder) -> AllowedPaths:
     """Return which files of this machine the session may name: below the folders that the operator lists in
     the secrets or in HEXCURSION_DATA; without a list, any path while nobody else can reach the app.
     """

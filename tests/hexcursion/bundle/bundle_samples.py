@@ -14,20 +14,20 @@ from geo import Domain, domain_from_bbox, geometry_dict
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.bundle.statement.receipt_check import receipt_following
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import Guarded, ReceiptLine, Release, Tuning
+from hexcursion.record import PrivacyFacts, ReceiptLine, Release, Tuning
 from hexcursion.releasing.release_guard import stop_or_state
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
 
 
-def guarded(epsilon_scale: float = 0.3, unit: str = "point") -> Guarded:
+def guarded(epsilon_scale: float = 0.3, unit: str = "point") -> PrivacyFacts:
     """A consistent set of privacy facts: a Gaussian-like RDP curve and what follows from it."""
     orders = ORDERS
     values = epsilon_scale * orders / 2
     values[-3:] = np.inf
     bound = epsilon_from_rdp(orders, values, 1e-5)
     group = tuple((q, *group_privacy(bound.epsilon, 1e-5, q)) for q in (2, 5))
-    return Guarded(
+    return PrivacyFacts(
         epsilon=bound.epsilon,
         delta=1e-5,
         order=bound.order,

@@ -19,7 +19,7 @@ from hexcursion.bundle.tables import field_of
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import build_lattice
-from hexcursion.project.public_numbers import Relative, relative_field, smooth_map
+from hexcursion.project.public_numbers import BaselineField, relative_field, smooth_map
 from hexcursion.project.records import PlacedObservations
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import make_release, retold
@@ -89,12 +89,12 @@ def test_limits_that_leave_something_open_are_refused(
 def test_values_are_taken_by_factor_or_by_difference() -> None:
     placed = PlacedObservations(np.array([0, 0, 1]), np.array([10.0, 30.0, 30.0]), 3, 0)
     field = np.array([20.0, 60.0])
-    assert Relative(field, True, "limits", "x").of(placed).value.tolist() == [0.5, 1.5, 0.5]
-    assert Relative(field, False, "limits", "x").of(placed).value.tolist() == [-10.0, 10.0, -30.0]
-    assert Relative(field, True, "public map", "x").unit("pounds") == "times the public map"
-    assert Relative(field, False, "limits", "x").unit("ug/m3") == "ug/m3 more than the limit there"
+    assert BaselineField(field, True, "limits", "x").of(placed).value.tolist() == [0.5, 1.5, 0.5]
+    assert BaselineField(field, False, "limits", "x").of(placed).value.tolist() == [-10.0, 10.0, -30.0]
+    assert BaselineField(field, True, "public map", "x").unit("pounds") == "times the public map"
+    assert BaselineField(field, False, "limits", "x").unit("ug/m3") == "ug/m3 more than the limit there"
     with pytest.raises(WorkflowError, match="must be positive"):
-        Relative(np.array([1.0, 0.0]), True, "limits", "x")
+        BaselineField(np.array([1.0, 0.0]), True, "limits", "x")
 
 
 def test_a_public_map_is_smoothed_and_stands_for_last_year(domain: Domain, lattice: Lattice) -> None:
@@ -131,7 +131,7 @@ def test_change_needs_a_public_map_and_nothing_else() -> None:
 
 def test_the_public_field_travels_in_the_bundle(domain: Domain) -> None:
     field = np.linspace(20.0, 40.0, domain.size)
-    relative = Relative(field, True, "limits", "limits given by the curator as public")
+    relative = BaselineField(field, True, "limits", "limits given by the curator as public")
     release = make_release(domain, paths=2)
     release = retold(release, relative=relative, value_unit="times the limit there")
     contents = bundle_contents(release)

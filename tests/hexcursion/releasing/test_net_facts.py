@@ -15,7 +15,7 @@ from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
-from hexcursion.record import Guarded, ReceiptLine, Tuning
+from hexcursion.record import PrivacyFacts, ReceiptLine, Tuning
 from hexcursion.releasing.once import prepare_draw, read_release, try_draw
 from hexcursion.releasing.transaction import _release, plan_release
 from hexcursion.search.scenes import public_facts
@@ -25,7 +25,7 @@ from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded
 ACCOUNTED = Tuning("public reference data", "b.csv")
 
 
-def receipt(hamlet_tuned: Tuned, privacy: Guarded, **changes: object) -> dict[str, ReceiptLine]:
+def receipt(hamlet_tuned: Tuned, privacy: PrivacyFacts, **changes: object) -> dict[str, ReceiptLine]:
     """Topic -> line of a receipt in which nothing is missing, but for the changes."""
     facts: dict[str, object] = {
         "design": hamlet_tuned.choice.design, "response": RESPONSE, "tuning": ACCOUNTED, "cells": 1_234,

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.releasing.allowed_paths import Reach, paths_in
+from hexcursion.releasing.allowed_paths import AllowedPaths, paths_in
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 
@@ -48,7 +48,7 @@ def test_a_settings_file_reaches_no_trip_outside_of_the_allowed_folders(tmp_path
     table.parent.mkdir()
     given = {"data": {"path": str(table), "place_sd": "sd_m", "trip": str(elsewhere)}, "reference": None}
     assert paths_in(given) == (str(table), str(elsewhere))
-    allowed = Reach((table.parent,), (), False)
+    allowed = AllowedPaths((table.parent,), (), False)
     allowed.check(str(table))
     with pytest.raises(WorkflowError, match="reads files of its machine only below"):
         allowed.check(paths_in(given)[1])

@@ -9,7 +9,7 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
-from hexcursion.releasing.allowed_paths import Reach, public_folder, reach
+from hexcursion.releasing.allowed_paths import AllowedPaths, public_folder, reach
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.uploads import PrivateFolder
@@ -25,7 +25,7 @@ def places(tmp_path: Path) -> tuple[Path, Path]:
     return inside, outside
 
 
-def named(*folders: Path) -> Reach:
+def named(*folders: Path) -> AllowedPaths:
     return reach([str(folder) for folder in folders], loopback=True, uploads=PrivateFolder().path)
 
 

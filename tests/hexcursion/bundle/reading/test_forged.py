@@ -29,7 +29,7 @@ from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.write import bundle_contents
-from hexcursion.record import Guarded
+from hexcursion.record import PrivacyFacts
 from tests.hexcursion.bundle.bundle_samples import following, guarded, make_release
 
 Contents = dict[str, bytes]
@@ -42,7 +42,7 @@ def resealed(contents: Contents, **changed: bytes) -> Contents:
     return {**rest, "SHA256SUMS": sums_text(rest).encode()}
 
 
-def priced(cost: Cost, order: float | None = None) -> Guarded:
+def priced(cost: Cost, order: float | None = None) -> PrivacyFacts:
     """Facts that follow from a cost at delta 1e-5, without groups."""
     return replace(
         guarded(), epsilon=epsilon(cost, 1e-5).epsilon, order=order, cost=cost, gaussian_mu=cost.gaussian_mu,
