@@ -141,8 +141,7 @@ KERNEL_HEXAGONS = 20_000  # up to which a smoothed table is made on a screen
 class Line:
     """A row of the table, a rule or the release: shares of the hexagons and of the records, agreement as
     published and as a careful reader fills what is blank (`careful`), and the AUC of "was it in?" (`apart`),
-    which may be a bound.
-    """
+    which may be a bound."""
 
     name: str
     shown: float
@@ -212,8 +211,7 @@ def lines_of(
 @dataclass(frozen=True, eq=False)
 class Practice:
     """What today's rules publish of the private records with one minimum count, for the curator only; `truth`
-    (N,) is the map without privacy.
-    """
+    (N,) is the map without privacy."""
 
     project: Project
     records: Records

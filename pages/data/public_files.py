@@ -45,8 +45,7 @@ def download_job(year: int, reference_year: int | None = None, *, refresh: bool 
     there.
 
     A cancelled or broken download goes on next time from what it has. Without a way to a host the job fails
-    with a `WorkflowError` that says what to fetch by hand.
-    """
+    with a `WorkflowError` that says what to fetch by hand."""
     files = _files(year, reference_year)
     folder = public_folder()
 

@@ -134,8 +134,7 @@ _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": 
 def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
     """Return the guessed columns of a file, and the settings that say how it is written.
 
-    None where the file cannot be read; what is wrong has been said then.
-    """
+    None where the file cannot be read; what is wrong has been said then."""
     key = f"sensors_header_row_{path}"
     row: int | None = st.session_state.get(key)
     layer: str | None = st.session_state.get(f"sensors_layer_{path}")
@@ -253,8 +252,7 @@ def ask_rows(
     open.
 
     `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer` and
-    `header_row`.
-    """
+    `header_row`."""
     state = st.session_state
     offered = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
     names = st.multiselect(label, offered, placeholder="all rows", key=key, **KEEP)
@@ -284,8 +282,7 @@ def with_shared(private: Rows | None, reference: Rows | None, quantity: str | No
     """Add the filters that reference data share with the private data, and say which.
 
     `quantity` is None where both are rows of one table: what the reference leaves open is then as for the
-    private data. Of another file it is the column that says what a row measures, "" where none is known.
-    """
+    private data. Of another file it is the column that says what a row measures, "" where none is known."""
     if private is None or reference is None or (quantity is None and not reference):
         return reference
     named = {name for name, _ in reference}
@@ -359,8 +356,7 @@ def agency_sentences(known: Recognised) -> list[str]:
 
 def widget_state(known: Recognised, path: str) -> dict[str, Any]:
     """Return what the fields hold when the agency's columns are taken over, by key; a field that a person
-    must fill is emptied: a value among several, the quantity, a system that varies.
-    """
+    must fill is emptied: a value among several, the quantity, a system that varies."""
     only = known.measured(None)
     state: dict[str, Any] = {
         "value": None if only is None else only.column, "owner": known.owner, "time": known.time,

@@ -94,8 +94,7 @@ def _accounts(ledger: Ledger) -> tuple[Account, ...]:
 
 def names_of(entries: Iterable[Entry]) -> dict[str, str]:
     """Name each dataset by its file and the titles of its charges, the latest first; damaged entries are not
-    read.
-    """
+    read."""
     found: dict[str, dict[str, None]] = {}
     for entry in entries:
         if entry.kind in (RESERVE, TRACE) and entry.hash == entry.expected_hash():

@@ -74,8 +74,7 @@ def load_and_tune(
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
     """Return the paper's report of a design, the search's own without `scored`; the held-out IoU is known of
-    the latter only.
-    """
+    the latter only."""
     free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
     gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
     return (
@@ -167,8 +166,7 @@ def _known(value: float, say: Callable[[float], str]) -> str:
 
 def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
     """Return expected agreement (IoU), area error and share of right hexagons in one line; what is not known
-    is left out.
-    """
+    is left out."""
     said = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
     if area_error is not None and math.isfinite(area_error):
         said.append(f"area {off_words(area_error)}")
@@ -191,8 +189,7 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
     """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
 
     `total` is the dataset's budget, set if none stands yet; a `session` pays for the same pilot once. Once it
-    is charged, such a job must not be cancelled: what was paid for would be lost.
-    """
+    is charged, such a job must not be cancelled: what was paid for would be lost."""
 
     def work(report: Report) -> Project:
         try:
@@ -207,8 +204,7 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
     """Load, charge, draw and read a pilot, once; picklable, for a subprocess.
 
     `WorkflowError` for data that will not do and a look that would show next to nothing, before the charge;
-    `Unreleased` after it.
-    """
+    `Unreleased` after it."""
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
     if warning := look_warning(project):
         raise WorkflowError(warning)

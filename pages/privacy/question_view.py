@@ -41,8 +41,7 @@ def stated_scale(
     usual: float | None, spread: float | None, factors: bool
 ) -> tuple[float | None, float | None]:
     """Return centre and clip bound in transformed units from a usual value and a spread in the data's unit,
-    which is a factor above 1 where `factors`; `WorkflowError` for values that no scale can have.
-    """
+    which is a factor above 1 where `factors`; `WorkflowError` for values that no scale can have."""
     if factors:
         if usual is not None and not usual > 0:
             raise WorkflowError("On a logarithmic scale a usual value is above 0: 250000, for example.")
@@ -182,8 +181,7 @@ STEPS = 60
 @dataclass(frozen=True)
 class AttackOdds:
     """Upper bounds on every attack: the factor by which a result can become likelier when the record is
-    exchanged, how often a guess is right, and (false alarms, detections) as texts and as shares.
-    """
+    exchanged, how often a guess is right, and (false alarms, detections) as texts and as shares."""
 
     factor: str
     guesses: str
@@ -194,8 +192,7 @@ class AttackOdds:
 def attack_odds(epsilon: float, delta: float, relation: Relation = "replace-one") -> AttackOdds:
     """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards.
 
-    Where a record comes or goes, a certain record and another are two steps apart.
-    """
+    Where a record comes or goes, a certain record and another are two steps apart."""
     steps = 1 if relation == "replace-one" else 2
 
     def most(alarms: ArrayLike) -> Floats:

@@ -210,8 +210,7 @@ def follow(work: Workspace, found: Found) -> bool:
     """Settle on the best design at the budget as it stands now, if nothing else was changed since.
 
     What was accepted at another budget is not carried over. Beside an accounted look nothing follows: what is
-    stated of both together was fixed before it was drawn.
-    """
+    stated of both together was fixed before it was drawn."""
     try:
         asked = work.settings()
     except WorkflowError:

@@ -75,8 +75,7 @@ def release(project: Project, choice: Choice, budget: float | None = None, sessi
     """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
     first release.
 
-    The same plan is released once in a `session`, a random token: a second click raises `RequestTaken`.
-    """
+    The same plan is released once in a `session`, a random token: a second click raises `RequestTaken`."""
     planned = _planned(project, choice)
     if budget is not None and planned.plan.preview.budget is None:
         planned = _planned(project, choice, budget)  # its receipt names the budget
@@ -85,8 +84,7 @@ def release(project: Project, choice: Choice, budget: float | None = None, sessi
 
 def count_together(planned: Plan, alike: Alike, person: str) -> None:
     """Note that a curator (`person`, or this process's login name) recognised an earlier release's records in
-    these data.
-    """
+    these data."""
     ledger = open_ledger(planned.project.settings.ledger, create=False)
     person = person or login_name() or "the curator"
     ledger.decide(planned.charge.dataset, alike.dataset, True, reason=RECOGNISED, person=person)

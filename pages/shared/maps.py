@@ -96,8 +96,7 @@ def show(
 
     `streets` makes the reader's browser ask the host of the street map. `on_drawn` lets a person draw an
     outline, and takes what the browser sends of it: anything, as from any stranger. `legends` gives panes
-    that show different things one each by name.
-    """
+    that show different things one each by name."""
     with st.container(key=f"linked-map-{key}", gap="small"):
         if built():
             scene = linked_scene(

@@ -39,26 +39,12 @@ def one_line(text: object) -> str:
 
 
 def plain(text: object) -> str:
-    """Text for any place where Streamlit takes Markdown, shown as it stands.
+    """Return text of a file, a person or an error as one line that Streamlit's Markdown shows as it stands.
 
-    Parameters
-    ----------
-    text
-        What came from a file, a bundle, the ledger, an exception or a person.
-
-    Returns
-    -------
-    str
-        One line. Markdown, links and bare addresses, pictures, HTML, formulas, emoji and icon names, and
-        colours lose their meaning; control characters and marks of writing direction are taken out, which
-        could hide or turn round what stands on the screen.
-
-    Notes
-    -----
+    Links, bare addresses, pictures, HTML, formulas, emoji, icons and colours lose their meaning; control
+    characters and marks of writing direction go, which could hide or turn round what stands on the screen.
     Not for `st.badge`, which escapes brackets itself: a badge takes our own words only.
 
-    Examples
-    --------
     >>> plain("![x](https://evil.example/x.png)") == "!" + chr(92) + "[x" + chr(92) + "](https:" + JOINER + \\
     ...     "//evil.example/x.png)"
     True

@@ -49,8 +49,7 @@ PRODUCTS: dict[ShownProduct, str] = {
 
 def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
     """Return increasing thresholds for a slider, in the data's unit, even in response units, the published
-    one among them.
-    """
+    one among them."""
     low, high = viewer.thresholds
     response = viewer.bundle.response
     first, last = (float(response.forward(end)) for end in (low, high))
@@ -129,8 +128,7 @@ def controls(
     """Ask for product, threshold in the data's unit and smoothing rounds; return them and what they give.
 
     `shareable` keeps them in the address, for views of published things only: a threshold chosen beside the
-    baseline may itself tell something of the private data. Each release begins as it was published.
-    """
+    baseline may itself tell something of the private data. Each release begins as it was published."""
     own = viewer.bundle.statement["release"]["id"]
     kept: Any = {"bind": "query-params"} if shareable else {}
     names = products_of(viewer)
@@ -285,8 +283,7 @@ def _opened(name: str, source: bytes | Path) -> Viewer:
 
 def embedded_label(viewer: Viewer) -> None:
     """Show the label, made anew from the checked statement, in a frame that shares nothing with this page;
-    `static/frame.css` gives it its height.
-    """
+    `static/frame.css` gives it its height."""
     page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
     with st.container(key="label"):
         st.iframe(

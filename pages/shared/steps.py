@@ -11,8 +11,7 @@ from dpgp_core.plugins import Registry
 class Screen:
     """One screen. `question` is the line under its title; `path` is relative to the checkout, or absolute for
     an installed package, whose `section` is its heading of the menu. `heads_itself`: the page writes its own
-    heading.
-    """
+    heading."""
 
     title: str
     path: str
@@ -84,8 +83,7 @@ PAGES = Registry("hexcursion.pages", {screen.address: screen for screen in SCREE
 
 def all_sections() -> dict[str, tuple[Screen, ...]]:
     """Return the menu with the screens of installed packages after the main path; `PluginError` for a package
-    whose screen does not load, or has an address that is taken.
-    """
+    whose screen does not load, or has an address that is taken."""
     added: dict[str, tuple[Screen, ...]] = {}
     for address in PAGES:
         if address not in PAGES.own:

@@ -56,8 +56,7 @@ Mark = tuple[float, float]  # seconds since the start, fraction done
 
 def seconds_left(marks: Sequence[Mark], now: float) -> float | None:
     """Return how long a job still takes; None where the paces of the last half and quarter differ by over
-    `STEADY`.
-    """
+    `STEADY`."""
     if not marks or now < LEAST_SECONDS or marks[-1][1] < LEAST_FRACTION:
         return None
 
@@ -85,8 +84,7 @@ class JobState:
 class Job(Generic[Result]):
     """Run `work(report)` once in a daemon thread.
 
-    `report(fraction, text)` publishes progress and raises `Cancelled` once `cancel()` was called.
-    """
+    `report(fraction, text)` publishes progress and raises `Cancelled` once `cancel()` was called."""
 
     def __init__(self, work: Callable[[Report], Result]) -> None:
         self._lock = threading.Lock()
@@ -175,8 +173,7 @@ class _Ticket:
 
 class Turns:
     """A line of computations, `at_once` of them at a time: first come, first served; nobody has two turns at
-    once.
-    """
+    once."""
 
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once
@@ -187,8 +184,7 @@ class Turns:
     @contextmanager
     def turn(self, owner: Hashable, tell: Callable[[str], None]) -> Iterator[None]:
         """Wait for a turn of `owner` and hold it; `tell` hears why it waits, and what it raises ends the
-        waiting.
-        """
+        waiting."""
         mine = _Ticket(owner)
         with self._changed:
             self._waiting.append(mine)
@@ -242,8 +238,7 @@ def _first_of_each(tickets: list[_Ticket]) -> list[_Ticket]:
 def at_once(cores: int, workers: int) -> int:
     """Return how many computations run at once: as the environment says, otherwise as the cores can do.
 
-    `WorkflowError` where the environment says something else than a whole number above 0.
-    """
+    `WorkflowError` where the environment says something else than a whole number above 0."""
     said = os.environ.get(VARIABLE, "").strip()
     if not said:
         return max(1, cores // workers)
@@ -271,8 +266,7 @@ def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any) 
     raised.
 
     `report` may raise to cancel: the process and its children are ended then. Function and arguments are
-    pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer.
-    """
+    pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer."""
     with _turns().turn(whose(), lambda why: report(0.0, why)):
         return _in_a_process(report, work, arguments)
 

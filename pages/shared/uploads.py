@@ -25,8 +25,7 @@ _PREFIX, _BEGINNING, _LOCK = UPLOADS, "hexcursion-beginning-", "lock"
 
 def sweep_uploads() -> int:
     """Remove the uploads of processes that were killed, not of living ones in other containers; return how
-    many there were.
-    """
+    many there were."""
     swept = 0
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         try:
@@ -83,8 +82,7 @@ class PrivateFolder:
 
     def keep(self, name: str, data: bytes) -> Path:
         """Write an upload under its content's hash, so that equal uploads are one file, and the harmless
-        characters of its last name.
-        """
+        characters of its last name."""
         tail = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).lstrip(".")[-_LONGEST:]
         target = self.path / hashlib.sha256(data).hexdigest()[:16] / (tail or "upload")
         if not target.exists():

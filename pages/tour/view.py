@@ -36,8 +36,7 @@ BLANK = "blank: too few sales, or none (the table does not tell which)"
 @dataclass(frozen=True)
 class Town:
     """How many of the hexagons nearest to a town lie above the threshold on each map, where records are
-    expected.
-    """
+    expected."""
 
     name: str
     public: int
@@ -83,8 +82,7 @@ class Tour:
 
     def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
         """Return (N,) hexagons above the threshold: by the public year, as released, by all sales without
-        privacy; or those that a table of least counts shows, and those that it says are above.
-        """
+        privacy; or those that a table of least counts shows, and those that it says are above."""
         if shown == "released":
             return self.viewer.bundle.published.vote_set
         return np.array([letter == "1" for letter in self._story[_STORED[shown]]])

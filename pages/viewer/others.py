@@ -45,7 +45,8 @@ def ask_together(opened: Opened) -> None:
     )  # fmt: skip
     if st.button("Read together", icon=":material/timeline:", disabled=not (chosen or brought)):
         st.session_state.pop(HELD_SERIES, None)
-        sources = [_own(opened), *(each.zipped() for each in chosen), *(file.getvalue() for file in brought)]
+        own_zip = opened.whole() if opened.whole is not None else st.session_state[BROUGHT].getvalue()
+        sources = [own_zip, *(each.zipped() for each in chosen), *(file.getvalue() for file in brought)]
         if len(sources) > MOST_PERIODS + 1:
             st.error(f"Choose at most {MOST_PERIODS} other periods.", icon=":material/error:")
             return
@@ -80,8 +81,7 @@ def refuse_others(brought: Mapping[str, bytes]) -> None:
 
 def series_of(sources: Sequence[bytes]) -> tuple[bytes, bytes]:
     """Return the page of a series and all its files as a zip; a bundle that is there twice counts once.
-    `BundleError` for bundles that cannot be read together.
-    """
+    `BundleError` for bundles that cannot be read together."""
     once = {hashlib.sha256(source).digest(): source for source in sources}
     files = series_files(
         *read_series_of(list(once.values()), threshold=None, by=0.0, times=None, ledger=None)
@@ -89,11 +89,6 @@ def series_of(sources: Sequence[bytes]) -> tuple[bytes, bytes]:
     packed = io.BytesIO()
     zip_bytes_to(packed, "series", files)
     return files[PAGE], packed.getvalue()
-
-
-def _own(opened: Opened) -> bytes:
-    """The zip of the release that is open: from the shelf, or as a person brought it."""
-    return opened.whole() if opened.whole is not None else bytes(st.session_state[BROUGHT].getvalue())
 
 
 MOST_BESIDE = 3  # others: four maps stand side by side
@@ -131,8 +126,7 @@ def in_time_order(
     """Return a pane of each release, the earliest first, and one legend for all.
 
     One that lacks the product shows its released region; one of another unit or range its own threshold,
-    named in the title.
-    """
+    named in the title."""
     panes: list[Pane] = []
     entries: dict[str, LegendEntry] = {}
     unit = viewers[0].unit

@@ -85,8 +85,7 @@ def facts(viewer: Viewer) -> None:
 
 def belief_html(surest: float) -> str:
     """Return a bar from impossible to certain, a guess before and after the release, of boxes: `st.html`
-    drops SVG.
-    """
+    drops SVG."""
     said = f"at most {escape(words.share(surest))}"
     wide = min(50.0, 100.0 * surest - 50.0)
     return (
@@ -144,8 +143,7 @@ MEGABYTE = 1 << 20
 
 def areas_of(viewer: Viewer) -> BoroughTable | None:
     """Return the bundle's own areas at the published threshold, laid over the hexagons once a session; None
-    without any.
-    """
+    without any."""
     held = st.session_state.get(TABLED)
     if held is None or held[0] is not viewer:
         bundle = viewer.bundle
@@ -208,8 +206,7 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
 
 def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jobs.SideJob | None:
     """Return what was computed for this file and threshold in a subprocess; None while it is under way. A
-    file's areas are laid over the hexagons once: another threshold reads other shares off them.
-    """
+    file's areas are laid over the hexagons once: another threshold reads other shares off them."""
     work, about = workspace.current(), (viewer, str(upload.file_id), threshold)
     kept = side_jobs.planning(work).jobs.get(AREAS)
     if kept is None or not side_jobs.same(kept.about, about):

@@ -27,8 +27,7 @@ class _Process:
 
 def granted() -> Access:
     """Return what the operator's environment, arguments, secrets and address allow now; `Locked` where in
-    doubt.
-    """
+    doubt."""
     now = decide(
         os.environ, sys.argv[1:], _secrets(), st.get_option("server.address"),
         st.get_option("server.allowedHosts"),
@@ -60,8 +59,7 @@ def locked() -> bool:
 
 def turned_away() -> bool:
     """Draw the page for somebody who may not curate in a curators' process: no file of theirs is taken,
-    nothing computed.
-    """
+    nothing computed."""
     if granted().mode == "viewer" or may_curate():
         return False
     st.title("For curators", anchor=False)
@@ -105,8 +103,7 @@ def _secrets() -> Secrets:
 
 def reach_of(uploads: PrivateFolder) -> AllowedPaths:
     """Return which files of this machine the session may name: below the folders that the operator lists in
-    the secrets or in HEXCURSION_DATA; without a list, any path while nobody else can reach the app.
-    """
+    the secrets or in HEXCURSION_DATA; without a list, any path while nobody else can reach the app."""
     allowed = granted()
     return reach(
         None if allowed.data is None else list(allowed.data),

@@ -38,8 +38,7 @@ class Locked(WorkflowError):
 @dataclass(frozen=True)
 class Secrets:
     """The operator's secrets by section, empty without a secrets file; `fault` says why existing ones could
-    not be read.
-    """
+    not be read."""
 
     sections: Mapping[str, Any] = field(default_factory=dict)
     fault: str | None = None
@@ -63,8 +62,7 @@ class Access:
 
     def admits(self, person: Mapping[str, Any]) -> bool:
         """Whether somebody may curate, by what the identity provider vouches for: `is_logged_in`, `email`,
-        and `email_verified`, without which a listed address does not count.
-        """
+        and `email_verified`, without which a listed address does not count."""
         if self.mode == "viewer":
             return False
         if not self.sign_in:
@@ -82,8 +80,7 @@ def decide(
     curator's screens would be open to the network.
 
     `arguments` are the script's own, without its name; `address` None or "" listens on every address;
-    `named_hosts` are further names under which the server was told to answer.
-    """
+    `named_hosts` are further names under which the server was told to answer."""
     mode, hosts, idle = _mode(environment, arguments), _hosts(environment, named_hosts), _idle(environment)
     if mode == "viewer":
         return Access(mode, False, None, hosts or LOOPBACK_NAMES, None, idle)
@@ -115,8 +112,7 @@ def decide(
 def unloosened(started: Access | None, now: Access) -> Access:
     """Return what is allowed now; `Locked` if that is more than what the server was started with.
 
-    A secrets file that vanishes for a moment, or was saved half, must not open a running server.
-    """
+    A secrets file that vanishes for a moment, or was saved half, must not open a running server."""
     if started is not None and (
         (started.sign_in and not now.sign_in)
         or (started.curators is not None and now.curators is None)

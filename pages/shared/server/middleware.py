@@ -62,8 +62,7 @@ def host_allowed(header: str | None, hosts: tuple[str, ...]) -> bool:
     """Whether a request's Host header is one of the names under which the app answers.
 
     A page of a foreign name that its owner points at this machine (DNS rebinding) is of the same origin as
-    what it then asks: only its name tells that it is foreign.
-    """
+    what it then asks: only its name tells that it is foreign."""
     name = host_name(header)
     if name is None:
         return False
@@ -72,8 +71,7 @@ def host_allowed(header: str | None, hosts: tuple[str, ...]) -> bool:
 
 def origin_allowed(origin: str | None, host: str | None) -> bool:
     """Whether a WebSocket's Origin is the app's own Host, port included, or absent, as from a program that is
-    no browser; the scheme is not compared: TLS may end at a proxy.
-    """
+    no browser; the scheme is not compared: TLS may end at a proxy."""
     if origin is None:
         return True
     try:
@@ -84,8 +82,7 @@ def origin_allowed(origin: str | None, host: str | None) -> bool:
 
 class Gate:
     """ASGI middleware that passes only requests for one of its `hosts` ("*.example.org" stands for any
-    subdomain) and, if `loopback_only`, from this machine, however the server was started.
-    """
+    subdomain) and, if `loopback_only`, from this machine, however the server was started."""
 
     def __init__(self, app: Application, hosts: tuple[str, ...], *, loopback_only: bool) -> None:
         self.app = app
@@ -155,8 +152,7 @@ BROKEN = "This page could not be read; the server's log says why."
 def without_place(payload: bytes, folder: bytes) -> bytes:
     """Return a serialised `ForwardMsg` without the script's folder, which Streamlit puts into every new run
     and into the traceback of a page that does not compile. Other messages stay: a curator's own screens may
-    name a file.
-    """
+    name a file."""
     if folder not in payload:
         return payload
     message = ForwardMsg()
@@ -206,8 +202,7 @@ def security_policy(front_page: bytes) -> str:
     `connect-src` and `img-src` keep a page from telling others anything: this app, and the host of the street
     map, which is asked only when a reader switches streets on. Tables are decoded by WebAssembly and small
     components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts; Streamlit styles its
-    elements inline. Nobody may frame the app: a click on Release could be stolen.
-    """
+    elements inline. Nobody may frame the app: a click on Release could be stolen."""
     ours = [*_INLINE.findall(front_page), series_script_text().encode()]
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
     rules = {

@@ -58,8 +58,7 @@ def running() -> bool:
 def start(script: str, arguments: list[str]) -> None:
     """Start the server and do not return; `--viewer` is passed on to the script, the rest to Streamlit.
 
-    `SystemExit` with one sentence, before anything listens, where the operator's wishes are in doubt.
-    """
+    `SystemExit` with one sentence, before anything listens, where the operator's wishes are in doubt."""
     ours = [argument for argument in arguments if argument == VIEWER_ARGUMENT]
     theirs = [argument for argument in arguments if argument != VIEWER_ARGUMENT]
     App(script)  # from now on Streamlit looks for its settings beside the script, too
@@ -73,8 +72,7 @@ def start(script: str, arguments: list[str]) -> None:
 
 def around(script: str) -> dict[str, Any]:
     """Return what stands around the app in the server, as arguments of Streamlit's `App`, the same in `python
-    app.py` and in `streamlit run app.py`. `SystemExit` like `start`.
-    """
+    app.py` and in `streamlit run app.py`. `SystemExit` like `start`."""
     granted = _checked()
     keep_little()
     try:
@@ -157,8 +155,7 @@ class _Seen:
 
 class IdleSessions:
     """The sessions of this process and their last signs of life; one with an open tab is freed `limit`
-    seconds after the browser's last word.
-    """
+    seconds after the browser's last word."""
 
     def __init__(self, limit: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.limit = limit
@@ -228,8 +225,7 @@ class Connections:
     async def keep_freeing(self) -> None:
         """Free what is due, for as long as the server runs.
 
-        A tab that is still open loses its connection, connects anew, and says that what was there is gone.
-        """
+        A tab that is still open loses its connection, connects anew, and says that what was there is gone."""
         while True:
             await asyncio.sleep(self.idle.every)
             for session in self.idle.due():
@@ -249,8 +245,7 @@ def forget(state: SessionState) -> None:
     """Let go of everything in a session's state: private records, results, uploads.
 
     Closing the session is not enough: Streamlit's loop remembers the last session it served, and the names
-    of the last script that ran stay in `__main__` until another one runs.
-    """
+    of the last script that ran stay in `__main__` until another one runs."""
     state.clear()
     state._new_widget_state.widget_metadata.clear()  # what buttons would call, and with what
     sys.modules["__main__"] = types.ModuleType("__main__")

@@ -57,8 +57,7 @@ class Preview:
 
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
     """Read a source and say what was read, kept and dropped; `spread` keeps quantiles: of reference data,
-    never of private ones. `WorkflowError` if it cannot be read.
-    """
+    never of private ones. `WorkflowError` if it cannot be read."""
     try:
         observations, report = load_source(source, unit)
         seen = _preview(observations, report.lines())
@@ -72,8 +71,7 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
 
 def propose_columns(path: str, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
     """Guess which columns of a table hold coordinates and value, for a person to confirm; `WorkflowError` if
-    it cannot be read.
-    """
+    it cannot be read."""
     try:
         return guess_columns(path, layer=layer, header_row=header_row)
     except DataError as error:
@@ -100,8 +98,7 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
 
 def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return the class of each of (n,) values and the limits between, about as many values in each class;
-    none where all are equal. A value at a limit belongs to the class below it.
-    """
+    none where all are equal. A value at a limit belongs to the class below it."""
     shares = np.arange(1, PLACE_CLASSES) / PLACE_CLASSES
     if not values.size or values.min() == values.max():
         return (), ()

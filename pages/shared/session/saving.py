@@ -20,8 +20,7 @@ from pages.shared.uploads import PrivateFolder
 
 def portable_settings(settings: ReleaseSettings, folder: PrivateFolder) -> str:
     """Return the settings as TOML, an upload under its bare name: its copy here ends with the session.
-    `WorkflowError` where two uploads of one name could not be told apart.
-    """
+    `WorkflowError` where two uploads of one name could not be told apart."""
     names: dict[str, str] = {}
 
     def bare(path: str) -> str:
@@ -39,8 +38,7 @@ def portable_settings(settings: ReleaseSettings, folder: PrivateFolder) -> str:
 
 def settings_with_files(text: str, uploads: Mapping[str, str]) -> ReleaseSettings:
     """Return settings from TOML, a bare file name standing for the upload of that name (name -> path here).
-    `WorkflowError` says which file is to be uploaded with them.
-    """
+    `WorkflowError` says which file is to be uploaded with them."""
 
     def found(path: str) -> str:
         name = path.replace("\\", "/").rsplit("/", 1)[-1]

@@ -35,8 +35,7 @@ def show_progress(
     job: Job[Any], cancel: Markdown | None, on_cancel: Callable[[], None] | None = None
 ) -> None:
     """Follow a running job; the screen runs again once it has ended. `cancel` None: it cannot be stopped.
-    After a cancel the screen leaves the job at once, which ends when it hears of it.
-    """
+    After a cancel the screen leaves the job at once, which ends when it hears of it."""
     state = job.state
     if state.state != "running" or (on_cancel is not None and job.cancelling):
         st.rerun()

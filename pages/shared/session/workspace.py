@@ -44,8 +44,7 @@ NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 @dataclass(frozen=True)
 class Found:
     """A finished search: the loaded project, what was found, and the design that is to be released; `scored`
-    says what that costs and achieves, None for the search's own.
-    """
+    says what that costs and achieves, None for the search's own."""
 
     project: Project
     tuned: Tuned
