@@ -147,7 +147,7 @@ def read_again(
     if design.drift:
         if kept.field is None:
             raise InvalidValue("the public records that this release starts from are not kept with its sums.")
-        reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes))
+        reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes, made.columns))
         return *reader.stated(released.sums), reader.check(released.sums)
     second = second_again(design, made, released, known, kept)
     found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0), second)

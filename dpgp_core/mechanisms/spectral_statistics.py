@@ -116,7 +116,8 @@ class SpectralStatistics(Mechanism):
     def calibrate(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> SpectralStatisticsDesign:
-        read = facts.covariates is not None and not design.drift
+        explained = not design.drift or (facts.field is not None and facts.field.covariates > 0.0)
+        read = facts.covariates is not None and explained
         return replace(design.for_law(facts.law), mu=budget.mu, covariates=SHARE if read else 0.0)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:

@@ -29,7 +29,7 @@ from dpgp_core.spectral.counts import (
     prior_of_unknown,
     read_counts,
 )
-from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, PublicPrior, standardised
+from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, PublicPrior, at_nodes
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.sums import SpectralSums
 
@@ -41,8 +41,8 @@ RECORD_NOISE = 0.5
 ROUNDS = 4  # rounds in which answers of yes and no are made linear around what was read before
 
 BELIEFS_OF_COUNTS = (
-    (1.0, 1.0, 1.0, 0.36), (0.5, 1.0, 1.0, 0.18), (2.0, 1.0, 1.0, 0.18), (1.0, 2.0, 1.0, 0.09),
-    (1.0, 0.75, 0.45, 0.09), (1.0, 1.0, 0.0, 0.1),
+    (1.0, 1.0, 1.0, 0.3), (0.5, 1.0, 1.0, 0.18), (2.0, 1.0, 1.0, 0.18), (1.0, 2.0, 1.0, 0.09),
+    (1.0, 0.75, 0.45, 0.09), (1.0, 1.0, 0.0, 0.16),
 )  # fmt: skip
 """Of counted records: range and deviation in units of the design's, the share of the variance that neighbours
 share, and how likely each is before a release."""
@@ -229,7 +229,7 @@ class SpectralModel:
             if labels.shape != (lattice.size,):
                 raise InvalidValue("every level of the hierarchy needs one parent label per cell.")
         self.hierarchy = tuple(np.asarray(labels)[first] for labels in hierarchy)
-        self.columns = None if columns is None else self._at_nodes(columns)
+        self.columns = None if columns is None else at_nodes(self.nodes, columns)
         self._pairs: dict[tuple[str, float], Eigenpairs] = {}
         self._spectra: dict[tuple[str, float], Floats] = {}
         self._cores: OrderedDict[Hashable, _Core] = OrderedDict()
@@ -287,13 +287,6 @@ class SpectralModel:
             plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior,
             self.columns if plan.covariates else None, core.further,
         )  # fmt: skip
-
-    def _at_nodes(self, columns: Floats) -> Floats:
-        """(M, k) means over each node's cells, scaled again."""
-        if columns.shape[0] != self.nodes.cells:
-            raise InvalidValue("covariates need one number for each cell of the domain.")
-        gathered = np.column_stack([self.nodes.gather(column) for column in columns.T])
-        return standardised(gathered / self.nodes.cells_per_node[:, None])
 
     def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
         smooth = pairs = self.smooth_pairs(plan.prior, plan.lengthscale)

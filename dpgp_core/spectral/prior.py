@@ -12,6 +12,7 @@ from scipy.special import ndtr
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
 
 MOST_COLUMNS = 8  # more columns than these are refused: each takes its part of the noise's budget
@@ -78,6 +79,14 @@ class FieldBasis:
     def variance(self) -> Floats:
         """(M,) variance of the field at each node."""
         return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows) + self.rest)
+
+
+def at_nodes(nodes: Nodes, columns: Floats) -> Floats:
+    """(M, k) means of public columns (N, k) over each node's cells, `standardised` again."""
+    if columns.shape[0] != nodes.cells:
+        raise InvalidValue("covariates need one number for each cell of the domain.")
+    gathered = np.column_stack([nodes.gather(column) for column in columns.T])
+    return standardised(gathered / nodes.cells_per_node[:, None])
 
 
 def standardised(columns: Floats) -> Floats:

@@ -13,6 +13,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
+from dpgp_core.spectral.prior import at_nodes
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of a record's variance that the field has
@@ -20,6 +21,8 @@ MOST = 700  # nodes by which range and share are chosen
 LONG, SMOOTH = 0.25, 0.12  # variance of smooth change, as a share of the field's, at two ranges
 SMOOTH_RANGE = 8.0  # node spacings; the longer range is a third of the domain's diameter
 SCALE = 0.25  # variance of the factor by which the public map's contrasts may change
+COLUMNS = (0.3, 0.6)  # shares of the field's variance that public columns may explain
+ODDS = 0.25  # that they explain any, against that they do not, before the records are seen
 CLIP = 1.64  # deviations of a record about the public map that the clip bound holds
 JITTER = 1e-9
 
@@ -57,13 +60,16 @@ class PublicField:
     scatter: float
     lengthscale: float
     map: MapModel | None = None  # how the map without privacy is made
+    columns: Floats | None = None  # (M, k) that explain a part of the field; None where they explain nothing
+    covariates: float = 0.0  # share of the field's variance that they explain, in equal parts
 
     @classmethod
-    def of(cls, nodes: Nodes, cell: Ints, response: Floats) -> PublicField:
+    def of(cls, nodes: Nodes, cell: Ints, response: Floats, columns: Floats | None = None) -> PublicField:
         """Find the range, and the field's share of the variance, that make public records likeliest.
 
-        `cell`, `response` (n,): where records lie, and what they say in response units, not clipped. Raises
-        InvalidValue for fewer than two records, or all equal.
+        `cell`, `response` (n,): where records lie, and what they say in response units, not clipped. Public
+        `columns` (N, k) in any units are kept if the records are likelier with them. Raises InvalidValue for
+        fewer than two records, or all equal.
         """
         place = nodes.place[cell]
         count = np.bincount(place, minlength=nodes.size).astype(np.float64)
@@ -81,18 +87,26 @@ class PublicField:
         apart, spacing = cdist(centres, centres), nodes.lattice.spacing
         free = float(count[some].sum()) - some.size
         within = float(square[some].sum())
+        known = None if columns is None else at_nodes(nodes, columns)
+        alike = np.zeros(apart.shape) if known is None else _alike(known[index[some]], known[index[some]])
+        odds = {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if known is not None}
         tried = [
             (
-                _evidence(np.exp(-apart / (steps * spacing)), share * variance, (1.0 - share) * variance,
-                          count[some], mean[some]) + _within(within, free, (1.0 - share) * variance),
-                steps, share,
+                _evidence((1.0 - part) * np.exp(-apart / (steps * spacing)) + part * alike, share * variance,
+                          (1.0 - share) * variance, count[some], mean[some])
+                + _within(within, free, (1.0 - share) * variance) + odd,
+                steps, share, part,
             )
             for steps in RANGES
             for share in SHARES
+            for part, odd in odds.items()
         ]  # fmt: skip
-        _, steps, share = max(tried)
+        _, steps, share, part = max(tried)
         deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
-        return cls(nodes, index, count, mean, float(deviation), float(scatter), steps * spacing)
+        return cls(
+            nodes, index, count, mean, float(deviation), float(scatter), steps * spacing,
+            columns=known if part else None, covariates=part,
+        )  # fmt: skip
 
     @property
     def bound(self) -> float:
@@ -110,7 +124,7 @@ class PublicField:
     def _known(self) -> tuple[float, Floats, Floats, float, Floats]:
         """Mean of the field, root of the records' covariance, white residuals, information, white ones."""
         centres = self.nodes.lattice.domain_centres[self.index]
-        covariance = self.deviation**2 * np.exp(-cdist(centres, centres) / self.lengthscale)
+        covariance = self._kernel(centres, self.index)
         covariance[np.diag_indices_from(covariance)] += self.scatter**2 / self.count
         root = cholesky(covariance, "the covariance of the public records", "use other reference data")
         ones = solve_lower(root, np.ones(self.index.size))
@@ -118,35 +132,52 @@ class PublicField:
         level = float(ones @ solve_lower(root, self.mean)) / information
         return level, root, solve_lower(root, self.mean - level), information, ones
 
-    def at(self, places: Floats) -> Floats:
-        """(K,) posterior mean of the field at places (K, 2), metres."""
-        level, root, residual, _, _ = self._known
+    def _kernel(self, places: Floats, node: Ints) -> Floats:
+        """(K, k) prior covariance of the field at places (K, 2), whose nodes are given, with its records."""
         centres = self.nodes.lattice.domain_centres[self.index]
-        link = self.deviation**2 * np.exp(-cdist(places, centres) / self.lengthscale)
+        shape = (1.0 - self.covariates) * np.exp(-cdist(places, centres) / self.lengthscale)
+        if self.columns is not None:
+            shape += self.covariates * _alike(self.columns[node], self.columns[self.index])
+        return np.asarray(self.deviation**2 * shape)
+
+    def at_cells(self, places: Floats) -> Floats:
+        """(N,) posterior mean of the field at the centres (N, 2) of all cells, metres."""
+        return self._at(places, self.nodes.place)
+
+    def _at(self, places: Floats, node: Ints) -> Floats:
+        level, root, residual, _, _ = self._known
+        link = self._kernel(places, node)
         return np.asarray(level + solve_lower(root, np.ascontiguousarray(link.T)).T @ residual)
 
     @cached_property
     def at_nodes(self) -> Floats:
         """(M,) the posterior mean at the nodes."""
-        return self.at(self.nodes.lattice.domain_centres)
+        return self._at(self.nodes.lattice.domain_centres, np.arange(self.nodes.size))
 
     @cached_property
     def covariance(self) -> Floats:
         """(M, M) posterior covariance at the nodes."""
         _, root, _, information, ones = self._known
         centres = self.nodes.lattice.domain_centres
-        kernel = self.deviation**2 * np.exp(-cdist(centres, centres) / self.lengthscale)
+        kernel = (1.0 - self.covariates) * np.exp(-cdist(centres, centres) / self.lengthscale)
+        if self.columns is not None:
+            kernel += self.covariates * _alike(self.columns, self.columns)
+        kernel *= self.deviation**2
         half = solve_lower(root, np.ascontiguousarray(kernel[self.index]))
         left = 1.0 - half.T @ ones
         return np.asarray(kernel - half.T @ half + np.outer(left, left) / information)
 
     @cached_property
     def drift(self) -> Floats:
-        """(M, M) covariance of a drift of the field's size: a shift, smooth change, and a change of scale."""
+        """(M, M) covariance of a drift of the field's size: a shift, smooth change, other weights of public
+        columns, and a change of scale.
+        """
         centres = self.nodes.lattice.domain_centres
         apart = cdist(centres, centres)
         change = 1.0 + LONG * np.exp(-apart / (apart.max() / 3.0 + 1.0))
         change += SMOOTH * np.exp(-apart / (SMOOTH_RANGE * self.nodes.lattice.spacing))
+        if self.columns is not None:
+            change += SMOOTH * _alike(self.columns, self.columns)
         contrast = self.at_nodes - float(np.average(self.at_nodes[self.index], weights=self.count))
         return np.asarray(self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
 
@@ -166,6 +197,11 @@ class PublicField:
         """What is made anew elsewhere does not travel."""
         made = ("_known", "at_nodes", "covariance", "drift", "roots", "smoother")
         return {name: value for name, value in self.__dict__.items() if name not in made}
+
+
+def _alike(one: Floats, other: Floats) -> Floats:
+    """(A, B) covariance of sums of columns (A, k) and (B, k), with normal weights of total variance 1."""
+    return np.asarray(one @ other.T / one.shape[1])
 
 
 def _root(covariance: Floats) -> Floats:

@@ -175,21 +175,34 @@ class KeptField:
     deviation: float
     scatter: float
     lengthscale: float
+    covariates: float = 0.0  # likewise
 
     @classmethod
     def of(cls, field: PublicField) -> KeptField:
         """The numbers of a field."""
         count, mean = np.zeros(field.nodes.size), np.zeros(field.nodes.size)
         count[field.index], mean[field.index] = field.count, field.mean
-        return cls(count, mean, field.deviation, field.scatter, field.lengthscale)
+        return cls(count, mean, field.deviation, field.scatter, field.lengthscale, field.covariates)
 
-    def at(self, nodes: Nodes) -> PublicField:
-        """The field again, on the nodes of its domain; raises InvalidValue if they are not its nodes."""
+    def at(self, nodes: Nodes, columns: Floats | None = None) -> PublicField:
+        """The field again, on the nodes of its domain with their public columns (M, k), if it has any; raises
+        InvalidValue if they are not its nodes.
+        """
+        if (columns is None) != (self.covariates == 0.0):
+            raise InvalidValue("the public columns of the records kept with the sums are not those read.")
         index = np.flatnonzero(self.count > 0)
         if self.count.shape != (nodes.size,) or self.mean.shape != (nodes.size,) or index.size == 0:
             raise InvalidValue("the public records kept with the sums are not those of this domain.")
         return PublicField(
-            nodes, index, self.count[index], self.mean[index], self.deviation, self.scatter, self.lengthscale
+            nodes,
+            index,
+            self.count[index],
+            self.mean[index],
+            self.deviation,
+            self.scatter,
+            self.lengthscale,
+            columns=columns,
+            covariates=self.covariates,
         )
 
 

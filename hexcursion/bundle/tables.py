@@ -283,7 +283,7 @@ def sums_block(release: Release) -> dict[str, Any]:
         field = kept.field
         block["reference"] = {
             name: float(getattr(field, name)) for name in ("deviation", "scatter", "lengthscale")
-        }
+        } | ({"covariates": field.covariates} if field.covariates else {})
     return {"sums": block}
 
 
@@ -338,6 +338,8 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         raise BundleError(
             f"The design and {name} disagree about public records that the reading starts from."
         )
+    if field is not None and ("covariates" in field) != bool(statement["design"].get("covariates")):
+        raise BundleError(f"The design and {name} disagree about public columns of the public records.")
     if (more is not None) != (statement["design"].get("first", 0.0) > 0.0):
         raise BundleError(f"The design and {name} disagree about a second look.")
     try:

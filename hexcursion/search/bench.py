@@ -291,7 +291,7 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
     facts = public_facts(project)
     if settings.prior_mean:
         field, _, (placed, *_) = starting_point(project, result.model)
-        offset, facts = field.at(project.lattice.domain_centres), replace(facts, field=field)
+        offset, facts = field.at_cells(project.lattice.domain_centres), replace(facts, field=field)
     else:
         placed = as_many(project, project.reference)
     world = make_scene(

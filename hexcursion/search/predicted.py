@@ -60,7 +60,7 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     the same places, so that what depends on places alone is made once. `field` is in units of `scale`.
     """
     entropy = SimulationEntropy(SEED)
-    mean = field.at(project.lattice.domain_centres)
+    mean = field.at_cells(project.lattice.domain_centres)
     own, drifted = field.roots
     index, made = _places(project, field, entropy), []
     for number, (_, drift, trust) in enumerate(product(range(FIELDS), DRIFTS, TRUSTS)):

@@ -60,7 +60,7 @@ def public_map(
     earlier = project.reference_origin
     field = known or in_scale(project, public_field(project, public_part(project)), scale, model)
     origin = f"what {earlier} tells" if earlier else "posterior mean of the public reference data"
-    return PublicMap(field.at(project.lattice.domain_centres), origin, field)
+    return PublicMap(field.at_cells(project.lattice.domain_centres), origin, field)
 
 
 def public_field(project: Project, placed: PlacedObservations) -> PublicField:
@@ -70,7 +70,9 @@ def public_field(project: Project, placed: PlacedObservations) -> PublicField:
     """
     index, value = cell_medians(placed) if project.settings.unit == "cell" else (placed.index, placed.value)
     try:
-        return PublicField.of(Nodes.of(project.lattice), index, project.response.forward(value))
+        response = project.response.forward(value)
+        columns = None if project.covariates is None else project.covariates.values
+        return PublicField.of(Nodes.of(project.lattice), index, response, columns)
     except InvalidValue as error:
         raise WorkflowError(f"Reference data: {error}") from error
 

@@ -297,7 +297,7 @@ def _starting_scenes(
     The plain one holds the first world's records in the project's own response scale.
     """
     field, scale, played = starting_point(project, free)
-    facts, offset = replace(facts, field=field), field.at(project.lattice.domain_centres)
+    facts, offset = replace(facts, field=field), field.at_cells(project.lattice.domain_centres)
     plain = [project_scene(project, facts, placed, project.response).world for placed in played]
     shown = [baseline_set(world, free) for world in plain]
     worlds = [

@@ -106,10 +106,9 @@ def _agree_on_covariates(settings: Choices) -> None:
         raise WorkflowError(
             "A covariate is published, so it cannot be the file of the records: choose another file."
         )
-    if settings.change or settings.prior_mean or settings.tries_public_map:
+    if settings.change:
         raise WorkflowError(
-            "Covariates and the map of published reference data are two starts of one map: set `prior_mean` "
-            "to false, or leave `covariates` out."
+            "Change is relative to the public map alone: leave `covariates` out, or `change`."
         )
 
 

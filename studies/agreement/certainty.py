@@ -136,7 +136,7 @@ def releases(
         cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
         if case.drifts:
             public = published(nodes, cells, field[cells] + SCATTER * generator.standard_normal(cells.size))
-            unit, offset = public.map.clip, public.at(facts.lattice.domain_centres)  # type: ignore[union-attr]
+            unit, offset = public.map.clip, public.at_cells(facts.lattice.domain_centres)  # type: ignore[union-attr]
             field = field * unit + float(generator.choice(case.drifts)) * (
                 public.roots[1] @ generator.standard_normal(nodes.size)
             )

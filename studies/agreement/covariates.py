@@ -6,7 +6,9 @@ FOLDER is ../shared/data beside the checkout unless named; where the file is abs
 columns are interpolated from the entries of the samples themselves, for want of the layers: in truth they are
 public, and must be. The agreement is that of the released map, over all hexagons, with two maps of the same
 records without privacy: a smooth one, and one that follows both columns as well. A useless column is a smooth
-field that has nothing to do with lead; its figure is the mean over several of them.
+field that has nothing to do with lead; its figure is the mean over several of them. Last, a random half of
+the samples is published and the release of the other half starts from it: agreement of its mean, and of the
+map of the published half alone, with the map without privacy of all samples that follows both columns.
 """
 
 from __future__ import annotations
@@ -27,14 +29,17 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from dpgp_core.excursion import agreed, iou
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.registry import mechanism_named
-from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, fixed_design
+from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, fixed_design
 from dpgp_core.noise import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing import Released, draw_release
+from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.prior import standardised
+from dpgp_core.spectral.public_field import MapModel, PublicField
 from geo import project as projected
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
@@ -48,6 +53,7 @@ BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 FILE = "sensors/meuse_topsoil_metals.csv"
 BOX, RESOLUTION, CRS = (5.72, 50.955, 5.765, 50.995), 9, "EPSG:28992"
 EPSILONS, DELTA, SEED, USELESS = (0.5, 1.0, 3.0, 10.0), 1e-5, 155, 8
+SPLITS = 12  # random halves that are published
 NEAREST = 6  # samples from which a column is interpolated
 SCATTER, FIELD, COLUMN = 0.4, 0.6, 0.4  # log units, of the maps without privacy
 CLIP = 1.5  # deviations of the values
@@ -92,6 +98,17 @@ def main() -> None:
             )
         found = [agreements(project, epsilon, smooth, asked.releases // 2).mean() for project in useless]
         print(f"{epsilon:7g}  {'a useless one':22}  {np.mean(found):.3f} (worst {min(found):.3f})")
+    print("epsilon  beside a published half   its map alone  release (s.e.)")
+    both = np.column_stack([*columns.values()])
+    for epsilon in EPSILONS[1:]:
+        for name, several in (
+            ("none", [None]), ("distance and elevation", [both]),
+            ("a useless one", [useless_column(plain, k)[:, None] for k in range(USELESS // 2)]),
+        ):  # fmt: skip
+            found = np.concatenate([beside_published(plain, each, epsilon, drift) for each in several])
+            error = found[:, 1].std(ddof=1) / np.sqrt(len(found))
+            free, own = found.mean(axis=0)
+            print(f"{epsilon:7g}  {name:22}    {free:.3f}          {own:.3f} ({error:.3f})", flush=True)
     print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}.")
 
 
@@ -164,6 +181,31 @@ def map_without_privacy(project: Project, columns: Floats | None) -> Bools:
 def agreements(project: Project, epsilon: float, truth: Bools, releases: int) -> Floats:
     """(R,) agreement (IoU) of released sets with a map."""
     return np.array([iou(each, truth) for _, each in fixed_sets(project, epsilon, project.level, releases)])
+
+
+def beside_published(project: Project, columns: Floats | None, epsilon: float, truth: Bools) -> Floats:
+    """(SPLITS, 2) agreement with a map of the published half's map alone, and of a release of the rest."""
+    lattice, placed, found = project.lattice, project.private.placed, []
+    mechanism, response = mechanism_named("spectral-statistics"), project.response.forward(placed.value)
+    for split in range(SPLITS):
+        public = np.random.default_rng(SEED + split).uniform(size=response.size) < 0.5
+        field = PublicField.of(Nodes.of(lattice), placed.index[public], response[public], columns)
+        unit, steps = field.bound, FIXED_RANGE * lattice.spacing
+        field = field.rescaled(0.0, unit, MapModel("exponential", steps, FIXED_RIDGE, 0.0, 1.0 / unit))
+        mean, hidden = field.at_cells(lattice.domain_centres), placed.index[~public]
+        rest = np.clip(response[~public] / unit - mean[hidden], -1.0, 1.0)
+        counts = np.bincount(placed.index[public], minlength=lattice.size).astype(np.float64)
+        facts = PublicFacts(lattice, hidden.size, counts=counts, covariates=columns, field=field)
+        (start,) = mechanism.grid(facts, Ask(("exponential",)))
+        design = mechanism.calibrate(start, facts, Budget(epsilon, DELTA))
+        if design is None:
+            raise WorkflowError(f"Epsilon {epsilon:g} is too small for this design.")
+        prepared = mechanism.prepare(design, facts, CollapsedRecords.from_records(hidden, rest))
+        released = draw_release(prepared, SimulationEntropy(SEED + split), simulation=True)
+        if released.mean is None:
+            raise WorkflowError("The release states no field.")
+        found.append((iou(mean > project.level, truth), iou(mean + released.mean > project.level, truth)))
+    return np.array(found)
 
 
 def fixed_sets(

@@ -168,6 +168,7 @@ _EARLIER = frozenset({
     "0c1d34d9b2d48e895c5d4fd6a2b1674007952fb23ea387014a0b2e3eb62ac84d",
     "b1013bd732bd1677a1962501aa37387867a354ab0a20e0c65b7eddbc1b7b945f",
     "ee1855dfd3b47890bc9651ae400e3846efb5c67cdb22eb6a462450295a3146ee",
+    "e7f1b3a071a2d009cf1f58be09eaf5546deac6e19ce6975d684937dad6bea654",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.prior import at_nodes, standardised
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from tests.dpgp_core.hexmap import disk
 
@@ -58,9 +60,44 @@ def test_a_public_field_is_the_posterior_of_its_records_with_an_unknown_mean() -
     kernel = 0.02**2 * np.exp(-cdist(centres, centres) / (4 * SPACING)) + 1e4 * 0.02**2
     inner = kernel[np.ix_(field.index, field.index)] + np.diag(0.02**2 / field.count)
     weights = np.linalg.solve(inner, kernel[field.index])
-    assert field.at(centres) == pytest.approx(weights.T @ field.mean, abs=1e-5)
+    assert field.at_cells(centres) == pytest.approx(weights.T @ field.mean, abs=1e-5)
     assert field.covariance == pytest.approx(kernel - kernel[field.index].T @ weights, abs=1e-6)
     assert field.bound == pytest.approx(1.64 * 0.02 * np.sqrt(1.25))
+
+
+def test_columns_of_a_public_field_have_normal_weights() -> None:
+    """Against a dense Gaussian process, at nodes of one cell each and of several."""
+    column = standardised(LATTICE.domain_centres[:, :1])
+    field = replace(field_of(), columns=column, covariates=0.6)
+    centres = NODES.lattice.domain_centres
+    kernel = 0.4 * np.exp(-cdist(centres, centres) / (4 * SPACING)) + 0.6 * column @ column.T
+    kernel = 0.02**2 * (kernel + 1e4)
+    inner = kernel[np.ix_(field.index, field.index)] + np.diag(0.02**2 / field.count)
+    weights = np.linalg.solve(inner, kernel[field.index])
+    assert field.at_cells(centres) == pytest.approx(weights.T @ field.mean, abs=1e-5)
+    assert field.covariance == pytest.approx(kernel - kernel[field.index].T @ weights, abs=1e-6)
+    plain = replace(field, columns=None, covariates=0.0)
+    more = field.drift - plain.drift - 0.25 * (
+        np.outer(each := field.at_nodes - np.average(field.at_nodes[field.index], weights=field.count), each)
+        - np.outer(other := plain.at_nodes - np.average(plain.at_nodes[plain.index], weights=plain.count),
+                   other)
+    )  # fmt: skip
+    assert more == pytest.approx(0.12 * 0.02**2 * column @ column.T, abs=1e-9)
+    coarse = Nodes.of(disk(7), 60)
+    shared = PublicField(coarse, np.array([0, 9]), np.ones(2), np.array([1.0, -1.0]), 1.0, 0.5, 900.0)
+    along = at_nodes(coarse, disk(7).domain_centres[:, :1])
+    told = replace(shared, columns=along, covariates=0.9).at_cells(disk(7).domain_centres)
+    assert np.abs(np.corrcoef(told, along[coarse.place, 0])[0, 1]) > 0.9
+
+
+@pytest.mark.parametrize(("slope", "kept"), [(0.7, 0.6), (0.0, 0.0)])
+def test_public_columns_are_kept_where_they_make_records_likelier(slope: float, kept: float) -> None:
+    rng = np.random.default_rng(3)
+    cell, column = rng.integers(0, SIZE, 150), standardised(LATTICE.domain_centres[:, :1])
+    response = slope * column[cell, 0] + 0.3 * rng.standard_normal(150)
+    found = PublicField.of(NODES, cell, response, LATTICE.domain_centres[:, :1])
+    assert found.covariates == kept
+    assert (found.columns is None) is (kept == 0.0)
 
 
 def test_evidence_finds_range_and_share_of_a_field_that_was_drawn() -> None:
@@ -73,9 +110,9 @@ def test_evidence_finds_range_and_share_of_a_field_that_was_drawn() -> None:
     found = PublicField.of(big, cell, response)
     assert found.lengthscale / big.lattice.spacing in (4.0, 8.0, 16.0)
     assert found.scatter == pytest.approx(0.7, abs=0.12)
-    assert np.corrcoef(found.at(centres), drawn)[0, 1] > 0.85
+    assert np.corrcoef(found.at_cells(centres), drawn)[0, 1] > 0.85
     moved = found.rescaled(1.0, 2.0)
-    assert moved.at(centres) == pytest.approx((found.at(centres) - 1.0) / 2.0)
+    assert moved.at_cells(centres) == pytest.approx((found.at_cells(centres) - 1.0) / 2.0)
     assert moved.covariance == pytest.approx(found.covariance / 4.0)
     with pytest.raises(InvalidValue, match="do not differ"):
         PublicField.of(big, cell, np.ones(cell.size))
@@ -91,7 +128,7 @@ def test_what_is_made_anew_does_not_travel() -> None:
 
 def test_the_covariance_of_a_drift_is_a_shift_smooth_change_and_a_change_of_scale() -> None:
     field = field_of()
-    contrast = field.at(NODES.lattice.domain_centres)
+    contrast = field.at_cells(NODES.lattice.domain_centres)
     contrast = contrast - np.average(contrast[field.index], weights=field.count)
     assert field.drift.diagonal() == pytest.approx(0.02**2 * 1.37 + 0.25 * contrast**2)
 
@@ -108,7 +145,7 @@ def test_without_drift_the_reading_is_the_posterior_of_reference_and_release_tog
     sums = 0.01 * rng.standard_normal(a.shape[1])
     centres = NODES.lattice.domain_centres
     kernel = 0.02**2 * np.exp(-cdist(centres, centres) / (4 * SPACING)) + 1e4 * 0.02**2
-    public = field.at(centres)
+    public = field.at_cells(centres)
     loaded = counts.mean[:, None] * a
     seen = np.vstack([np.eye(SIZE)[field.index], loaded.T])
     error = np.zeros((len(seen), len(seen)))
@@ -144,7 +181,7 @@ def test_the_map_without_privacy_has_the_mean_and_deviation_of_dense_algebra(
     smoother = fit_cells(prior, place, np.zeros(place.size), 0.49 / counts.mean[place]).mean_of(
         np.eye(place.size)
     )
-    public = field.at(LATTICE.domain_centres)
+    public = field.at_cells(LATTICE.domain_centres)
     mean = smoother @ (public[place] + link @ belief.corrected(sums)) - public
     deviation = np.sqrt(np.einsum("ij,jk,ik->i", smoother, left, smoother))
     assert np.abs(read.map_mean - mean).max() < 5.0 * deviation.max() / np.sqrt(3000)
@@ -217,7 +254,7 @@ def test_worlds_of_the_prior_are_called_honestly() -> None:
     own, drifted = field.roots
     stated, true, shown, seen = [], [], [], []
     reader = DriftReader(field, a, NodeCounts.known(m, 12), 0.2, places_known=True)
-    public = field.at(LATTICE.domain_centres)
+    public = field.at_cells(LATTICE.domain_centres)
     smoother = fit_cells(field.smoother, np.arange(SIZE), np.zeros(SIZE), 0.49 / m)
     for number in range(200):
         belief = reader.beliefs[number % 8]
@@ -267,7 +304,7 @@ def test_a_design_that_weighs_drift_needs_a_public_field_and_then_reads_by_it() 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_simulated_release_is_cut_as_a_real_one_by_the_map_without_privacy(sign: float) -> None:
     reader = DriftReader(field_of(0.3, 0.4, 20), features(), known_counts(), 0.2, places_known=True)
-    level = 0.1 - field_of(0.3, 0.4, 20).at(LATTICE.domain_centres)
+    level = 0.1 - field_of(0.3, 0.4, 20).at_cells(LATTICE.domain_centres)
     exact = 3.0 * np.linspace(-1.0, 1.0, 9)
     stated, shown, cuts = reader.simulated(exact, 2, level, sign, SimulationEntropy(4))
     entropy = SimulationEntropy(4)

@@ -10,6 +10,7 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import read_again
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
@@ -33,11 +34,11 @@ def records(n: int = 400) -> CollapsedRecords:
     return CollapsedRecords.from_records(cells, np.clip(high + 0.2 * generator.normal(size=n), -1.0, 1.0))
 
 
-def public_field() -> PublicField:
+def public_field(columns: Floats | None = None) -> PublicField:
     generator = np.random.default_rng(6)
     cells = generator.integers(0, LATTICE.size, 90)
     response = LATTICE.domain_centres[cells, 0] / 3000.0 + 0.3 * generator.normal(size=90)
-    made = PublicField.of(Nodes.of(LATTICE), cells, response)
+    made = PublicField.of(Nodes.of(LATTICE), cells, response, columns)
     return replace(made, map=MapModel("exponential", 2000.0, 1.0, 0.0, 1.0))
 
 
@@ -58,6 +59,7 @@ def released(design: SpectralStatisticsDesign, facts: PublicFacts) -> tuple[Rele
         ({"counts": np.arange(37.0)}, False),
         ({"counts": np.arange(37.0)}, True),
         ({"places_public": True}, True),
+        ({"covariates": LATTICE.domain_centres[:, :1]}, True),
         ({"covariates": LATTICE.domain_centres[:, :1]}, False),
         ({"law": "yes-no"}, False),
         ({"first": 0.3}, False),
@@ -71,7 +73,7 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     design = replace(DESIGN, first=changes.get("first", 0.0))
     design = replace(design, drift=True, cutoff_from="release") if drift else design
     design = replace(design.for_law(facts.law), covariates=0.0 if facts.covariates is None else 0.25)
-    given = replace(facts, field=public_field()) if drift else facts
+    given = replace(facts, field=public_field(facts.covariates)) if drift else facts
     made, kept = released(design, given)
     mean, sd, check = read_again(design, replace(facts, **NOTHING), kept)
     assert check == made.model_check is not None
@@ -85,6 +87,20 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     else:
         moved = replace(kept, sums=kept.sums + step)
     assert np.abs(read_again(design, replace(facts, **NOTHING), moved)[0] - mean).max() > 1e-4
+
+
+def test_columns_of_a_public_field_are_read_where_it_names_them() -> None:
+    facts = PublicFacts(LATTICE, 400, covariates=LATTICE.domain_centres[:, :1])
+    field = public_field(facts.covariates)
+    assert field.covariates == 0.6
+    design = replace(DESIGN, drift=True, cutoff_from="release", covariates=0.25)
+    _, kept = released(design, replace(facts, field=field))
+    assert kept.field is not None
+    without = replace(kept, field=replace(kept.field, covariates=0.0))
+    with pytest.raises(InvalidValue, match="public columns of the records kept with the sums"):
+        read_again(design, facts, without)
+    less = read_again(design, facts, replace(kept, field=replace(kept.field, covariates=0.3)))
+    assert np.abs(less[0] - read_again(design, facts, kept)[0]).max() > 1e-3
 
 
 def test_a_second_look_that_is_not_that_of_the_first_is_refused() -> None:

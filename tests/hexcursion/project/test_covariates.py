@@ -227,8 +227,8 @@ def test_the_distance_to_private_places_is_refused(domain: Domain, tmp_path: Pat
         ({"covariates": ("a.csv",) * 2, "covariate_columns": ("a", "b", "c")}, "3 columns are given for 2"),
         ({"covariates": ("a.csv",), "mechanisms": ("posterior-sampling",)}, "done with `covariates`"),
         (
-            {"covariates": ("a.csv",), "reference": SENSORS, "reference_public": True},
-            "set `prior_mean` to false",
+            {"covariates": ("a.csv",), "reference": SENSORS, "reference_public": True, "change": True},
+            "relative to the public map alone",
         ),
         ({"covariates": tuple(f"{k}.csv" for k in range(9))}, "covariates"),
     ],
@@ -243,6 +243,7 @@ def test_covariates_beside_private_reference_data_are_allowed() -> None:
     assert made.covariates == ("a.csv",)
     with_map = settings(covariates=("a.csv",), reference=SENSORS, reference_public=True, prior_mean=False)
     assert not with_map.tries_public_map
+    assert settings(covariates=("a.csv",), reference=SENSORS, reference_public=True).tries_public_map
 
 
 def test_two_simulated_fields_of_three_follow_public_columns(domain: Domain) -> None:

@@ -174,6 +174,11 @@ def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict
     forged = with_table({**spectral, "statement.json": json.dumps(statement).encode()}, columns)
     with pytest.raises(BundleError, match="disagree about public records"):
         bundle_from_contents(forged)
+    statement["design"]["drift"] = True
+    statement["sums"]["reference"]["covariates"] = 0.3
+    forged = with_table({**spectral, "statement.json": json.dumps(statement).encode()}, columns)
+    with pytest.raises(BundleError, match="disagree about public columns"):
+        bundle_from_contents(forged)
 
 
 def test_statement_and_file_come_together(spectral: dict[str, bytes]) -> None:
