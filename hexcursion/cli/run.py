@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from dpgp_core.numbers import upper
+from dpgp_core.numbers import lower, upper
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.again import density_of
 from hexcursion.bundle.published.earlier import load_with_earlier
@@ -320,7 +320,8 @@ def _told(tuned: Tuned, epsilon: float) -> str:
 def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]:
     """The table: a line for periods of equal parts, one for all, and what holds for records of one period.
 
-    `told` is the expected agreement at each part of the budget, and at the whole, in words.
+    `told` is the expected agreement at each part of the budget, and at the whole, in words. Parts are rounded
+    down: what is typed from the table costs no more than the whole.
     """
     parts, word = settings.parts_of_periods, settings.unit_word
     assert settings.budget is not None
@@ -329,7 +330,7 @@ def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]
         if place + 1 < len(parts) and parts[place + 1] == epsilon:
             continue
         label = f"{first + 1}" if first == place else f"{first + 1} to {place + 1}"
-        lines.append(f"{label:10} {upper(epsilon):>9}  {told[epsilon]}")
+        lines.append(f"{label:10} {lower(epsilon):>9}  {told[epsilon]}")
         first = place + 1
     whole, shown = upper(settings.budget), told[settings.budget]
     together = "one release of it: counts are not read together yet"

@@ -82,6 +82,21 @@ def test_periods_without_a_budget_or_a_number_are_refused(changes: dict[str, Any
         planned(**changes)
 
 
+@pytest.mark.parametrize(("budget", "periods"), [(2.155, 4), (3.0, 7), (1.0, 3)])
+@pytest.mark.parametrize("shares", ["equal", "front-loaded"])
+def test_what_is_typed_from_the_table_costs_no_more_than_the_whole(
+    budget: float, periods: int, shares: str
+) -> None:
+    settings = planned(budget=budget, periods=periods, period_shares=shares)
+    parts = settings.parts_of_periods
+    table = period_lines(settings, dict.fromkeys((*parts, budget), "0.5"))
+    printed = [float(line.split()[-2]) for line in table[1 : 1 + len(set(parts))]]
+    typed = [printed[sorted(set(parts), reverse=True).index(part)] for part in parts]
+    mu = sum(allowed_mu(each, 1e-5) ** 2 for each in typed) ** 0.5
+    assert gaussian_epsilon(mu, 1e-5) <= budget
+    assert typed == pytest.approx(parts, rel=1e-3)
+
+
 def test_the_agreement_of_a_part_is_that_of_its_best_design() -> None:
     def point(epsilon: float, agreement: float) -> Any:
         utility = SimpleNamespace(agreement=agreement, known_agreement=agreement, low=math.nan, high=math.nan)
@@ -99,7 +114,7 @@ def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:
         settings, {first: "0.7", later: "0.5", 2.155: "0.8"}
     )
     assert head.split() == ["period", "epsilon", "expected", "agreement"]
-    assert one.split() == ["1", "1.466", "0.7"]
+    assert one.split() == ["1", "1.465", "0.7"]
     assert others.split()[:3] == ["2", "to", "4"]
     assert others.endswith(" 0.5")
     assert whole.split()[:3] == ["all", "2.155", "0.8"]
