@@ -49,6 +49,7 @@ from hexcursion.version import NAME, VERSION
 SAYS = "{}"  # where the script writes what is shown
 MOST_AREAS = 60
 WIDE, HIGH, LEFT, FOOT = 300.0, 130.0, 62.0, 22.0  # SVG units of a chart
+LONGEST_END = 16  # letters of a label at either end of a chart
 REACH = 1.645  # deviations on either side that hold 90 %
 
 
@@ -186,6 +187,11 @@ def _charts(series: Series) -> str:
     return "".join(drawn) + (f"<p>{left:,} more areas are in areas.csv.</p>" if left else "")
 
 
+def _end(label: str) -> str:
+    """A period's label as it fits under one end of a chart; the list above has it whole."""
+    return label if len(label) <= LONGEST_END else f"{label[: LONGEST_END - 1]}…"
+
+
 def _chart(series: Series, name: str, mean: Floats, spread: Floats) -> str:
     middle, low, high = (series.values(each) for each in (mean, mean - spread, mean + spread))
     bottom, top = float(low.min()), float(high.max())
@@ -216,8 +222,8 @@ def _chart(series: Series, name: str, mean: Floats, spread: Floats) -> str:
         f'<svg viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" aria-label="{escape(f"{name}. {said}")}">'
         f'<polygon points="{" ".join([*points(high), *reversed(points(low))])}"/>'
         f'<polyline points="{" ".join(points(middle))}"/>{dots}{ends}'
-        f'<text x="{x[0]:.0f}" y="{HIGH - 6:.0f}">{escape(series.labels[0])}</text>'
-        f'<text x="{x[-1] + 6:.0f}" y="{HIGH - 6:.0f}" text-anchor="end">{escape(series.labels[-1])}</text>'
+        f'<text x="{x[0]:.0f}" y="{HIGH - 6:.0f}">{escape(_end(series.labels[0]))}</text>'
+        f'<text x="{x[-1] + 6:.0f}" y="{HIGH - 6:.0f}" text-anchor="end">{escape(_end(series.labels[-1]))}</text>'
         "</svg></figure>"
     )
 

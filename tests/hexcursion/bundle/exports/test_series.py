@@ -23,7 +23,7 @@ from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.published.series import Series, classes_of, read_together, time_of
-from hexcursion.bundle.published.series_files import _lead, series_files, write_series
+from hexcursion.bundle.published.series_files import _end, _lead, series_files, write_series
 from hexcursion.bundle.published.series_report import (
     EXPLAINED,
     SHARED,
@@ -294,6 +294,12 @@ def test_equal_labels_bear_their_releases_ids(bundles: list[bytes]) -> None:
     again = made(small_domain(), "2018", 8)
     found = read_together([bundles[1], again], times=[0.0, 1.0], checked=False)
     assert found.labels == ("2018 (hx-2018-2)", "2018 (hx-2018-8)")
+    page = series_files(found, promise_of(found))["series.html"].decode()
+    assert re.findall(r"<text[^>]*>(2018[^<]*)<", page)[:2] == ["2018 (hx-2018-2)", "2018 (hx-2018-8)"]
+    assert _end("2018 (hx-2018-12)") == "2018 (hx-2018-1…"
+    assert "tbody th { overflow-wrap: anywhere; }" in page, (
+        "a row of two long labels is wider than a telephone"
+    )
 
 
 def test_other_populations_are_refused_and_other_rows_are_told() -> None:
