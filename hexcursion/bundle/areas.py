@@ -73,7 +73,8 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
 
 def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
     """The named polygons of the layers and their parts of the hexagons; None where there are none. Nor are
-    there any where their outlines run to and fro over the hexagons."""
+    there any where their outlines run to and fro over the hexagons. Those of one name are one area, which
+    says of how many outlines."""
     named: dict[str, list[BaseGeometry]] = {}
     for layer in layers:
         for one in layer.areas:
@@ -82,11 +83,16 @@ def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
         return None
     shapes = [multipolygon(shapely.union_all(parts)) for parts in named.values()]
     try:
-        found = areas_of([*named], shapes, domain, most=MOST_MEETINGS)
+        names = [_told(label, len(parts)) for label, parts in named.items()]
+        found = areas_of(names, shapes, domain, most=MOST_MEETINGS)
     except GeoError:  # no map of areas: such outlines are drawn, and no more
         return None
     inside = found.weights.sum(axis=1) > 0.0
     return found.part(inside) if bool(inside.any()) else None
+
+
+def _told(label: str, outlines: int) -> str:
+    return label if outlines == 1 else f"{label} ({outlines} outlines)"
 
 
 def _styles(collection: Any, names: Collection[str]) -> dict[str, tuple[str, float]]:

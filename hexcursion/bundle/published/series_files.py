@@ -223,7 +223,8 @@ def _chart(series: Series, name: str, mean: Floats, spread: Floats) -> str:
         f'<polygon points="{" ".join([*points(high), *reversed(points(low))])}"/>'
         f'<polyline points="{" ".join(points(middle))}"/>{dots}{ends}'
         f'<text x="{x[0]:.0f}" y="{HIGH - 6:.0f}">{escape(_end(series.labels[0]))}</text>'
-        f'<text x="{x[-1] + 6:.0f}" y="{HIGH - 6:.0f}" text-anchor="end">{escape(_end(series.labels[-1]))}</text>'
+        f'<text x="{x[-1] + 6:.0f}" y="{HIGH - 6:.0f}" text-anchor="end">'
+        f"{escape(_end(series.labels[-1]))}</text>"
         "</svg></figure>"
     )
 

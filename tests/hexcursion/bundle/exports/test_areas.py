@@ -179,6 +179,21 @@ def test_layers_that_no_map_of_areas_has_are_in_no_table(wide: Domain) -> None:
     assert named_areas_of((ragged,), wide) is None
 
 
+def test_areas_of_one_name_are_told_by_their_outlines(wide: Domain) -> None:
+    """One answer for both, which says so; two layers may share a name as two features do."""
+    west, east, half = (shape_of(FEATURES[at]["geometry"], "x") for at in (0, 1, 3))
+    layers = (
+        OwnLayer("boroughs", (Feature("soho", west), Feature("soho", east), Feature("half", half))),
+        OwnLayer("wards", (Feature("half", half),)),
+    )
+    found = named_areas_of(layers, wide)
+    assert found is not None
+    assert found.names == ("soho (2 outlines)", "half (2 outlines)")
+    alone = named_areas_of((OwnLayer("boroughs", layers[0].features[1:]),), wide)
+    assert alone is not None
+    assert alone.names == ("soho", "half")
+
+
 def test_parts_of_hexagons_are_divided_among_areas(domain: Domain) -> None:
     found = named_areas(AREAS, domain)
     whole = named_areas(square(-0.30, 51.40, 0.05, 51.60), domain)
