@@ -17,8 +17,8 @@ from dpgp_core.excursion import Direction, cutoff_for_map, exceedance_probabilit
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.noise import Entropy, SystemEntropy
 from dpgp_core.posterior.ridge_family import Cache
+from dpgp_core.priors.dense import DensePrior
 from dpgp_core.priors.lattice import Lattice, Prior
-from dpgp_core.priors.registry import DensePrior
 from dpgp_core.spectral.model_check import ModelCheck
 from dpgp_core.spectral.prior import Law
 from dpgp_core.spectral.public_field import PublicField

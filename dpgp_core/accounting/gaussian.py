@@ -199,7 +199,7 @@ def surest_gaussian_guess(mu: float, distance: float = 0.0) -> float:
     a record that many values fit is a mixture of such pairs, so no claim at even odds is guessed better.
 
     >>> round(surest_gaussian_guess(0.2681), 4)
-    0.5534
+    0.5533
     """
     mu, distance = non_negative("mu", mu), non_negative("distance", distance)
     return min(1.0, (0.5 * math.erfc(-0.5 * mu * _HALF_ROOT) + distance) * _UP)

@@ -82,7 +82,10 @@ class FieldBasis:
 
 
 def at_nodes(nodes: Nodes, columns: Floats) -> Floats:
-    """(M, k) means of public columns (N, k) over each node's cells, `standardised` again."""
+    """(M, k) means of public columns (N, k) over each node's cells, `standardised` again.
+
+    Raise `InvalidValue` for another number of cells.
+    """
     if columns.shape[0] != nodes.cells:
         raise InvalidValue("covariates need one number for each cell of the domain.")
     gathered = np.column_stack([nodes.gather(column) for column in columns.T])

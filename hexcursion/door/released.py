@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.noise import SystemEntropy
-from dpgp_core.priors.registry import DensePrior, make_prior
+from dpgp_core.priors.dense import DensePrior
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import LazyPath
 from geo.crs import project
 from geo.domains.hexagons import cell_polygons

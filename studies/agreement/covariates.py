@@ -184,7 +184,10 @@ def agreements(project: Project, epsilon: float, truth: Bools, releases: int) ->
 
 
 def beside_published(project: Project, columns: Floats | None, epsilon: float, truth: Bools) -> Floats:
-    """(SPLITS, 2) agreement with a map of the published half's map alone, and of a release of the rest."""
+    """(SPLITS, 2) agreement with a map of the published half's map alone, and of a release of the rest.
+
+    Raise `WorkflowError` for an epsilon that is too small, and a release that states no field.
+    """
     lattice, placed, found = project.lattice, project.private.placed, []
     mechanism, response = mechanism_named("spectral-statistics"), project.response.forward(placed.value)
     for split in range(SPLITS):

@@ -159,6 +159,8 @@ def ours(node: ast.expr | None, place: Place, scope: ast.AST, seen: frozenset[st
 def _root(node: ast.expr) -> str:
     """The name where a chain of attributes and subscripts begins."""
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        if isinstance(node, ast.Attribute) and node.attr.isupper():
+            return node.attr  # a constant of a module
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 

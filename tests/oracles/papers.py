@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dpgp_core.linalg import Floats
-from dpgp_core.priors.registry import Kernel
+from dpgp_core.priors.dense import Kernel
 
 
 def line_norm_of_the_paper(kernel: Kernel, points: int, spacing: float) -> float:

@@ -96,7 +96,7 @@ FAULTS = {
         "tests/hexcursion/ledger/accounts/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",
     ),
     "nine tenths of the records may stand in the reference data": Fault(
-        "hexcursion/project/overlap.py",
+        "hexcursion/project/load.py",
         "WARNED, REFUSED = 0.01, 0.2",
         "WARNED, REFUSED = 0.01, 0.9",
         "tests/hexcursion/project/test_net_project.py::test_three_in_ten_are_refused[3]",

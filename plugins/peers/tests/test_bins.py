@@ -7,7 +7,7 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.priors.dense import squared_exponential
 from hexcursion_peers.studies.bins import bin_of, means_of_sums, read_bins
 
 

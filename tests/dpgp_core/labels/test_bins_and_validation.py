@@ -8,7 +8,7 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
-from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.priors.dense import squared_exponential
 from dpgp_core.private_choice import (
     STEPS,
     Fold,

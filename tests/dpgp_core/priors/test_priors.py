@@ -8,8 +8,9 @@ import pytest
 
 from dpgp_core.errors import NumericalFailure, PriorError
 from dpgp_core.priors.car import LONGEST, CarPrior
+from dpgp_core.priors.dense import DensePrior, squared_exponential
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import PRIORS, DensePrior, PriorFamily, make_prior, squared_exponential
+from dpgp_core.priors.registry import PRIORS, PriorFamily, make_prior
 from tests.dpgp_core.hexmap import disk, islands, line
 
 LATTICES = {"disk": disk(3, padding=2), "line": line(12), "islands": islands(), "one cell": disk(0)}

@@ -9,7 +9,7 @@ from scipy import stats
 from dpgp_core import CollapsedRecords, SimulationEntropy, make_prior
 from dpgp_core.errors import InvalidValue
 from dpgp_core.posterior.fitting import fit
-from dpgp_core.priors.registry import DensePrior
+from dpgp_core.priors.dense import DensePrior
 from dpgp_core.releasing import LazyPath
 from tests.dpgp_core.hexmap import disk
 

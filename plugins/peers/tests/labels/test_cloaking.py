@@ -13,7 +13,7 @@ from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.label_plan import Reading, read_sums
 from dpgp_core.linalg import Floats
-from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.priors.dense import squared_exponential
 from hexcursion_peers.labels.cloak import Cloak, make_cloak
 from hexcursion_peers.labels.features import (
     posterior_weights,

@@ -12,7 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.priors.dense import squared_exponential
 from hexcursion_peers.sparse.moments import (
     GriddedFeatures,
     Moments,

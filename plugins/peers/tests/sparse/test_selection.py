@@ -10,7 +10,7 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.noise import Entropy, SimulationEntropy
-from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.priors.dense import squared_exponential
 from hexcursion_peers.sparse.moments import Moments, sensitivity, symmetric_noise
 from hexcursion_peers.sparse.norms import grid_norm
 from hexcursion_peers.sparse.posterior import InducingPosterior, private_posterior, regularisation_bound

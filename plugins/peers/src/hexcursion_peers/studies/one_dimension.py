@@ -12,7 +12,7 @@ import numpy as np
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.priors.registry import squared_exponential
+from dpgp_core.priors.dense import squared_exponential
 from dpgp_core.private_choice import Fold, ValueSums, choose_candidate
 from hexcursion.errors import WorkflowError
 from hexcursion_peers.labels.cloak import make_cloak
