@@ -11,7 +11,7 @@ import numpy as np
 
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed
-from dpgp_core.label_plan import LabelPlan, PublicPlaces, SumsReading, drawn_paths
+from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Ask, Design, Parameter, Protection
@@ -174,14 +174,6 @@ class LabelSums(Mechanism):
             (design.prior, design.lengthscale, hash(where)),
             lambda: PublicPlaces(facts.prior(design.prior, design.lengthscale), records.index, records.count),
         )
-
-    def kept_plan(
-        self, key: tuple[Any, ...], places: PublicPlaces, facts: PublicFacts, make: Any
-    ) -> LabelPlan:
-        """A plan kept among the domain's shared work: it depends on public facts only."""
-        where = hash((places.index.tobytes(), places.count.tobytes()))
-        kept: LabelPlan = facts.cache.keep(f"plan of {self.name}", (*key, where), make)
-        return kept
 
 
 def model_words(design: LabelDesign) -> str:

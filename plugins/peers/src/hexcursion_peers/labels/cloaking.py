@@ -103,12 +103,16 @@ class GaussianLabelSums(LabelSums):
         return replace(design, mu=1.0)
 
     def plan(self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords) -> LabelPlan:
-        """The gridded features of the records' public places."""
+        """The gridded features of the records' public places, kept: they depend on public facts only."""
         places = self.places_of(design, facts, records)
         blank = replace(design, mu=1.0, scale=1.0, cutoff=0.5, paths=1)
-        return self.kept_plan(
-            (blank,), places, facts, lambda: LabelPlan.of(places, self.rows(design, places), self.name)
+        key = (blank, hash((places.index.tobytes(), places.count.tobytes())))
+        kept: LabelPlan = facts.cache.keep(
+            f"plan of {self.name}",
+            key,
+            lambda: LabelPlan.of(places, self.rows(design, places), self.name),
         )
+        return kept
 
     def prepare(
         self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords
