@@ -21,7 +21,7 @@ from geo import Domain, accuracy_note, crs_by_name, to_lonlat
 from geo.basemap import read_basemap
 from geo.context.own_layers import own_layer
 from geo.domains.hexagons import EARTH_RADIUS
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.area import build_domain, document_of, layer_name, load_layers, refuse_private_layers
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
 from hexcursion.project.public_numbers import (
@@ -98,7 +98,6 @@ def choose_response(settings: ReleaseSettings, reference: PlacedObservations | N
 
 PADDING_RINGS = 4
 LONGEST_YES = 80  # characters of what a yes is and of the word for a record: both stand in a map's legend
-Progress = Callable[[float, str], None]
 
 
 def load_source(
@@ -161,7 +160,7 @@ def build_lattice(domain: Domain) -> Lattice:
 
 
 def load_project(
-    settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
+    settings: ReleaseSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
     """Load the domain first, then the sources.
 
@@ -279,7 +278,7 @@ def _exposure(
     return found
 
 
-def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], None]:
+def _read_words(source: SourceSettings, report: Report) -> Callable[[int], None]:
     """Say how much of a source is read: of its file alone, not of its postcodes."""
     path = Path(source.path)
     whole = path.stat().st_size if os.path.isfile(path) else 0

@@ -25,8 +25,9 @@ from hexcursion.bundle.layout import contents_of
 from hexcursion.bundle.published.series import periods_of, prior_of, refuse_unreadable
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.untrusted import BundleError
+from hexcursion.errors import Report
 from hexcursion.project.area import build_domain
-from hexcursion.project.load import Progress, load_project
+from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
@@ -63,7 +64,7 @@ def earlier_transform(path: str) -> str:
 
 
 def load_with_earlier(
-    settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
+    settings: ReleaseSettings, progress: Report | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
     """As `load_project`, for settings whose reference may be the bundle of an earlier release. Raise
     `BundleError` as `with_earlier`. Raise `WorkflowError` or `DataError` or `GeoError` as `load_project`."""
