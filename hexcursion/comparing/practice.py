@@ -133,10 +133,7 @@ def minimum(records: Records, least: int) -> Table:
 
 
 def rounded(records: Records, least: int, cap: float | None = None) -> Table:
-    """The same with capped values, counts to the nearest 5, and numbers of two digits.
-
-    `cap` is the quantile of all values, where `records` are a part of them.
-    """
+    """The same with values capped at a quantile of all, counts to the nearest 5, and two digits."""
     top = np.quantile(records.value, CAP) if cap is None else cap
     capped = replace(records, value=np.minimum(records.value, top))
     table = minimum(capped, least)

@@ -88,10 +88,7 @@ class Asked:
 
 
 def reading_estimate(megabytes: float, speed: float) -> Estimate:
-    """Estimate reading tables of so many megabytes of unpacked text, postcodes included.
-
-    Rows are kept on disk.
-    """
+    """Estimate reading tables of so many megabytes of text, unpacked, with postcodes; rows stay on disk."""
     said = measured()["reading"]
     held = at(said["memory"], max(megabytes, 1.0), MEMORY_SLOPES)
     return Estimate(speed * (said["start"] + said["each"] * megabytes), held)

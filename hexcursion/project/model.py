@@ -181,10 +181,7 @@ class Project:
 
     @property
     def priors(self) -> tuple[str, ...]:
-        """The asked (else usual) prior families that can be made on so many cells.
-
-        All of them where none can.
-        """
+        """The asked (else usual) prior families that can be made on so many cells, or all where none can."""
         asked = self.settings.priors or default_priors(self.lattice.size)
         return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked
 

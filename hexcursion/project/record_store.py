@@ -173,10 +173,7 @@ def name_of(*facts: Any) -> str | None:
 
 
 def keep_table(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
-    """Store (n,) columns of numbers, times or bytes, with plain facts.
-
-    Where that fails (a full disk) there is none.
-    """
+    """Store (n,) columns and plain facts; where that fails (a full disk) nothing is stored."""
     key = _key()
     if key is None:
         return

@@ -96,16 +96,13 @@ class ResponseScale:
         return np.exp(raw) if self.transform == "log" else raw
 
     def field_of(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return means of responses, (N,), as values of the field, the same but for answers.
-
-        The inverse of `seen`.
-        """
+        """Return mean responses, (N,), as values of the field, the same but for answers; inverse of `seen`."""
         if self.transform != "probit":
             return mean
         return np.asarray(self.forward(50.0 * (1.0 + np.clip(mean, -1.0, 1.0))))
 
     def seen(self, level: float) -> float:
-        """Return where a level of the field (response units) lies among means of responses.
+        """Return the mean response at a level of the field (response units).
 
         Answers, -1 and 1, average its share.
         """

@@ -282,10 +282,7 @@ class SimulatedRelease:
 
 
 def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
-    """Draw a design once on the reference data, from a fixed seed.
-
-    See `starting_point` for a public prior mean.
-    """
+    """Draw a design once on reference data, from a fixed seed (`starting_point` if a mean is public)."""
     project = answered(project, result)
     settings, design, offset = project.settings, scored.design, None
     facts = public_facts(project)

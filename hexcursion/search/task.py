@@ -259,10 +259,7 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 def scored_mapping(scored: Scored) -> dict[str, Any]:
-    """Return a scored design as plain values, without figures that are unknown.
-
-    `scored_from` reads it back.
-    """
+    """Return a scored design as plain values without unknown figures, for `scored_from` to read back."""
     utility = asdict(scored.utility)
     if math.isnan(scored.utility.low):
         del utility["low"], utility["high"]
@@ -286,10 +283,7 @@ def judged_from(told: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]
 
 
 def answer_bytes(answer: Any) -> bytes:
-    """Write numbers, texts, None, designs and scored designs, in lists and tuples, as JSON.
-
-    Else `TypeError`.
-    """
+    """Write numbers, texts, None and (scored) designs, in lists and tuples, as JSON, or raise `TypeError`."""
     return json.dumps(_written(answer)).encode()
 
 

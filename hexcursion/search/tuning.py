@@ -241,10 +241,7 @@ def _budget(project: Project) -> Budget:
 
 
 def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> SearchTask:
-    """Judge designs in simulated worlds, for want of reference data.
-
-    A fixed design at the stated clip bound.
-    """
+    """Judge designs in simulated worlds for want of reference data, a fixed one at the stated clip bound."""
     settings, scales = project.settings, [project.response]
     searched = every_scale or fixed_of(settings.mechanisms) is None
     if searched and settings.values == "amount":  # answers have one scale
