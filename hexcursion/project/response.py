@@ -96,7 +96,7 @@ class ResponseScale:
         return np.exp(raw) if self.transform == "log" else raw
 
     def field_of(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return mean responses, (N,), as values of the field, the same but for answers; inverse of `seen`."""
+        """Return mean responses, (N,), as field values, the same but for answers: inverse of `seen`."""
         if self.transform != "probit":
             return mean
         return np.asarray(self.forward(50.0 * (1.0 + np.clip(mean, -1.0, 1.0))))
