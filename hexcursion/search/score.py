@@ -34,8 +34,8 @@ from hexcursion.search.task import (
     SearchTask,
     Unconstrained,
     Utility,
-    glanced,
     over,
+    quick_agreement,
 )
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import has_fixed
@@ -66,7 +66,7 @@ def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
         for place in range(len(batch.designs)):
             for number in batch.scenes:
                 world = task.scenes[number].worlds[field]
-                found = [glanced(each.design, world) for each in offers[number, place]]
+                found = [quick_agreement(each.design, world) for each in offers[number, place]]
                 seen[number, place].append(found)
     return [
         (offer.epsilon, replace(offer, utility=replace(Utility.of(over(each)), bce=offer.utility.bce)))

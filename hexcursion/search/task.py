@@ -129,7 +129,7 @@ class Scene:
         return float(np.mean(known)) if known else math.nan
 
 
-def glanced(design: Design, world: World) -> Agreement:
+def quick_agreement(design: Design, world: World) -> Agreement:
     """The agreement by which a search ranks its candidates: quicker, where its mechanism can."""
     return world.agreement(mechanism_of(design).quick_simulate(design, world))
 

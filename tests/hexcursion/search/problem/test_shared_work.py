@@ -17,7 +17,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.score import Batch, score_batch
-from hexcursion.search.task import SearchTask, glanced, over
+from hexcursion.search.task import SearchTask, over, quick_agreement
 from hexcursion.search.tuning import search_task
 from tests.town import write_town
 
@@ -86,7 +86,7 @@ def test_every_design_is_scored_as_if_it_were_alone(project: Project, name: str)
     scene = task.scenes[0]
     assert len(scene.worlds) == FIELDS
     for epsilon, scored in score_batch(task, batch_of(task, name, 2)):
-        alone = over([glanced(scored.design, world) for world in scene.worlds])
+        alone = over([quick_agreement(scored.design, world) for world in scene.worlds])
         assert scored.epsilon == epsilon
         assert (scored.utility.agreement, scored.utility.right) == (alone.iou, alone.right)
 
