@@ -8,30 +8,17 @@ from typing import Any
 
 from dpgp_core.numbers import significant, upper
 from hexcursion.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
+from hexcursion.ledger import entry as kinds
 from hexcursion.ledger.chain import clock_notes
-from hexcursion.ledger.entry import (
-    BUDGET,
-    COMMIT,
-    DRAW,
-    GENESIS,
-    LINK,
-    ORDERS,
-    RECORDS,
-    RESERVE,
-    TRACE,
-    UNUSED,
-    VOID,
-    EntryKind,
-)
 from hexcursion.words import plural, remaining
 
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
-KINDS: dict[EntryKind, str] = {
-    GENESIS: "ledger begun", ORDERS: "new grid of orders", RECORDS: "record hashes kept",
-    LINK: "decision of a person", BUDGET: "budget set", RESERVE: "charged", DRAW: "drawing began",
-    COMMIT: "released", UNUSED: "given back, nothing drawn", VOID: "voided by a person",
-    TRACE: "trace released",
+KINDS: dict[kinds.EntryKind, str] = {
+    kinds.GENESIS: "ledger begun", kinds.ORDERS: "new grid of orders", kinds.RECORDS: "record hashes kept",
+    kinds.LINK: "decision of a person", kinds.BUDGET: "budget set", kinds.RESERVE: "charged",
+    kinds.DRAW: "drawing began", kinds.COMMIT: "released", kinds.UNUSED: "given back, nothing drawn",
+    kinds.VOID: "voided by a person", kinds.TRACE: "trace released",
 }  # fmt: skip
 
 
@@ -97,7 +84,7 @@ def names_of(entries: Iterable[Entry]) -> dict[str, str]:
     read."""
     found: dict[str, dict[str, None]] = {}
     for entry in entries:
-        if entry.kind in (RESERVE, TRACE) and entry.hash == entry.expected_hash():
+        if entry.kind in (kinds.RESERVE, kinds.TRACE) and entry.hash == entry.expected_hash():
             facts = entry.facts.get("facts", {})
             for word in ("title", "file"):
                 text = str(facts.get(word) or "").strip()
@@ -150,23 +137,23 @@ def _details(entry: Entry) -> str:
     if entry.hash != entry.expected_hash():
         return "changed after it was written"
     facts = entry.facts
-    if entry.kind == RESERVE:
+    if entry.kind == kinds.RESERVE:
         return _charged(facts["facts"])
-    if entry.kind == TRACE:
+    if entry.kind == kinds.TRACE:
         said = facts["facts"]
         secrets = plural(said["secrets"], "secret")
         return f"{secrets} of {said['records']:,} records, μ {upper(said['mu'], 4)}, in no sum with ε"
-    if entry.kind == BUDGET:
+    if entry.kind == kinds.BUDGET:
         return f"ε {significant(facts['epsilon'], 4)} at δ {significant(facts['delta'], 3)}"
-    if entry.kind == COMMIT:
+    if entry.kind == kinds.COMMIT:
         return f"{facts['release_id']} (charge {entry.refers_to})"
-    if entry.kind == VOID:
+    if entry.kind == kinds.VOID:
         return f"charge {entry.refers_to}: {facts['reason']} ({facts['person']})"
-    if entry.kind == RECORDS:
+    if entry.kind == kinds.RECORDS:
         shared = len(facts["shares"])
         with_others = f"some shared with {plural(shared, 'other dataset')}" if shared else "none known before"
         return f"{plural(facts['n'], 'record')}, {with_others}"
-    if entry.kind == LINK:
+    if entry.kind == kinds.LINK:
         verb = "joined with" if facts["joined"] else "kept apart from"
         return f"{verb} {facts['other'][:SHOWN_DIGITS]}: {facts['reason']} ({facts['person']})"
     return f"charge {entry.refers_to}" if entry.refers_to is not None else ""

@@ -127,13 +127,7 @@ def _population(work: Workspace, column: str) -> str | None:
     if path is None:
         st.caption(":material/info: Upload the population first; the threshold is then a relative risk.")
         return None
-    error = _checked(
-        work, str(path), "population", lambda domain: load_population(str(path), column, domain), column
-    )
-    if error is not None:
-        st.error(plain(f"The population cannot be used: {error}"), icon=":material/error:")
-        return None
-    return str(path)
+    return _checked(work, path, "population", lambda found: load_population(path, column, found), column)
 
 
 def _answers(work: Workspace, wanted: Against) -> None:
@@ -163,17 +157,13 @@ def _limits(work: Workspace) -> str | None:
         return None
     if not work.folder.holds(path):
         st.caption(plain(f"In use: {Path(path).name}, from the settings."))
-    error = _checked(work, path, "limits", lambda domain: public_values(path, domain))
-    if error is not None:
-        st.error(plain(f"The limits cannot be used: {error}"), icon=":material/error:")
-        return None
-    return str(path)
+    return _checked(work, path, "limits", lambda domain: public_values(path, domain))
 
 
 def _checked(
     work: Workspace, path: str, what: str, read: Callable[[Domain], object], column: str = ""
 ) -> str | None:
-    """What is wrong with a public file for these hexagons, looked at once; None where nothing is."""
+    """Return a public file that will do for these hexagons, looked at once; otherwise say why not."""
     key = f"{what}_checked_{work.mark}"
     known = st.session_state.get(key)
     if known is None or known[0] != (path, column) or known[1] is not work.domain:
@@ -185,8 +175,10 @@ def _checked(
             except (DataError, GeoError, WorkflowError) as found:
                 error = str(found)
         known = st.session_state[key] = ((path, column), work.domain, error)
-    said: str | None = known[2]
-    return said
+    if known[2] is None:
+        return path
+    st.error(plain(f"The {what} cannot be used: {known[2]}"), icon=":material/error:")
+    return None
 
 
 def _standing(work: Workspace, against: Against) -> float | None:

@@ -9,26 +9,13 @@ from typing import Any
 import streamlit as st
 
 from dpgp_core.errors import PluginError
-from pages.shared import panels
+from pages.shared import panels, steps
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import saving, side_jobs, workspace
 from pages.shared.session.workspace import Workspace
 from pages.shared.shipped import generated_badge, published_badge
-from pages.shared.steps import (
-    COMPARE,
-    DATA,
-    HELP,
-    MAIN_PATH,
-    PUBLISH,
-    RELEASE,
-    SECTIONS,
-    START,
-    VIEWER,
-    Screen,
-    all_sections,
-    neighbours,
-)
+from pages.shared.steps import MAIN_PATH, Screen
 
 RELEASED = "The released map, free to explore, beside the map without privacy, which only you see."
 SIDEBAR_PIXELS = 270
@@ -48,11 +35,11 @@ def configure() -> None:
 def navigate() -> tuple[Any, Screen]:
     """Route to the screen of the address; only screens this person may see exist at all."""
     curator = access.may_curate()
-    home = START if curator else VIEWER
+    home = steps.START if curator else steps.VIEWER
     try:
-        found = all_sections()
+        found = steps.all_sections()
     except PluginError as error:
-        found = SECTIONS
+        found = steps.SECTIONS
         if curator:
             st.error(plain(error), icon=":material/error:")
     sections = {
@@ -77,18 +64,18 @@ def navigate() -> tuple[Any, Screen]:
         page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
     else:  # three screens, named in one line above, leave the width to the map
         page = st.navigation([page for pages in sections.values() for page in pages], position="top")
-    return page, next((one for each in found.values() for one in each if one.title == page.title), HELP)
+    return page, next((one for each in found.values() for one in each if one.title == page.title), steps.HELP)
 
 
 def header(screen: Screen) -> None:
     """Above the screen: its title and question, the badge of generated data, and the steps of the path."""
     curator = access.may_curate()
     if not screen.heads_itself:
-        about_the_data = curator and screen in (*MAIN_PATH, COMPARE)
+        about_the_data = curator and screen in (*MAIN_PATH, steps.COMPARE)
         _titled(screen, badge=about_the_data and workspace.current().kind == "example")
     if screen in MAIN_PATH:
         _stepper(screen)
-    if screen != DATA and screen in (*MAIN_PATH, COMPARE):
+    if screen != steps.DATA and screen in (*MAIN_PATH, steps.COMPARE):
         panels.remind_places_public(workspace.current())
     with st.sidebar:
         if curator:
@@ -106,7 +93,7 @@ def _titled(screen: Screen, *, badge: bool) -> None:
             published_badge()
         elif badge:
             generated_badge("Made by this program in the format of real sales. No real person is described.")
-    released = screen == RELEASE and access.may_curate() and workspace.current().release_id is not None
+    released = screen == steps.RELEASE and access.may_curate() and workspace.current().release_id is not None
     st.caption(plain(RELEASED if released else screen.question))
 
 
@@ -119,7 +106,7 @@ def footer(screen: Screen) -> None:
             _tell_browser(work)
     if screen not in MAIN_PATH:
         return
-    earlier, later = neighbours(screen)
+    earlier, later = steps.neighbours(screen)
     st.divider()
     with st.container(horizontal=True, horizontal_alignment="distribute", key="way-on"):
         if earlier:
@@ -247,7 +234,7 @@ def say_what_was_lost(work: Workspace, screen: Screen) -> None:
     _say_what_was_asked(work)
     st.info(
         "This page was loaded anew, and private data are kept for one visit only, so the data "
-        f"of before are gone: read them again{'' if screen == DATA else ' on the Data screen'}, or "
+        f"of before are gone: read them again{'' if screen == steps.DATA else ' on the Data screen'}, or "
         "import the settings file (TOML) if you saved one."
         + " A release that had begun is finished all the same: the step Publish lists it."
         + (f" Kept for data of the same kind: {plain(said)}.{area}" if said else ""),
@@ -285,5 +272,6 @@ def _follow(work: Workspace, follows: bool) -> None:
     else:
         st.success("**The release that you asked for is done.**", icon=":material/check_circle:")
         st.page_link(
-            PUBLISH.path, label="Open it", icon=PUBLISH.icon, query_params={"release": asked.release_id}
-        )
+            steps.PUBLISH.path, label="Open it", icon=steps.PUBLISH.icon,
+            query_params={"release": asked.release_id},
+        )  # fmt: skip
