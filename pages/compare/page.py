@@ -20,6 +20,7 @@ from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
 from hexcursion.words import agreement_words, one_in, quantity, side_words
 from pages.compare import view
+from pages.compare.view import EDITIONS, LEAST, MEASURES, WORDS
 from pages.privacy.design_panels import show_release_beside
 from pages.privacy.frontier import clicked, epsilon_layers
 from pages.release.releasing import baseline_at
@@ -50,7 +51,7 @@ def show_practice(work: Workspace) -> None:
     )
     least = int(
         st.segmented_control(
-            "Hide hexagons with fewer records than", view.LEAST, default=5, required=True,
+            "Hide hexagons with fewer records than", LEAST, default=5, required=True,
             key="practice_least",
         )
     )  # fmt: skip
@@ -130,7 +131,7 @@ def _editions(records: Records, least: int, viewer: Viewer) -> None:
     """A growing table renewed through the year, beside what as many releases cost together."""
     st.header("Editions a year", anchor=False)
     often = st.select_slider(
-        "The map is published", view.EDITIONS, value=4, format_func=view.WORDS.__getitem__,
+        "The map is published", EDITIONS, value=4, format_func=WORDS.__getitem__,
         key="practice_editions",
     )  # fmt: skip
     for sentence in view.edition_sentences(records, least, often, viewer):
@@ -143,7 +144,7 @@ def show_chart(found: Comparison, protects: Protects, measure: view.MeasureName,
     if not rows:
         st.caption("No mechanism has this figure here.")
         return None
-    title = view.MEASURES[measure].title
+    title = MEASURES[measure].title
     tooltips = [
         alt.Tooltip("mechanism:N", title="mechanism"),
         alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
@@ -193,7 +194,7 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         f"{plain(found.basis)}. Nothing was released or charged."
     )
     measure = st.segmented_control(
-        "Compare by", list(view.MEASURES), format_func=lambda name: view.MEASURES[name].title,
+        "Compare by", list(MEASURES), format_func=lambda name: MEASURES[name].title,
         default="agreement", required=True, key="compare_measure",
     )  # fmt: skip
     for position, protects in enumerate(found.protections):
