@@ -43,6 +43,12 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     chosen.set_value(["posterior-sampling", "spectral-statistics"]).run()
     assert next(iter(app.radio(key=key_of(app, "way")).options)) == "Not at all: one fixed design (free)"
     assert "Search for the best design" not in [button.label for button in app.button]
+    assert work_of(app).choices["looks"] == 1
+    app.radio(key=key_of(app, "looks")).set_value(2).run()
+    assert work_of(app).settings().looks == 2
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    assert work_of(app).settings().looks == 1
+    app.radio(key=key_of(app, "way")).set_value("simulated").run()
     press(app, "See what the fixed design may reach")
     assert "Measured on simulated fields; one fixed design, nothing was searched." in texts(app)
     assert "with a chance of 80 %, so little can be told" in texts(app)
