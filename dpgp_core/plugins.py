@@ -21,10 +21,7 @@ Answer = TypeVar("Answer")
 
 @cache
 def installed(group: str) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name; the environment is read once in a process.
-
-    Raises PluginError if two packages offer the same name.
-    """
+    """Return a group's entry points by name, read once a process; PluginError for a name offered twice."""
     found: dict[str, EntryPoint] = {}
     for point in sorted(entry_points(group=group), key=lambda point: (point.name, _package(point))):
         if point.name in found:

@@ -78,10 +78,8 @@ def average(found: Sequence[Agreement]) -> Agreement:
     """Over several worlds of equal weight; the deviation is that of one release in one of them.
 
     The range is Student's for one more draw from as many as there are worlds: the k of them are few, and
-    their quantiles would hold less than they say.
-
-    A world whose true map has one side only gives no score: NaN remains where none gives one. Where one
-    alone of several does, that one says nothing of the others: the range is from 0 to 1.
+    their quantiles would hold less than they say. A world whose true map has one side only gives no score:
+    NaN remains where none gives one. Where one of several does, the range is from 0 to 1.
     """
     scores = [each for each in found if np.isfinite(each.iou)]
     mean = float(np.mean([each.iou for each in scores])) if scores else float("nan")

@@ -80,10 +80,7 @@ class Cost:
 
     @classmethod
     def pure(cls, epsilon: float, curve: RdpCurve | None = None, distance: float = 0.0) -> Cost:
-        """A pure epsilon-DP mechanism, epsilon > 0 (Laplace noise, randomised response, selection).
-
-        Give `curve` where more is proved of it than `pure_curve`.
-        """
+        """A pure epsilon-DP mechanism, epsilon > 0; give `curve` where more is proved than `pure_curve`."""
         epsilon = positive("epsilon", epsilon)
         return cls(pure_curve(epsilon) if curve is None else curve, None, epsilon, distance=distance)
 

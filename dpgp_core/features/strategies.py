@@ -223,10 +223,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def make_features(strategy: str, facts: StrategyFacts) -> Features:
-    """The features of the strategy of this name.
-
-    Raises InvalidValue for an unknown name, or a strategy whose hierarchy is missing.
-    """
+    """The features of a strategy; InvalidValue for an unknown name, or where its hierarchy is missing."""
     if strategy not in STRATEGIES:
         raise InvalidValue(f"unknown strategy {strategy!r}: choose one of {', '.join(STRATEGIES)}.")
     chosen = STRATEGIES[strategy]

@@ -125,10 +125,7 @@ class DriftReader:
     def of(
         cls, plan: Prepared, known: PublicCounts, released: Floats | None, field: PublicField | None
     ) -> DriftReader:
-        """Read sums by a plan, given released counts (p,), None where places are public.
-
-        Raises InvalidValue without a public field.
-        """
+        """Read sums given counts (p,), None where places are public; InvalidValue without a public field."""
         if field is None:
             raise InvalidValue(NO_FIELD)
         return cls(

@@ -139,10 +139,7 @@ T = TypeVar("T")
 
 
 class Cache:
-    """Keeps the latest of each kind of shared work; what was dropped is simply made again.
-
-    A copy that is sent to another process starts empty.
-    """
+    """Keep the latest of each kind of shared work; a copy that is sent to another process starts empty."""
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice

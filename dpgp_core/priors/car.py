@@ -92,9 +92,8 @@ class CarPrior:
 
     @classmethod
     def make(cls, lattice: Lattice, lengthscale: float) -> CarPrior:
-        """Build, scale and check the prior for a lengthscale in metres.
-
-        Raises PriorError if the lengthscale is not positive, or too long for the lattice.
+        """Build, scale and check the prior; PriorError for a lengthscale, metres, not positive or too
+        long.
         """
         if not (np.isfinite(lengthscale) and lengthscale > 0):
             raise PriorError(

@@ -42,9 +42,8 @@ class FieldBasis:
         return cls(rows, np.clip(rest, 0.0, 1.0))
 
     def with_common(self, share: float) -> FieldBasis:
-        """The same where nodes have a share of the variance in common: the field's mean is not known exactly.
-
-        A last column is added to the rows.
+        """The same with a last column, the share of the variance that nodes have in common: the mean is not
+        known.
         """
         return self.with_columns(np.ones((self.rest.size, 1)), share)
 
@@ -82,10 +81,7 @@ class FieldBasis:
 
 
 def at_nodes(nodes: Nodes, columns: Floats) -> Floats:
-    """(M, k) means of public columns (N, k) over each node's cells, `standardised` again.
-
-    Raise `InvalidValue` for another number of cells.
-    """
+    """(M, k) node means of public columns (N, k), `standardised` again; InvalidValue for other cells."""
     if columns.shape[0] != nodes.cells:
         raise InvalidValue("covariates need one number for each cell of the domain.")
     gathered = np.column_stack([nodes.gather(column) for column in columns.T])

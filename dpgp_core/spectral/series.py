@@ -129,9 +129,8 @@ class _Linear:
 
 
 def linearised(at: Floats, variance: Floats, scatter: float, period: Period) -> _Linear:
-    """Clipped responses for field values N(at, variance), (M,): exact mean, slope (Stein) and moments.
-
-    In the unit of values, as is the scatter of a record.
+    """Clipped responses for values N(at, variance), (M,): exact mean, slope (Stein), moments; in their
+    unit.
     """
     shift = 0.0 if period.public_mean is None else period.public_mean
     value, sd = (at - period.centre) / period.clip - shift, np.sqrt(variance) / period.clip
