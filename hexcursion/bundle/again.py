@@ -121,8 +121,8 @@ class Density:
 
     domain: Domain  # the hexagons
     above: float  # the density that is asked about, records per square kilometre
-    mean: Floats  # with `sd`: (N,) expected number of records of each hexagon, and its standard deviation
-    sd: Floats
+    mean: Floats  # (N,) expected number of records of each hexagon
+    sd: Floats  # (N,) its standard deviation
     record: str  # what one of them is
 
     @cached_property

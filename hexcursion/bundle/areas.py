@@ -143,7 +143,7 @@ class AreaAnswer:
 
     name: str  # Of the area
     share: float | None  # Expected share of the area beyond the threshold; None where no hexagon lies in it
-    low: float | None  # with `high`: Interval that holds that share with `confidence`
+    low: float | None  # ends of the interval that holds that share with `confidence`
     high: float | None
     confidence: float
     covered: float  # Share of the area in which there are hexagons; the others are left out of its answer

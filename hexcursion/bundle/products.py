@@ -81,8 +81,8 @@ class Products:
     # `shown`, and with votes >= cutoff where there is neither
     vote_set: Bools
     vorobev: Bools  # (N,) Vorob'ev set
-    # with `outer`, `three_way`: (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot
-    # tell; None when L paths cannot support that confidence (see `supports`)
+    # (N,) inner and outer set at `confidence`, and +1 above / -1 below / 0 cannot tell; None when L paths
+    # cannot support that confidence (see `supports`)
     inner: Bools | None
     outer: Bools | None
     three_way: NDArray[np.int8] | None

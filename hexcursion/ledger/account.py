@@ -258,8 +258,7 @@ class Preview:
 
     delta: float
     asked: float  # of the release on its own, for its own neighbours
-    # with `after`: of all before it, and of all with it, for `neighbours`: those that all of these releases
-    # hide
+    # of all before it, and of all with it, for the `neighbours` that all of these releases hide
     before: float
     after: float
     budget: Budget | None  # None where none is set

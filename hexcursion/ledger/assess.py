@@ -24,7 +24,7 @@ class Meeting:
     """A dataset's records against those of every other one."""
 
     each: Mapping[str, Shared]  # what every other dataset shares, by its fingerprint
-    # with `sketches`: what was compared, None where a charge brings no records
+    # what was compared; None where a charge brings no records
     keys: RecordKeys | None = None
     sketches: Mapping[str, Sketch] | None = None
     # what makes other datasets alike that share no recognised record

@@ -98,7 +98,7 @@ class Sketch:
     n: int  # records of the dataset
     shift: int  # zero bits with which a kept hash begins
     kept: Mapping[Kind, Hashes]  # Ascending, each once
-    # with `spots`, `file`: as in `RecordKeys`; of the places the smallest EXACT_RECORDS hashes
+    # these three as in `RecordKeys`; of the places the smallest EXACT_RECORDS hashes
     chance: Mapping[Kind, float] = field(default_factory=dict)
     spots: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     file: str = ""

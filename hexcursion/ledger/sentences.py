@@ -41,16 +41,16 @@ class Stronger:
 class Standing:
     """A release among earlier ones."""
 
-    unit: Unit  # with `delta`: the unit of protection and the delta at which epsilons are stated
-    delta: float
+    unit: Unit  # the unit of protection
+    delta: float  # at which epsilons are stated
     n: int  # records of the dataset, in the area and outside of it
     # how many of them earlier releases of this unit could have contained; `most` bounds it from above,
     # `exact` says whether it was counted or estimated
     shared: int
     most: int
     exact: bool
-    # with `after`: composed epsilon of all releases of this unit that could have contained one of them,
-    # without this one and with it, for `neighbours`: those that all of these releases hide
+    # composed epsilon of all releases of this unit that could have contained one of them, without this one
+    # and with it, for the `neighbours` that all of these releases hide
     before: float
     after: float
     other_units: tuple[OtherUnit, ...] = ()  # releases of the same records under another unit
@@ -70,8 +70,8 @@ class Alike:
     """A charged dataset that may hold the same records in other words; for the curator's eyes."""
 
     dataset: str  # its fingerprint
-    entry: int  # with `title`: its latest charge, and what that charge calls its release
-    title: str
+    entry: int  # its latest charge
+    title: str  # what that charge calls its release
     places: float  # share of the different places of the dataset with fewer of them that the other has too
     file: bool  # whether both come from one file
 

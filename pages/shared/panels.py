@@ -9,7 +9,7 @@ import streamlit as st
 
 from geo import GeoError
 from geo.basemap import SUFFIX, read_basemap
-from hexcursion.bundle.published.bundle_store import shelf
+from hexcursion.bundle.published.bundle_store import stored_bundles
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -119,7 +119,7 @@ MOST_LISTED = 20
 
 def list_finished(current: str | None = None) -> None:
     """Links to what this installation has released, newest first; `current` is on the screen already."""
-    others = [bundle for bundle in shelf() if bundle.name != current][:MOST_LISTED]
+    others = [bundle for bundle in stored_bundles() if bundle.name != current][:MOST_LISTED]
     if not others:
         return
     st.header("Finished releases", anchor=False)

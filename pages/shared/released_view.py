@@ -24,7 +24,7 @@ from geo.maps.painting import (
 )
 from hexcursion.bundle import Products
 from hexcursion.bundle.products import Bools, paint_classes
-from hexcursion.bundle.published.bundle_store import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.bundle_store import StoredBundle, open_bundle, stored_bundles
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
 from hexcursion.errors import WorkflowError
 from hexcursion.words import limits, plural, quantity, side_words
@@ -216,10 +216,10 @@ class Opened:
     whole: Callable[[], bytes] | None = None
 
 
-def offered() -> tuple[ShelvedBundle, ...]:
+def offered() -> tuple[StoredBundle, ...]:
     """The shelf, and before it the shipped example where the visit or the address is about that."""
     about = st.query_params.get("release"), workspace.current().release_id
-    return (shelved(), *shelf()) if any(map(is_shipped, about)) else shelf()
+    return (shelved(), *stored_bundles()) if any(map(is_shipped, about)) else stored_bundles()
 
 
 def anything_chosen() -> bool:
@@ -258,7 +258,7 @@ def ask_bundle() -> Opened | str | None:
     return None
 
 
-def _follow_address(known: tuple[ShelvedBundle, ...]) -> None:
+def _follow_address(known: tuple[StoredBundle, ...]) -> None:
     """Choose the bundle that a new address names, or none where it is not there; without one, the newest."""
     name = st.query_params.get("release")
     if name is not None and name != st.session_state.get(FOLLOWED):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from hexcursion.bundle.published.bundle_store import ShelvedBundle, find_bundle, open_bundle, slug
+from hexcursion.bundle.published.bundle_store import StoredBundle, find_bundle, open_bundle, slug
 from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signature import operators_signers
@@ -40,10 +40,10 @@ def shipped() -> Viewer:
     return open_bundle(BUNDLE)
 
 
-def shelved() -> ShelvedBundle:
+def shelved() -> StoredBundle:
     """The release as one to choose; it lies on no shelf and in no ledger of this installation."""
     release = shipped().bundle.statement["release"]
-    return ShelvedBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
+    return StoredBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
 
 
 def is_shipped(name: str | None) -> bool:

@@ -12,7 +12,7 @@ import streamlit as st
 from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, legend
 from hexcursion.bundle.layout import contents_of, zip_bytes_to
-from hexcursion.bundle.published.bundle_store import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.bundle_store import StoredBundle, open_bundle, stored_bundles
 from hexcursion.bundle.published.series_files import PAGE, series_files
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.untrusted import BundleError
@@ -31,7 +31,7 @@ HEIGHT = 1400  # pixels: map and facts; the frame scrolls to the rest
 def ask_together(opened: Opened) -> None:
     """Ask for releases of other periods and show what all say; it is kept in this session alone."""
     own = opened.viewer.bundle.statement["release"]["id"]
-    known = [bundle for bundle in shelf() if bundle.name != own]
+    known = [bundle for bundle in stored_bundles() if bundle.name != own]
     st.caption("Releases of the same area and question are read together: each map gets better, at no cost.")
     chosen = []
     if known:
@@ -98,7 +98,7 @@ HELD_BESIDE = "beside-opened"
 def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, rounds: int) -> None:
     """Ask for other releases of the shelf and draw all under one camera; nothing where there are none."""
     own = viewer.bundle.statement["release"]["id"]
-    known = [bundle for bundle in shelf() if bundle.name != own]
+    known = [bundle for bundle in stored_bundles() if bundle.name != own]
     if not known:
         return
     chosen = st.multiselect(
@@ -143,7 +143,7 @@ def in_time_order(
     return panes, tuple(entries.values())
 
 
-def _opened(bundle: ShelvedBundle) -> Viewer | None:
+def _opened(bundle: StoredBundle) -> Viewer | None:
     """The same bundles are read once per session."""
     held: dict[str, Viewer] = st.session_state.setdefault(HELD_BESIDE, {})
     if bundle.name not in held:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hexcursion.bundle.published.bundle_store import shelf
+from hexcursion.bundle.published.bundle_store import stored_bundles
 from pages.shared.session.saving import text_of
 from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved
@@ -37,7 +37,7 @@ def test_one_click_opens_release_search_and_files(opened: AppTest) -> None:
     publish = go(opened, PUBLISH.path)
     assert "in no account of yours" in publish
     assert "There is no ledger yet" in go(opened, LEDGER.path)
-    assert shelf() == ()
+    assert stored_bundles() == ()
 
 
 def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> None:

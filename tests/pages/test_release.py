@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from dpgp_core.accounting.composition import Cost
 from geo import to_lonlat
 from hexcursion.bundle import read_bundle
-from hexcursion.bundle.published.bundle_store import shelf
+from hexcursion.bundle.published.bundle_store import stored_bundles
 from hexcursion.ledger import Charge, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.model import Project
@@ -127,7 +127,7 @@ def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, j
     assert "This release exists already. Nothing was drawn or charged again." in texts(app)
     assert not app.error
     assert open_ledger(create=False).entries() == before
-    assert len(shelf()) == 1
+    assert len(stored_bundles()) == 1
     assert "Finished releases" in texts(open_app(RELEASE.path))  # also for who lost the page meanwhile
 
 
@@ -153,7 +153,7 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs
     assert work_of(app).choices["accept_low_agreement"] is True
     assert "**Low agreement**" in texts(app)
     release_now(app)
-    statement = read_bundle(shelf()[0].path).statement
+    statement = read_bundle(stored_bundles()[0].path).statement
     assert any(line["topic"] == "Low agreement" and "0.310" in line["text"] for line in statement["receipt"])
 
 
@@ -276,7 +276,7 @@ def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, 
     tick.check().run()
     assert not next(button for button in app.button if button.label == "Release …").disabled
     release_now(app)
-    receipt = read_bundle(shelf()[0].path).statement["receipt"]
+    receipt = read_bundle(stored_bundles()[0].path).statement["receipt"]
     assert any("also hides whether a record is there at all" in line["text"] for line in receipt)
 
 

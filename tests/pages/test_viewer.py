@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle import write_bundle
-from hexcursion.bundle.published.bundle_store import media_of, offers, open_bundle, shelf, slug
+from hexcursion.bundle.published.bundle_store import media_of, offers, open_bundle, slug, stored_bundles
 from hexcursion.bundle.published.office_key import public_line, sign_bundle
 from hexcursion.bundle.read import read_bundle
 from hexcursion.record import Expected
@@ -91,7 +91,7 @@ def test_an_address_without_a_release_opens_no_other(
         "published maps."
     ]
     assert [title.value for title in app.title] == ["Viewer"]
-    app.selectbox(key="shelved").set_value(shelf()[0]).run()
+    app.selectbox(key="shelved").set_value(stored_bundles()[0]).run()
     assert not app.error
     assert [title.value for title in app.title] == ["Where do properties sell for more than £442,413?"]
     assert app.query_params["release"] == "london"
@@ -110,7 +110,7 @@ def test_each_release_begins_as_it_was_published(
     app.switch_page(VIEWER.path).run()
     app.slider[0].set_value(4).run()
     app.select_slider[0].set_value(threshold_stops(open_bundle(tmp_path / "a"))[0]).run()
-    app.selectbox(key="shelved").set_value(next(o for o in shelf() if o.name == "b")).run()
+    app.selectbox(key="shelved").set_value(next(o for o in stored_bundles() if o.name == "b")).run()
     assert not app.exception
     assert (app.select_slider[0].value, app.slider[0].value) == (450_000.0, 1)
 

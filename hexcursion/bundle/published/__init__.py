@@ -1,1 +1,1 @@
-"""What a reader meets: the shelf of bundles, the viewer, answers for areas, downloads, the site."""
+"""What a reader meets: the bundles of this machine, the viewer, answers for areas, downloads, the site."""

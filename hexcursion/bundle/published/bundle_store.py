@@ -114,7 +114,7 @@ _OFFERED = (
 
 
 @dataclass(frozen=True)
-class ShelvedBundle:
+class StoredBundle:
     """A published bundle on disk: the release id, its title with its date, and its zip or its folder."""
 
     name: str
@@ -147,9 +147,8 @@ class OfferedFile:
 
 
 def settle() -> frozenset[Path]:
-    """Finish or delete what dead processes left on the shelf; what lies there without a commit. Whatever this
-    version puts in place was committed first. A bundle that an earlier version left there on an open charge
-    is recognised by the ledger, if there is one on this machine that can be read."""
+    """Finish or delete what dead processes left among the bundles. Return those that quote a charge which was
+    never committed, as far as a ledger on this machine tells: they are no releases, and are not shown."""
     with suppress(LedgerError):
         ledger = open_ledger(create=False)
         recover(bundles_folder(), ledger.identity, ledger.committed)
@@ -157,10 +156,9 @@ def settle() -> frozenset[Path]:
     return frozenset()
 
 
-def shelf() -> tuple[ShelvedBundle, ...]:
-    """Every committed bundle on the shelf, newest first; only their titles are read, and no two are alike. A
-    folder without its zip counts as well: somebody unpacked a bundle there. So does a zip without its folder,
-    which somebody put there."""
+def stored_bundles() -> tuple[StoredBundle, ...]:
+    """Every committed bundle in their folder, newest first; only titles are read, and no two are alike.
+    A folder without its zip, which somebody unpacked, counts as well; so does a zip without its folder."""
     folder = bundles_folder()
     if not folder.is_dir():
         return ()
@@ -176,7 +174,7 @@ def shelf() -> tuple[ShelvedBundle, ...]:
     ]
     found = [*archives, *unpacked]
     found.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    bundles = [_shelved(path) for path in found]
+    bundles = [_stored(path) for path in found]
     titles = Counter(bundle.title for bundle in bundles)
     return tuple(
         replace(bundle, title=f"{bundle.title}, {bundle.name}") if titles[bundle.title] > 1 else bundle
@@ -184,14 +182,14 @@ def shelf() -> tuple[ShelvedBundle, ...]:
     )
 
 
-def _shelved(path: Path) -> ShelvedBundle:
+def _stored(path: Path) -> StoredBundle:
     name = path.name.removesuffix(".zip")
     folder = path.with_name(name)
-    return ShelvedBundle(name, _title(name, folder / STATEMENT if folder.is_dir() else path), path)
+    return StoredBundle(name, _title(name, folder / STATEMENT if folder.is_dir() else path), path)
 
 
 def find_bundle(name: str) -> Viewer:
-    """The bundle of a release id from the shelf. Raise `WorkflowError` if there is none, or it was not
+    """The bundle of a release id on this machine. Raise `WorkflowError` if there is none, or it was not
     committed; `BundleError` if it is not to be trusted."""
     archive = bundles_folder() / f"{name}.zip"
     hidden = settle()
@@ -213,7 +211,7 @@ def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
 
 def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, ...]:
     """The zip of a release and the files most readers ask for, where they lie beside it; the zip comes first.
-    `name`: of the bundle; `archive`: the zip, where it is not one of the shelf. Raise `WorkflowError` if the
+    `name`: of the bundle; `archive`: the zip, where it lies elsewhere. Raise `WorkflowError` if the
     bundle would not open."""
     # Nothing is offered that would not open.
     bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle

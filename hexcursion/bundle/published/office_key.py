@@ -134,7 +134,7 @@ def sign_bundle(source: Path, key: Ed25519PrivateKey) -> tuple[Path, ...]:
                 top = archive.namelist()[0].rpartition("/")[0] or path.stem
             zip_bytes_to(stream, top, {**held, layout.SIGNATURE: made})
             _put(path, path.parent, stream.getvalue())
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # the shelf stands in order of these
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # bundles are listed in order of these
     except OSError as error:
         raise BundleError(f"The signature cannot be written to {source} ({error.strerror}).") from error
     return tuple(path for path, _ in unsigned)

@@ -54,12 +54,12 @@ Read = TypeVar("Read")
 class Series:
     """Bundles of one place and question, in order of time, and what they say together."""
 
-    bundles: tuple[Bundle, ...]  # with `digests`: the releases, and the SHA-256 of each one's SHA256SUMS
-    digests: tuple[str, ...]
+    bundles: tuple[Bundle, ...]
+    digests: tuple[str, ...]  # SHA-256 of each one's SHA256SUMS
     labels: tuple[str, ...]  # what each period is called
     times: Floats  # (T,) of the periods; in years where all labels tell them, else counted from 0
     dated: bool  # whether the times are such years, or were given
-    threshold: float  # with `direction`: the question, in the data's own unit
+    threshold: float  # in the data's own unit
     direction: Direction
     by: float  # rise that is asked for: in the unit of values, or a share where values are read as logarithms
     reading: SeriesReading  # the field of every period given all releases

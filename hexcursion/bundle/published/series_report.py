@@ -122,10 +122,10 @@ class Step:
     """The change from one period to the next."""
 
     row: int  # of `Series.risen`; 0 for the change over all periods
-    before: str  # with `after`: labels
+    before: str  # labels of the two periods
     after: str
-    risen: int  # with `fallen`: hexagons whose value likely rose, and likely fell, by more than was asked
-    fallen: int
+    risen: int  # hexagons whose value likely rose by more than was asked
+    fallen: int  # or likely fell
     # whether noise explains all by which the released sums differ; None over several periods
     explained: bool | None
     log_evidence: float | None  # of no change against change, nats, likewise

@@ -42,8 +42,8 @@ AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is 
 class BudgetLine:
     """The dataset's budget around one release: epsilons at the release's delta, composed by the ledger."""
 
-    before: float  # with `after`: upper bounds, without this release and with it
-    after: float
+    before: float  # upper bound without this release
+    after: float  # and with it
     budget: float | None = None  # None where none was set for the dataset
     # what all of these releases hide, where that is less than this one promises; else None
     hidden: Neighbours | None = None

@@ -18,7 +18,7 @@ from data_loaders.lucas_county import SALES
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.bundle.layout import contents_of
 from hexcursion.bundle.page.facts import heading_of
-from hexcursion.bundle.published.bundle_store import shelf
+from hexcursion.bundle.published.bundle_store import stored_bundles
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import WorkflowError
@@ -45,7 +45,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 def test_opening_it_draws_and_charges_nothing() -> None:
     opened = finished_example()
-    assert shelf() == ()
+    assert stored_bundles() == ()
     with pytest.raises(LedgerError):
         open_ledger(create=False)
     name = opened.viewer.bundle.statement["release"]["id"]

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hexcursion.bundle.published.bundle_store import find_bundle, open_bundle, shelf
+from hexcursion.bundle.published.bundle_store import find_bundle, open_bundle, stored_bundles
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
 from hexcursion.settings.data_settings import SourceSettings
@@ -102,15 +102,15 @@ def test_a_file_that_somebody_put_on_the_shelf_has_its_title(
     (tmp_path / "broken.zip").write_bytes(b"no zip")
     with ZipFile(tmp_path / "strange.zip", "w") as archive:
         archive.writestr("a/b.txt", "x")
-    titles = {bundle.name: bundle.title for bundle in shelf()}
+    titles = {bundle.name: bundle.title for bundle in stored_bundles()}
     assert titles.pop("sent").startswith("House sales of Lucas County, Ohio: an example (20")
     assert titles == {"broken": "broken", "strange": "strange"}
-    sent = next(bundle for bundle in shelf() if bundle.name == "sent")
+    sent = next(bundle for bundle in stored_bundles() if bundle.name == "sent")
     assert open_bundle(sent.path).bundle.threshold == 80_000.0
 
 
 def test_the_shelf_of_a_new_home_is_empty_and_names_are_checked() -> None:
-    assert shelf() == ()
+    assert stored_bundles() == ()
     for name in ("", "..", "../x", "0123456789abcdef", "A" * 16):
         with pytest.raises(WorkflowError, match="no release of this address"):
             find_bundle(name)

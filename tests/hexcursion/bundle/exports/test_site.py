@@ -14,7 +14,7 @@ import pytest
 
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from hexcursion.bundle.layout import SUMS, sums_text
-from hexcursion.bundle.published.bundle_store import bundle_files, find_bundle, shelf
+from hexcursion.bundle.published.bundle_store import bundle_files, find_bundle, stored_bundles
 from hexcursion.bundle.published.site import file_size, find_bundles, write_site
 from hexcursion.cli.main import main
 from hexcursion.record import Release
@@ -136,7 +136,7 @@ def test_the_shelf_shows_a_folder_that_somebody_unpacked(
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path / "shelf"))
     shutil.copytree(bundle_folder, tmp_path / "shelf" / "anything.v2")
     (tmp_path / "shelf" / "other").mkdir()
-    found = shelf()
+    found = stored_bundles()
     assert [(one.name, one.path.name) for one in found] == [("anything.v2", "anything.v2")]
     assert found[0].title.startswith("Flats above the stamp duty line, London 2018 (")
     with zipfile.ZipFile(io.BytesIO(found[0].zipped())) as archive:

@@ -57,7 +57,7 @@ def test_the_newest_bundle_comes_first_and_of_one_time_the_first_by_name(
     for name, second in (("old", 1_000), ("newest", 3_000), ("b", 2_000), ("a", 2_000)):
         shutil.copy(bundle_folder.with_suffix(".zip"), tmp_path / f"{name}.zip")
         os.utime(tmp_path / f"{name}.zip", (second, second))
-    assert [one.name for one in bundle_store.shelf()] == ["newest", "a", "b", "old"]
+    assert [one.name for one in bundle_store.stored_bundles()] == ["newest", "a", "b", "old"]
 
 
 def test_only_some_files_may_be_left_out() -> None:

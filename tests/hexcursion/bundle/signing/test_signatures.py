@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from geo import Domain
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from hexcursion.bundle.layout import SIGNATURE, SUMS, contents_of, sums_text
-from hexcursion.bundle.published.bundle_store import ShelvedBundle
+from hexcursion.bundle.published.bundle_store import StoredBundle
 from hexcursion.bundle.published.office_key import new_key, open_key, public_line, sign_bundle
 from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.read import bundle_from_contents
@@ -320,7 +320,7 @@ def test_without_a_terminal_the_password_comes_from_the_environment(
 
 def test_a_signature_goes_along_wherever_the_bundle_goes(folder: Path, tmp_path: Path) -> None:
     sign_bundle(folder, OFFICE)
-    assert read_bundle(ShelvedBundle("x", "x", folder).zipped()).signature == Signature(PUBLIC)
+    assert read_bundle(StoredBundle("x", "x", folder).zipped()).signature == Signature(PUBLIC)
     for number, signers in enumerate((KNOWN, Signers())):
         (name,) = write_site([folder], tmp_path / f"site{number}", signers=signers)
         site = tmp_path / f"site{number}"

@@ -19,7 +19,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import Released
 from hexcursion.bundle import BundleError, workplace, write_bundle
-from hexcursion.bundle.published.bundle_store import find_bundle, shelf
+from hexcursion.bundle.published.bundle_store import find_bundle, stored_bundles
 from hexcursion.bundle.workplace import rehearse_writing
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, LedgerError, RequestTaken, open_ledger
@@ -256,18 +256,18 @@ def test_the_shelf_shows_only_what_was_committed(plan: Plan, ledger: Ledger, tmp
         plan, project=replace(plan.project, settings=plan.project.settings.with_changes(budget=9.0))
     )
     shown = publish(rich, ledger).release.release_id
-    assert [bundle.name for bundle in shelf()] == [shown]
+    assert [bundle.name for bundle in stored_bundles()] == [shown]
     reservation = ledger.reserve(plan.charge)
     blank = Released(np.zeros((1, plan.project.domain.size)))
     left = release_module._release(plan, "fedcba9876543210", blank, None, reservation.seal)
     write_bundle(left, releases / "fedcba9876543210")
-    assert [bundle.name for bundle in shelf()] == [shown]
+    assert [bundle.name for bundle in stored_bundles()] == [shown]
     with pytest.raises(WorkflowError, match="no release of this address"):
         find_bundle("fedcba9876543210")
     assert find_bundle(shown).bundle.statement["release"]["id"] == shown
     reservation.begin_draw()
     reservation.commit("fedcba9876543210", "ab" * 32)
-    assert {bundle.name for bundle in shelf()} == {shown, "fedcba9876543210"}
+    assert {bundle.name for bundle in stored_bundles()} == {shown, "fedcba9876543210"}
 
 
 # The pilot
