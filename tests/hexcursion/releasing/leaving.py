@@ -92,7 +92,7 @@ def held(tape: Tape | None) -> Iterator[None]:
         patch.setattr(transaction, "datetime", _Noon)
         # A seal's hash hides the records computationally, by the ledger's key: the number is what is left.
         patch.setattr(
-            "hexcursion.ledger.ledger.seal_of", lambda entry, _: f"{entry.number}:{'0' * 64}:{'0' * 16}"
+            "hexcursion.ledger.chain.seal_of", lambda entry, _: f"{entry.number}:{'0' * 64}:{'0' * 16}"
         )
         patch.setenv("HEXCURSION_READ_BEFORE", "off")
         if tape is not None:
