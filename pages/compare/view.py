@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -34,8 +34,10 @@ from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
 from hexcursion.words import agreement_words, design_words, plural, quantity, spread_words
-from pages.shared.session.workspace import Found
 from pages.shared.subprocess_job import Job, in_subprocess, workers
+
+if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
+    from pages.shared.session.workspace import Found
 
 
 @dataclass(frozen=True)

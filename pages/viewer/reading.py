@@ -9,10 +9,9 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from geo.context.surroundings import around
-from geo.domains.areas import Areas
 from geo.region import MAX_BYTES
 from hexcursion import words
-from hexcursion.bundle.areas import AreaAnswer, BoroughTable, borough_table
+from hexcursion.bundle.areas import BoroughTable, borough_table
 from hexcursion.bundle.page.facts import (
     added_title,
     answer,
@@ -25,13 +24,14 @@ from hexcursion.bundle.page.facts import (
     where,
 )
 from hexcursion.bundle.published.bundle_store import offers, slug
-from hexcursion.bundle.published.view import Viewer, answers_from, area_answers, question_words
+from hexcursion.bundle.published.view import Viewer, question_words
 from hexcursion.bundle.signature import operators_signers
 from hexcursion.cli.bundles import table_csv
-from hexcursion.errors import Report, WorkflowError
+from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.released_view import Opened
 from pages.shared.session import side_jobs, workspace
+from pages.shared.session.previews import area_shares
 from pages.shared.subprocess_job import Job, in_subprocess
 
 _LOG = logging.getLogger(__name__)
@@ -212,18 +212,9 @@ def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jo
     if kept is None or not side_jobs.same(kept.about, about):
         known = kept is not None and kept.done and side_jobs.same(kept.about[:2], about[:2])
         source = kept.result[0] if kept is not None and known else upload.getvalue()
-        job = Job(lambda report: in_subprocess(report, answers_apart, viewer, source, threshold))
+        job = Job(lambda report: in_subprocess(report, area_shares, viewer, source, threshold))
         side_jobs.start(work, AREAS, about, job)
     return None if side_jobs.running(work, AREAS, "Cancel") else side_jobs.planning(work).jobs.get(AREAS)
-
-
-def answers_apart(
-    report: Report, viewer: Viewer, source: bytes | Areas, threshold: float
-) -> tuple[Areas, list[AreaAnswer]]:
-    """The areas of a file, or those read before, and an answer for each: for a process of its own."""
-    if isinstance(source, Areas):
-        return source, area_answers(viewer, source, threshold=threshold)
-    return answers_from(viewer, source, threshold=threshold, progress=report)
 
 
 def _forget_areas() -> None:

@@ -220,3 +220,33 @@ def test_what_a_screen_computes_in_the_background_runs_in_a_process_of_its_own()
     names = {path.relative_to(ROOT).as_posix() for path in begun}
     assert len(names - THREADS) >= 5
     assert {path.relative_to(ROOT).as_posix() for path in begun - elsewhere} <= THREADS
+
+
+def loaded(path: Path, seen: set[Path]) -> set[Path]:
+    """A module of the screens and all of them that it imports as it is loaded."""
+    if path not in seen:
+        seen.add(path)
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pages"):
+                base = ROOT / str(node.module).replace(".", "/")
+                for one in [base, *(base / alias.name for alias in node.names)]:
+                    if one.with_suffix(".py").is_file():
+                        loaded(one.with_suffix(".py"), seen)
+    return seen
+
+
+def test_a_subprocess_of_a_screen_loads_no_streamlit() -> None:
+    """Whatever a screen computes in a subprocess stands where no screen is loaded with it."""
+    asked = re.compile(r"in_subprocess\((?:report|lambda fraction, text: None), (\w+)")
+    text = {path: path.read_text(encoding="utf-8") for path in sources("pages")}
+    names = {name for each in text.values() for name in asked.findall(each)} - {"work"}
+    homes = {name: path for name in names for path in text if f"def {name}(" in text[path]}
+    assert set(homes) == names
+    assert len(homes) >= 9
+    wrong = [
+        f"{name} stands in {name_of(path)}, which loads {name_of(other)}"
+        for name, path in homes.items()
+        for other in loaded(path, set())
+        if any(re.match(r"import streamlit|from streamlit", line) for line in text[other].splitlines())
+    ]
+    assert wrong == []

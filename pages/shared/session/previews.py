@@ -25,8 +25,11 @@ from geo import (
     to_lonlat,
 )
 from geo.context.own_layers import OwnLayer
+from geo.domains.areas import Areas
 from geo.maps.linked import PLACE_CLASSES
-from hexcursion.errors import WorkflowError
+from hexcursion.bundle.areas import AreaAnswer
+from hexcursion.bundle.published.view import Viewer, answers_from, area_answers
+from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import COARSEST, FINEST, Proposal, propose
 from hexcursion.project.area import document_of, fill_box, fill_region, load_layers
 from hexcursion.project.load import load_source
@@ -219,3 +222,12 @@ def turned(path: str) -> bytes:
         return json.dumps(exchanged(path)).encode()
     except DomainError as error:
         raise WorkflowError(str(error)) from error
+
+
+def area_shares(
+    report: Report, viewer: Viewer, source: bytes | Areas, threshold: float
+) -> tuple[Areas, list[AreaAnswer]]:
+    """Return the areas of a file, or those read before, and an answer for each: for a subprocess."""
+    if isinstance(source, Areas):
+        return source, area_answers(viewer, source, threshold=threshold)
+    return answers_from(viewer, source, threshold=threshold, progress=report)
