@@ -114,6 +114,7 @@ class Found:
     below: int = 0
     above: int = 0
     wrapped: int = 0
+    untimed: int = 0
     written: dict[str, None] = field(default_factory=dict)
     unmatched: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
@@ -128,6 +129,8 @@ class Found:
 
     def add_times(self, column: Any) -> None:
         read = read_times(column)
+        neither = np.isnat(read.as_day_first) & np.isnat(read.as_month_first)
+        self.untimed += int(np.count_nonzero(neither & ~mask(pc.equal(pc.utf8_trim_whitespace(column), ""))))
         self.times[0].add(read.as_day_first)
         self.times[1].add(read.as_month_first)
         self.order = self.order.with_(read.order)
@@ -166,6 +169,13 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
     ):
         _take(block, reading, tally, found)
     reading.check_marks()
+
+
+_WRITTEN_OTHERWISE = (
+    ("value has a percent sign: write 12 for 12 %", r"[0-9] ?%$"),
+    ("value is in brackets: write -12 or 12 for (12)", r"^\([^()]*[0-9][^()]*\)$"),
+)
+"""Numbers that one word about the table would make readable: why they are dropped, and how they look."""
 
 
 class _Reading:
@@ -283,7 +293,12 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         written = text(block.columns[f"w:{stated.limit_column}"].take(rows))
         limits = parse_numbers(written, reading.marks[chosen.value]).value
     measured = _ruled(value, stated, alive, reading.table.name, chosen.value, limits)
-    alive = tally.drop_where("value is not a number", np.isnan(measured), alive)
+    unread = np.isnan(measured)
+    if unread.any():
+        written = pc.utf8_trim_whitespace(entries[chosen.value])
+        for reason, pattern in _WRITTEN_OTHERWISE:
+            alive = tally.drop_where(reason, unread & mask(pc.match_substring_regex(written, pattern)), alive)
+    alive = tally.drop_where("value is not a number", unread, alive)
     for spread in read[3:]:
         alive = tally.drop_where(
             "noise of the place is not a number of metres", ~(spread.value >= 0.0), alive

@@ -237,6 +237,11 @@ def _notes(found: Found, made: Observations, chosen: Columns, stated: Stated) ->
             f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
             f"count {_RULE_WORDS[stated.censored]} (`censored`)."
         )
+    if found.untimed:
+        times = "time" if found.untimed == 1 else "times"
+        said.append(
+            f"{found.untimed:,} {times} could not be read: write years with four digits, as in 2018-02-01."
+        )
     if found.wrapped:
         said.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
     if made.owners is not None:

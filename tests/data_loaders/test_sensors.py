@@ -136,11 +136,28 @@ def test_unusable_settings_are_refused(changes: dict[str, object], word: str) ->
         ("lat,lon,value,value\n1,2,3,4\n", "more than one column"),
         ("lat,lon,value\n,,\n", "most were dropped as: coordinate missing"),
         ("lat,lon,value\n51,5,yes\n52,4,no\n", "not a number; write answers as 1 for yes and 0 for no"),
+        ("lat,lon,value\n51,5,12%\n52,4,12 %\n", "as: value has a percent sign: write 12 for 12 %"),
+        ("lat,lon,value\n51,5,(12)\n52,4,(1.5)\n", "as: value is in brackets: write -12 or 12 for (12)"),
         ("PK\x03\x04", "damaged"),
     ],
 )
 def test_unusable_tables_are_refused(data: str, word: str) -> None:
     assert word in refused(lambda: load(data))
+
+
+def test_numbers_and_years_that_are_written_otherwise_are_told_apart() -> None:
+    """Two of five values are read; of three dates those with two digits are unknown, and a blank is blank."""
+    rows = ("12%,01/02/18", "(3),2018-02-01", "x,", "4,01/02/18", "5,")
+    lines = (f"{51 + k},5,{row}" for k, row in enumerate(rows))
+    found, report = load("\n".join(["lat,lon,value,day", *lines]), time="day")
+    assert found.value.tolist() == [4.0, 5.0]
+    assert dict(report.dropped) == {
+        "value has a percent sign: write 12 for 12 %": 1,
+        "value is in brackets: write -12 or 12 for (12)": 1,
+        "value is not a number": 1,
+    }
+    (told,) = (note for note in report.notes if "time" in note)
+    assert told == ("1 time could not be read: write years with four digits, as in 2018-02-01.")
 
 
 def test_sales_handed_in_as_sensors_are_refused_without_showing_them() -> None:
