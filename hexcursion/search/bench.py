@@ -22,8 +22,7 @@ from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.pilot import cost_beside_pilot
-from hexcursion.search.predicted import starting_point
-from hexcursion.search.public_map import answered, as_many
+from hexcursion.search.public_map import answered, as_many, starting_point
 from hexcursion.search.scenes import make_scene, public_facts
 from hexcursion.search.score import as_shown, sharpened, utility_of
 from hexcursion.search.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask

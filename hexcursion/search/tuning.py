@@ -35,7 +35,6 @@ from hexcursion.search.choice import (
 from hexcursion.search.executors import Executor, SerialExecutor
 from hexcursion.search.optimise import search
 from hexcursion.search.pilot import LOOSE, beside_pilot, left_for_release
-from hexcursion.search.predicted import starting_point
 from hexcursion.search.public_map import (
     as_many,
     free_map_agreement,
@@ -44,6 +43,7 @@ from hexcursion.search.public_map import (
     last_of_several,
     private_parts,
     public_map,
+    starting_point,
 )
 from hexcursion.search.scenes import ask_of, project_scene, public_facts, shuffled
 from hexcursion.search.score import (

@@ -18,8 +18,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.bench import Bench
-from hexcursion.search.predicted import starting_point
-from hexcursion.search.public_map import last_year, two_parts
+from hexcursion.search.public_map import last_year, starting_point, two_parts
 from hexcursion.search.results import settle_on
 from hexcursion.search.scenes import shuffled
 from hexcursion.search.task import FrontierPoint
