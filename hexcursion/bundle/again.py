@@ -174,7 +174,7 @@ class Density:
         try:
             with made_whole(place) as file:
                 file.write_text(
-                    self._csv() if kind == ".csv" else self._geojson(), encoding="utf-8", newline=""
+                    self.table() if kind == ".csv" else self._geojson(), encoding="utf-8", newline=""
                 )
         except OSError as error:
             raise BundleError(f"{place} cannot be written ({error.strerror}): name another file.") from error
@@ -184,7 +184,8 @@ class Density:
         columns = self.columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def _csv(self) -> str:
+    def table(self) -> str:
+        """The columns as CSV."""
         made = io.StringIO(newline="")
         rows = self._rows()
         writer = csv.DictWriter(made, list(rows[0]), lineterminator="\n")

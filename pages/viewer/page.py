@@ -13,7 +13,7 @@ from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading
 from pages.viewer.others import ask_together, others_beside
-from pages.viewer.reading import areas_of, ask_areas, own_areas
+from pages.viewer.reading import areas_of, ask_areas, ask_density, own_areas
 
 top = st.container()
 with st.sidebar if anything_chosen() else st.container():  # in plain sight as long as there is nothing else
@@ -53,6 +53,7 @@ else:
         reading.largest(viewer)
         own_areas(viewer, areas)
         ask_areas(viewer, threshold, "viewer")
+        ask_density(viewer)
         others_beside(viewer, product, threshold, rounds)
     with periods:
         ask_together(opened)

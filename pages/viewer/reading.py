@@ -11,6 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from geo.context.surroundings import around
 from geo.region import MAX_BYTES
 from hexcursion import words
+from hexcursion.bundle.again import Density
 from hexcursion.bundle.areas import BoroughTable, borough_table
 from hexcursion.bundle.page.facts import (
     added_title,
@@ -31,7 +32,7 @@ from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.released_view import Opened
 from pages.shared.session import side_jobs, workspace
-from pages.shared.session.previews import area_shares
+from pages.shared.session.previews import area_shares, record_density
 from pages.shared.subprocess_job import Job, in_subprocess
 
 _LOG = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ def downloads(opened: Opened) -> None:
 
 
 AREAS: side_jobs.SideJobName = "areas"
+DENSITY: side_jobs.SideJobName = "density"
 TABLED = "areas-of-the-map"
 MEGABYTE = 1 << 20
 
@@ -201,6 +203,38 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
         st.download_button(
             "Download the table (CSV)", table_csv(answers), "areas.csv", "text/csv",
             icon=":material/download:", key=f"{key}_areas_csv",
+        )  # fmt: skip
+
+
+def ask_density(viewer: Viewer) -> None:
+    """A closed panel that asks the released counts where many records lie; only where there are any."""
+    bundle = viewer.bundle
+    if bundle.sums is None or bundle.statement["guarantee"]["unit"] == "cell":
+        return
+    many = words.plural(2, bundle.statement["guarantee"]["unit_word"])[2:]
+    with st.expander("Where many lie", icon=":material/grain:"):
+        above = st.number_input(
+            plain(f"More {many} per square kilometre than"), min_value=0.0, value=None, key="viewer_density",
+            help="From the noisy counts that the release has paid for: any number costs nothing.",
+        )  # fmt: skip
+        if not above:
+            return
+        work, about = workspace.current(), (viewer, float(above))
+        kept = side_jobs.planning(work).jobs.get(DENSITY)
+        if kept is None or not side_jobs.same(kept.about, about):
+            job = Job(lambda report: in_subprocess(report, record_density, bundle, float(above)))
+            side_jobs.start(work, DENSITY, about, job)
+        if side_jobs.running(work, DENSITY, "Cancel"):
+            return
+        kept = side_jobs.planning(work).jobs[DENSITY]
+        if not kept.done:
+            st.error(plain(kept.note), icon=":material/error:")
+            return
+        found: Density = kept.result
+        st.markdown(plain(found.sentence))
+        st.download_button(
+            "Download the table (CSV)", found.table(), "density.csv", "text/csv",
+            icon=":material/download:", key="viewer_density_csv",
         )  # fmt: skip
 
 

@@ -18,10 +18,12 @@ from hexcursion.bundle.published.office_key import public_line, sign_bundle
 from hexcursion.bundle.read import read_bundle
 from hexcursion.record import Expected
 from pages.shared.released_view import threshold_stops
+from pages.shared.session.side_jobs import SideJobName
 from pages.shared.steps import VIEWER
 from pages.viewer import reading
 from pages.viewer.reading import belief_html
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
+from tests.hexcursion.bundle.spectral_samples import spectral_release
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
 
@@ -33,6 +35,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     written = write_bundle(make_release(small_domain(), expected=expected), place / "london")
     written.zip.unlink()
     return place
+
+
+def test_released_counts_tell_where_many_records_lie(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bundle(spectral_release(small_domain()), tmp_path / "london")
+    (tmp_path / "london.zip").unlink()
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    app = open_app(VIEWER.path)
+    app.number_input(key="viewer_density").set_value(20.0).run()
+    computed(app, "density")
+    assert "of 122 hexagons likely hold more than 20 sales per square kilometre" in texts(app)
+    assert not app.exception
 
 
 def test_the_page_answers_in_words(
@@ -174,8 +189,8 @@ def with_areas(app: AppTest, content: bytes) -> AppTest:
     return computed(app)
 
 
-def computed(app: AppTest) -> AppTest:
-    job = app.session_state["planning"].jobs["areas"].job
+def computed(app: AppTest, name: SideJobName = "areas") -> AppTest:
+    job = app.session_state["planning"].jobs[name].job
     assert job is None or job.wait(HANG)
     return app.run()
 

@@ -27,8 +27,10 @@ from geo import (
 from geo.context.own_layers import OwnLayer
 from geo.domains.areas import Areas
 from geo.maps.linked import PLACE_CLASSES
+from hexcursion.bundle.again import Density, density_of
 from hexcursion.bundle.areas import AreaAnswer
 from hexcursion.bundle.published.view import Viewer, answers_from, area_answers
+from hexcursion.bundle.read import Bundle
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import COARSEST, FINEST, Proposal, propose
 from hexcursion.project.area import document_of, fill_box, fill_region, load_layers
@@ -231,3 +233,8 @@ def area_shares(
     if isinstance(source, Areas):
         return source, area_answers(viewer, source, threshold=threshold)
     return answers_from(viewer, source, threshold=threshold, progress=report)
+
+
+def record_density(report: Report, bundle: Bundle, above: float) -> Density:
+    """Say where more than so many records lie per square kilometre: for a subprocess."""
+    return density_of(bundle, above)
