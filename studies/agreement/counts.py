@@ -6,11 +6,11 @@ FOLDER is ../shared/data beside the checkout unless named; one sentence says whe
 over the postcodes of London as public population, whose log risk is a field of deviation .5 and range 10 km,
 which the reading believes as well: how well stated chances of a risk above 1.5 rank the hexagons of all
 worlds (AUC), and how far they lie from what holds (ECE, ten bins). In the control the cases are drawn from
-people alone: chances say nothing of the field then, and must fail. Last the risks are shuffled over hexagons,
-so that the reading believes in a wrong range: how often its intervals hold then. Then flats sold in 2018:
+people alone: chances say nothing of the field then, and AUC is .5. Last the risks are shuffled over hexagons,
+so that neighbours share nothing: how often the intervals hold then. Then flats sold in 2018:
 hexagons with more than 5, 20 and 60 sales per square kilometre, likelier than not by the released counts
 alone, against the true counts, over all hexagons. In their control the counts are shuffled over hexagons:
-nothing is left that neighbours share, which the reading believes in, and chances no longer hold (ECE).
+nothing is left that neighbours share, which the reading has to notice (ECE).
 """
 
 from __future__ import annotations
