@@ -171,6 +171,7 @@ def test_a_wide_box_is_taken_as_it_stands_once_that_is_said() -> None:
     assert region_from_bbox(-90, 0, 90, 1).shape.area == 180, "half the globe is not questioned"
 
 
+@pytest.mark.slow
 def test_a_million_vertices_get_a_sentence_before_they_are_looked_at() -> None:
     angle = np.linspace(0, 2 * np.pi, 1_000_000)
     ring = np.column_stack([np.cos(angle), 50 + np.sin(angle)]).tolist()

@@ -134,6 +134,7 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
     assert ledger.verify() == []
 
 
+@pytest.mark.slow
 def test_exploring_a_release_leaves_the_ledger_as_it_is(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     before = open_ledger(create=False).entries()
@@ -146,6 +147,7 @@ def test_exploring_a_release_leaves_the_ledger_as_it_is(open_app: OpenApp, jobs_
     assert open_ledger(create=False).entries() == before
 
 
+@pytest.mark.slow
 def test_a_reload_reopens_the_release_of_the_address(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     release_id = address_of(app)

@@ -98,6 +98,7 @@ def test_after_a_reload_the_session_finds_its_release_and_says_how_far_it_is(ope
     assert "that you asked for" not in texts(app)
 
 
+@pytest.mark.slow
 def test_the_release_that_is_asked_for_is_noted_by_its_token(open_app: OpenApp, jobs_at_once: None) -> None:
     app = at_release(open_app)
     token = work_of(app).session
@@ -117,6 +118,7 @@ def test_only_so_many_releases_are_remembered(monkeypatch: pytest.MonkeyPatch) -
     assert side_jobs.release_asked("two") is not None
 
 
+@pytest.mark.slow
 def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     before = open_ledger(create=False).entries()

@@ -20,6 +20,7 @@ from tests.patience import HANG
 PAGE = "pages/studies/page.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_each_study_shows_its_stored_figures_and_the_command(
     open_app: Callable[..., AppTest], name: str

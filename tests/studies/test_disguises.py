@@ -45,6 +45,7 @@ def test_there_are_at_least_forty_disguises_of_the_same_records() -> None:
     assert len({_name(each) for each in (*DISGUISES, *OTHERS)}) == 65
 
 
+@pytest.mark.slow
 def test_the_same_records_are_followed_but_for_what_is_listed(found: dict[str, Found]) -> None:
     same = {name: each for each in DISGUISES for name in [_name(each)]}
     seen = {name: found[name].outcome for name in same}

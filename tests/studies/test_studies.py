@@ -188,6 +188,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_a_study_reports_and_can_be_cancelled(name: str) -> None:
     """It stops at the report that raises, and says nothing beyond 100 %."""

@@ -219,6 +219,7 @@ def test_the_stored_audit_catches_both_mistakes_and_accuses_nobody_else() -> Non
     assert {str(name).split(":")[0] for name in accused} == {"broken sampler", "broken accountant"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES["london"].stored)
 def test_the_stored_london_holds_figure_4_twice(name: str) -> None:
     """By the published recipe and by this program: three paths each, on the domain they were released on."""

@@ -64,6 +64,7 @@ def test_a_broken_upload_changes_nothing(work: TraceWork) -> None:
     assert work.traces[0].size == 120
 
 
+@pytest.mark.slow
 def test_a_generated_trip_is_said_to_be_one_and_can_be_released_each_time() -> None:
     work, stop = TraceWork(), "2024-05-01T12:25/2024-05-01T12:30"
     for entries in (2, 3):  # the ledger's beginning, and a trip each
@@ -154,6 +155,7 @@ def test_a_click_after_a_failed_one_neither_draws_nor_hides_why(
     assert work.published is None
 
 
+@pytest.mark.slow
 def test_a_trip_that_was_released_is_refused_before_the_button(work: TraceWork) -> None:
     planned(work).release()
     work.begin(work.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))

@@ -89,6 +89,7 @@ def test_what_nearly_is_secret_is_said() -> None:
     assert left_open(gap, line(0, 40, 40_000, 40_040), 10.0, 100.0, ()) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_every_stay_that_another_detector_finds_is_secret(seed: int) -> None:
     """The law: whoever looks for stays by medians and brute force finds none that no secret covers."""

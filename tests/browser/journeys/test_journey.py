@@ -120,6 +120,7 @@ def test_the_map_shows_the_released_region_beside_the_baseline(released: Release
         assert 0.002 < shown < 0.9
 
 
+@pytest.mark.slow
 def test_the_downloaded_files_hold_what_was_released_and_are_rfc_7946(
     released: Released, app: RunningApp, tmp_path: Path
 ) -> None:
@@ -173,6 +174,7 @@ def test_moving_the_threshold_twenty_times_redraws_and_charges_nothing(
     assert ledger_entries(app) == before
 
 
+@pytest.mark.slow
 def test_a_reload_shows_the_same_release_and_draws_nothing(
     released: Released, app: RunningApp, new_page: Callable[..., Page]
 ) -> None:

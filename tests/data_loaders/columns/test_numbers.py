@@ -48,6 +48,7 @@ def test_codes_for_no_value_are_missing_and_other_words_are_not() -> None:
     assert np.isnan(numbers.value).tolist() == [True, True, True, True, False]
 
 
+@pytest.mark.slow
 @given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([".", ","]))
 def test_every_printed_float_reads_back(value: float, decimal: str) -> None:
     assert parsed(repr(value).replace(".", decimal), decimal) == value

@@ -150,6 +150,7 @@ def test_no_optimised_pair_exceeds_the_generic_bound_and_some_attain_it(part: fl
     assert ratios[600] > 0.985
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [0.02, 0.5, 0.95])
 def test_no_optimised_graph_exceeds_the_lattice_bound_and_some_come_close(part: float) -> None:
     ratios = {}

@@ -42,6 +42,7 @@ def test_a_star_has_the_cells_of_the_plain_rule(spikes: int, resolution: int) ->
     assert cells == plainly(shape, resolution)
 
 
+@pytest.mark.slow
 def test_stars_of_any_size_become_domains() -> None:
     """40,000 vertices at a resolution where each was held against some 20,000 cells: 45 s before."""
     ring = star(40_000)

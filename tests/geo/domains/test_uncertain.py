@@ -31,6 +31,7 @@ def test_a_place_beside_a_pole_stays_on_the_globe() -> None:
     assert sum(share.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_shares_against_simulated_places() -> None:
     """300 m of noise at a place near an edge: probabilities are those of simulated places."""
     rng = np.random.default_rng(8)

@@ -90,6 +90,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_table_is_one_sentence_and_what_was_read_stays(open_app: OpenApp, name: str) -> None:
     data, word = BROKEN[name]
@@ -179,6 +180,7 @@ def test_the_screen_shows_the_kind_in_use_however_it_was_chosen(
     assert work_of(app).kind == "sensors"
 
 
+@pytest.mark.slow
 def test_reading_again_keeps_the_public_choices_of_the_same_kind(open_app: OpenApp) -> None:
     app = with_area(uploaded_sensors(open_app))
     domain = work_of(app).domain

@@ -126,6 +126,7 @@ def test_without_a_settings_file_nothing_is_taken(open_app: OpenApp) -> None:
     assert errors(app) == ["Upload the settings file (TOML) first."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "word"), [
     (b"\xff\xfe\x00", "TOML"), (b"threshold = ", "TOML"), (b"colour = 1\n", "colour"), (b"", "`data`"),
     (b"threshold = 1.0\n[data]\npath = 5\n", "text in quotation marks"),

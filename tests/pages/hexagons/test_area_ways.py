@@ -140,6 +140,7 @@ def test_a_layer_of_elsewhere_is_left_out_with_a_reason(open_app: OpenApp) -> No
     assert work.choices["layers"] == ()
 
 
+@pytest.mark.slow
 def test_the_districts_of_the_example_are_a_layer(open_app: OpenApp) -> None:
     work = work_of(at_hexagons(open_app))
     assert len(work.layers[0].areas) == 12

@@ -60,6 +60,7 @@ def slide(app: AppTest, epsilon: float) -> AppTest:
     return app
 
 
+@pytest.mark.slow
 def test_a_moved_slider_changes_design_and_promise_without_another_search(
     open_app: OpenApp, searches: list[ReleaseSettings]
 ) -> None:

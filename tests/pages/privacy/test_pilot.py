@@ -57,6 +57,7 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     assert "fixed: no reference data, so one design for all such data; nothing was searched" in texts(app)
 
 
+@pytest.mark.slow
 def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenApp) -> None:
     app = without_reference(open_app)
     app.radio(key=key_of(app, "way")).set_value("pilot").run()
@@ -79,6 +80,7 @@ def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenA
     release_within_three(app)
 
 
+@pytest.mark.slow
 def test_a_range_is_chosen_privately_where_places_are_public(
     open_app: OpenApp,
 ) -> None:

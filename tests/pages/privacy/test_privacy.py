@@ -37,6 +37,7 @@ def reachable(app: AppTest) -> float:
     return round(found.tuned.result.chosen.utility.agreement - 0.02, 2)
 
 
+@pytest.mark.slow
 def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_click(
     open_app: OpenApp,
 ) -> None:
@@ -63,6 +64,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     assert "What will be published" in texts(insist(app.switch_page(RELEASE.path).run()))
 
 
+@pytest.mark.slow
 def test_an_agreement_out_of_reach_names_the_remedy(open_app: OpenApp) -> None:
     app = want(searched(open_app, 7, prior_mean=False), 0.99)
     press(app, "Find the smallest ε for 0.99")
@@ -72,6 +74,7 @@ def test_an_agreement_out_of_reach_names_the_remedy(open_app: OpenApp) -> None:
     assert "accept less" in said[0]
 
 
+@pytest.mark.slow
 def test_another_wanted_agreement_outdates_the_answer_visibly(open_app: OpenApp) -> None:
     app = searched(open_app)
     goal = reachable(app)
@@ -82,6 +85,7 @@ def test_another_wanted_agreement_outdates_the_answer_visibly(open_app: OpenApp)
     assert "belongs to another design or other choices" in texts(app)
 
 
+@pytest.mark.slow
 def test_each_number_is_varied_and_kept_when_one_goes_away_and_comes_back(open_app: OpenApp) -> None:
     app = searched(open_app)
     before = len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart"))
@@ -103,6 +107,7 @@ def typed(app: AppTest, **values: Any) -> AppTest:
     return press(app, "Try this design")
 
 
+@pytest.mark.slow
 def test_a_typed_design_within_the_budget_is_released_as_typed(open_app: OpenApp) -> None:
     app = searched(open_app)
     found = work_of(app).found
@@ -134,6 +139,7 @@ def test_a_scale_of_nothing_is_one_sentence(open_app: OpenApp) -> None:
     assert "This design is impossible: the scale must be a positive number" in texts(app)
 
 
+@pytest.mark.slow
 def test_several_paths_are_simulated_and_one_path_is_told_why_not(open_app: OpenApp) -> None:
     app = searched(open_app)
     assert "One path is one possible map" in texts(app)
@@ -161,6 +167,7 @@ def test_what_the_search_remarks_stands_on_the_screen(
     assert "Mind the gap." in texts(searched(open_app))
 
 
+@pytest.mark.slow
 def test_who_chose_by_looking_says_so_and_the_receipt_too(open_app: OpenApp) -> None:
     app = searched(open_app).switch_page(RELEASE.path).run()
     assert "NOT ACCOUNTED" not in texts(app)
@@ -175,6 +182,7 @@ def test_who_chose_by_looking_says_so_and_the_receipt_too(open_app: OpenApp) -> 
     assert "not accounted" in str(charge)
 
 
+@pytest.mark.slow
 def test_a_cancel_leaves_at_once_even_where_the_computation_has_not_heard_of_it(
     open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,6 +98,7 @@ def begin(note: Path) -> Job[None]:
     return job
 
 
+@pytest.mark.slow
 def test_screens_open_while_a_computation_runs_and_cancel_ends_all_its_processes(
     open_app: Callable[..., AppTest], tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_forgotten_session_takes_its_computation_with_it(tmp_path: Path) -> No
         wait_until(lambda number=number: ended(number), f"process {number} goes on")
 
 
+@pytest.mark.slow
 def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
     note = tmp_path / "note"
     script = (

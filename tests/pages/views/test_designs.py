@@ -32,6 +32,7 @@ def searched(small_example):
     return job.result()
 
 
+@pytest.mark.slow
 def test_the_report_says_what_the_search_found(searched) -> None:
     _, tuned = searched
     rows = {row.term: row for row in report_rows(tuned)}

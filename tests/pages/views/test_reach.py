@@ -29,6 +29,7 @@ def named(*folders: Path) -> AllowedPaths:
     return reach([str(folder) for folder in folders], loopback=True, uploads=PrivateFolder().path)
 
 
+@pytest.mark.slow
 def test_below_the_named_folders_and_nowhere_else(places: tuple[Path, Path]) -> None:
     inside, outside = places
     limited = named(inside)

@@ -15,6 +15,7 @@ LOOKUP = b"pcds,lat,long\nE1 6AN,51.52,-0.07\n"
 SALE = b'"{A}","250000","2018-03-01 00:00","E1 6AN","F","N","L","1","","","","","","","A","A"\n'
 
 
+@pytest.mark.slow
 def test_a_lookup_is_kept_for_the_second_file_and_let_go_with_its_session(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -115,6 +115,7 @@ def selected(epsilon: float, repeats: int) -> list[tuple[float, float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "least", "most"), [(3.0, 0.0, 0.5), (10.0, 0.7, 1.0), (30.0, 0.7, 1.0)])
 def test_the_right_range_is_chosen_and_the_noise_at_larger_budgets(
     epsilon: float, least: float, most: float

@@ -45,6 +45,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) -> None:
     """Other designs, records, levels, public means: with one cache as with an empty one."""

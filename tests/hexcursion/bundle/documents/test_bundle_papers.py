@@ -91,6 +91,7 @@ def test_the_label_says_what_must_not_be_overlooked(release: Release) -> None:
             assert wanted in content
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed")
 @pytest.mark.browser
 def test_label_and_page_print_on_one_page_each(domain: Domain, release: Release, tmp_path: Path) -> None:

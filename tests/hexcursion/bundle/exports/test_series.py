@@ -354,6 +354,7 @@ def test_the_command_and_the_door_say_the_same(
     assert "There is no ledger" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_site_lists_a_series_of_what_fits_together(bundles: list[bytes], tmp_path: Path) -> None:
     """Two years of one area, and with only one of them no series."""
     sources = [tmp_path / "a.zip", tmp_path / "b.zip"]

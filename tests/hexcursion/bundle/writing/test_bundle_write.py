@@ -111,6 +111,7 @@ def test_geopandas_reads_both_layers(bundle_folder: Path, release: Release) -> N
     assert drawn == pytest.approx(wanted, rel=1e-4)  # corners are rounded to a metre
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [

@@ -80,6 +80,7 @@ def test_segments_of_one_file_are_charged_together(
     assert "within the area and the filters of this release" in str(stated["receipt"])
 
 
+@pytest.mark.slow
 def test_the_budget_of_one_segment_stops_the_others(
     market: ReleaseSettings, ledger: Ledger, tmp_path: Path
 ) -> None:

@@ -175,6 +175,7 @@ FAULTS = {
 STEPS = ["reserve", "draw", "commit"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_inside_a_transaction(desk: Desk, step: str, fault: str) -> None:

@@ -229,6 +229,7 @@ def test_what_breaks_off_after_the_charge_names_the_entry_and_what_voiding_means
 # One click, one release
 
 
+@pytest.mark.slow
 def test_the_same_plan_of_one_session_is_released_once(plan: Plan, ledger: Ledger, tmp_path: Path) -> None:
     rich = replace(
         plan, project=replace(plan.project, settings=plan.project.settings.with_changes(budget=9.0))

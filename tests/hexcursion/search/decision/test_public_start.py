@@ -169,6 +169,7 @@ def test_shuffled_observations_are_the_same_values_in_other_places() -> None:
     assert (mixed.value == placed.value).mean() < 0.05
 
 
+@pytest.mark.slow
 def test_another_mechanism_tries_both_starts(tmp_path_factory: pytest.TempPathFactory) -> None:
     town: Town = write_town(tmp_path_factory.mktemp("town"), n=600)
     asked = town.settings(mechanisms=("posterior-sampling",), epsilon=3.0, prior_mean=None, quick=True)
