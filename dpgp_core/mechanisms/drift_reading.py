@@ -14,7 +14,7 @@ from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
-from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, compared
 from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments, unclipped
@@ -102,13 +102,17 @@ class DriftReading:
 class DriftReader:
     """Reads sums of residuals from a public map: everything that does not depend on the released sums.
 
-    With A (p, M) the features, m the counts, E the covariance of their error, r the scatter, b the slope and
-    rho the record noise of `ClippedPrior`:
+    With A (p, M) the features, m the counts, u the variance of a node's own count, E the covariance of the
+    error of A m, h the local scatter, C the field's covariance without drift C0, b the slope and rho the
+    record noise of `ClippedPrior`:
 
-        W = b C diag(m) A^T,    V = b A diag(m) W + rho^2 A diag(m) A^T + deviation^2 E + noise^2.
+        W = b C diag(m) A^T,
+        V = b A diag(m) W + A diag(rho^2 h^2 m + b^2 u C0) A^T + deviation^2 E + noise^2.
 
-    The field less the public map has mean `W V^-1 T`; beliefs weigh as `N(T; 0, V)`. Draws follow Matheron's
-    rule. (docs/spectral-statistics.md, the reading with a published reference.)
+    A node with more or fewer records than m has more or less of its own value in the sums: that is u C0. The
+    term of E, in which errors of the counts cancel, holds for what neighbours share. The field less the
+    public map has mean `W V^-1 T`; beliefs weigh as `N(T; 0, V)`. Draws follow Matheron's rule.
+    (docs/spectral-statistics.md, the reading with a published reference.)
     """
 
     def __init__(
@@ -137,7 +141,8 @@ class DriftReader:
         field, a, m = self._field, self._features, self.counts.mean
         loaded = m[:, None] * a
         own, drifted = field.covariance @ loaded, field.drift @ loaded
-        records, own_seen, drifted_seen = (loaded.T @ each for each in (a, own, drifted))
+        own_seen, drifted_seen = loaded.T @ own + (self._astray[:, None] * a).T @ a, loaded.T @ drifted
+        records = loaded.T @ (np.square(self._local)[:, None] * a)
         found = []
         for trust in TRUSTS:
             for drift in DRIFTS:
@@ -153,6 +158,20 @@ class DriftReader:
                                 "use more noise")  # fmt: skip
                 found.append(Belief(drift, trust, prior, root, before, (own, drifted)))
         return tuple(found)
+
+    @property
+    def _local(self) -> Floats:
+        return np.broadcast_to(self._field.local, self.counts.mean.size)
+
+    @cached_property
+    def _astray(self) -> Floats:
+        """(M,) variance of each node's own count times that of the field there, at trust 1."""
+        m, room = self.counts.mean, self._field.nodes.cells_per_node
+        if self._known:
+            return np.zeros(m.size)
+        alone = m * np.maximum(1.0 - m / room, 0.0)  # at most one record in a cell
+        unsure = alone if self._single else self.counts.growth * m**2 + CHANCE * m
+        return np.asarray(unsure * self._field.covariance.diagonal())
 
     def weights(self, sums: Floats) -> Floats:
         """(B,) posterior weights of the beliefs given released sums (p,)."""
@@ -212,13 +231,14 @@ class DriftReader:
         `field` (M, R) holds draws from before the release, in linear form.
         """
         a, m, number = self._features, self.counts.mean, field.shape[1]
-        errors = belief.prior.record_noise * np.sqrt(m)[:, None] * entropy.normal((m.size, number))
-        seen = a.T @ (belief.slope * m[:, None] * field + errors)
+        deviation = belief.prior.record_noise * self._local * np.sqrt(m)
+        errors = deviation[:, None] * entropy.normal((m.size, number))
+        astray = np.sqrt(belief.trust * self._astray)[:, None] * entropy.normal((m.size, number))
+        seen = a.T @ (belief.slope * (m[:, None] * field + astray) + errors)
         seen += belief.prior.deviation * (self._error_root @ entropy.normal((a.shape[1], number)))
         seen += self._noise * entropy.normal((a.shape[1], number))
         pull = belief.corrected(sums[:, None] - seen)
-        variance = belief.prior.record_noise**2 * m
-        return field + belief.link @ pull, errors + variance[:, None] * (a @ pull)
+        return field + belief.link @ pull, errors + np.square(deviation)[:, None] * (a @ pull)
 
     @cached_property
     def _error_root(self) -> Floats:
@@ -233,11 +253,13 @@ class DriftReader:
         That map cuts single records to its own bound, which pulls means near it inward.
         """
         model = self._field.map
-        scatter, noise, m = self._field.scatter, belief.prior.record_noise, self.counts.mean
+        m = self.counts.mean
         assert model is not None  # `smoother` refuses otherwise
         found = np.empty(paths.shape)
         parts = np.array_split(np.arange(len(paths)), min(COUNTS, len(paths)))
         for part, (place, n, smoother) in zip(parts, self._smoothers(entropy), strict=False):
+            scatter = self._field.scatters[place]
+            noise = belief.prior.record_noise * self._local[place]
             share = belief.slope * scatter**2 / (noise**2 * np.maximum(m[place], n))
             unseen = np.maximum(scatter**2 / n - np.square(share * noise) * m[place], 0.0)
             mean = self._field.at_nodes[place] + paths[part][:, place]

@@ -230,7 +230,7 @@ class LinearLaw:
         )
 
 
-def clipped_moments(value: Floats, scatter: float) -> tuple[Floats, Floats]:
+def clipped_moments(value: Floats, scatter: Floats | float) -> tuple[Floats, Floats]:
     """First and second moment of `clip(value + e, -1, 1)`, `e ~ N(0, scatter^2)`, for values of any shape."""
     value = np.asarray(value, dtype=np.float64)
     low, high = (-1.0 - value) / scatter, (1.0 - value) / scatter

@@ -24,6 +24,8 @@ SCALE = 0.25  # variance of the factor by which the public map's contrasts may c
 COLUMNS = (0.3, 0.6)  # shares of the field's variance that public columns may explain
 ODDS = 0.25  # that they explain any, against that they do not, before the records are seen
 CLIP = 1.64  # deviations of a record about the public map that the clip bound holds
+NEAR, USUAL = 2.0, 20.0  # spacings within which scatter is alike; records of the usual scatter beside them
+OUTLYING = 3.0  # deviations beyond which a record tells of no wider scatter around it
 JITTER = 1e-9
 
 
@@ -45,9 +47,10 @@ class MapModel:
 class PublicField:
     """The posterior of a field given public records of another time, at the M nodes of a domain.
 
-    Records scatter around the field with standard deviation `scatter`. The field has an exponential kernel
-    and an unknown constant mean. The private records are judged by it, up to drift: `drift` is the covariance
-    of what may have changed since, for a drift as large as the field itself.
+    Records scatter around the field with standard deviation `scatter`, times `local` at each node: where they
+    scatter more, the field is less certain by as much. It has an exponential kernel and an unknown constant
+    mean. The private records are judged by it, up to drift: `drift` is the covariance of what may have
+    changed since, for a drift as large as the field itself.
     """
 
     nodes: Nodes
@@ -62,6 +65,7 @@ class PublicField:
     map: MapModel | None = None  # how the map without privacy is made
     columns: Floats | None = None  # (M, k) that explain a part of the field; None where they explain nothing
     covariates: float = 0.0  # share of the field's variance that they explain, in equal parts
+    local: Floats | float = 1.0  # (M,) scatter of records around each node relative to the usual one
 
     @classmethod
     def of(cls, nodes: Nodes, cell: Ints, response: Floats, columns: Floats | None = None) -> PublicField:
@@ -81,7 +85,8 @@ class PublicField:
             raise InvalidValue("the public records do not differ: name reference data with several values.")
         at_node = np.zeros(nodes.size)
         at_node[index] = mean
-        square = np.bincount(place, weights=np.square(response - at_node[place]), minlength=nodes.size)[index]
+        apart_each = np.square(response - at_node[place])
+        square = np.bincount(place, weights=apart_each, minlength=nodes.size)[index]
         some = np.unique(np.linspace(0, index.size - 1, min(MOST, index.size)).astype(np.int64))
         centres = nodes.lattice.domain_centres[index[some]]
         apart, spacing = cdist(centres, centres), nodes.lattice.spacing
@@ -103,9 +108,12 @@ class PublicField:
         ]  # fmt: skip
         _, steps, share, part = max(tried)
         deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
+        apart_each = np.minimum(apart_each, np.square(OUTLYING * scatter))
+        square = np.bincount(place, weights=apart_each, minlength=nodes.size)[index]
         return cls(
             nodes, index, count, mean, float(deviation), float(scatter), steps * spacing,
             columns=known if part else None, covariates=part,
+            local=_local(nodes, index, count - 1.0, square.astype(np.float64)),
         )  # fmt: skip
 
     @property
@@ -165,12 +173,21 @@ class PublicField:
         kernel *= self.deviation**2
         half = solve_lower(root, np.ascontiguousarray(kernel[self.index]))
         left = 1.0 - half.T @ ones
-        return np.asarray(kernel - half.T @ half + np.outer(left, left) / information)
+        local = np.broadcast_to(self.local, self.nodes.size)
+        made = kernel - half.T @ half + np.outer(left, left) / information
+        return np.asarray(made * local * local[:, None])
+
+    @property
+    def scatters(self) -> Floats:
+        """(M,) standard deviation of records around each node."""
+        return np.asarray(self.scatter * np.broadcast_to(self.local, self.nodes.size))
 
     @cached_property
     def drift(self) -> Floats:
         """(M, M) covariance of a drift of the field's size: a shift, smooth change, other weights of public
         columns, and a change of scale.
+
+        The shift is as large as a record's own deviation: what all records share need not follow the field.
         """
         centres = self.nodes.lattice.domain_centres
         apart = cdist(centres, centres)
@@ -179,7 +196,7 @@ class PublicField:
         if self.columns is not None:
             change += SMOOTH * _alike(self.columns, self.columns)
         contrast = self.at_nodes - float(np.average(self.at_nodes[self.index], weights=self.count))
-        return np.asarray(self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
+        return np.asarray(self.scatter**2 + self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
 
     @cached_property
     def roots(self) -> tuple[Floats, Floats]:
@@ -208,6 +225,18 @@ def _root(covariance: Floats) -> Floats:
     covariance = covariance.copy()
     covariance[np.diag_indices_from(covariance)] += JITTER * float(np.trace(covariance)) / len(covariance)
     return cholesky(covariance, "the covariance of the field", "use other reference data")
+
+
+def _local(nodes: Nodes, index: Ints, free: Floats, square: Floats) -> Floats:
+    """(M,) how much wider than usual records scatter near each node.
+
+    `square` (k,): squared deviations from the means of the nodes `index`, of `free` (k,) degrees of freedom.
+    """
+    if not square.any():
+        return np.ones(nodes.size)
+    centres, usual = nodes.lattice.domain_centres, square.sum() / free.sum()
+    near = np.exp(-cdist(centres, centres[index]) / (NEAR * nodes.lattice.spacing))
+    return np.asarray(np.sqrt((USUAL + near @ square / usual) / (USUAL + near @ free)))
 
 
 def _evidence(shape: Floats, field: float, scatter: float, count: Floats, mean: Floats) -> float:

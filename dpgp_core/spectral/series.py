@@ -136,7 +136,7 @@ def linearised(at: Floats, variance: Floats, scatter: float, period: Period) -> 
     value, sd = (at - period.centre) / period.clip - shift, np.sqrt(variance) / period.clip
     own = scatter / period.clip
     spread = np.hypot(sd, own)
-    first, second = clipped_moments(value, spread)  # type: ignore[arg-type]
+    first, second = clipped_moments(value, spread)
     slope = ndtr((1.0 - value) / spread) - ndtr((-1.0 - value) / spread)
     given = clipped_moments(value[:, None] + sd[:, None] * _NODES, own)[0]
     explained = np.maximum(np.square(given) @ _WEIGHTS - np.square(given @ _WEIGHTS), 0.0)

@@ -171,7 +171,8 @@ class KeptField:
     # count, mean: (M,) public records of each node, 0 where there are none, and the mean of their responses
     count: Floats
     mean: Floats
-    # deviation, scatter, lengthscale: as in `PublicField`
+    # local (M,), deviation, scatter, lengthscale: as in `PublicField`
+    local: Floats
     deviation: float
     scatter: float
     lengthscale: float
@@ -182,7 +183,8 @@ class KeptField:
         """The numbers of a field."""
         count, mean = np.zeros(field.nodes.size), np.zeros(field.nodes.size)
         count[field.index], mean[field.index] = field.count, field.mean
-        return cls(count, mean, field.deviation, field.scatter, field.lengthscale, field.covariates)
+        local = np.broadcast_to(field.local, field.nodes.size)
+        return cls(count, mean, local, field.deviation, field.scatter, field.lengthscale, field.covariates)
 
     def at(self, nodes: Nodes, columns: Floats | None = None) -> PublicField:
         """The field again, on the nodes of its domain with their public columns (M, k), if it has any; raises
@@ -191,19 +193,13 @@ class KeptField:
         if (columns is None) != (self.covariates == 0.0):
             raise InvalidValue("the public columns of the records kept with the sums are not those read.")
         index = np.flatnonzero(self.count > 0)
-        if self.count.shape != (nodes.size,) or self.mean.shape != (nodes.size,) or index.size == 0:
+        shapes = {each.shape for each in (self.count, self.mean, self.local)}
+        if shapes != {(nodes.size,)} or index.size == 0 or not np.all(self.local > 0):
             raise InvalidValue("the public records kept with the sums are not those of this domain.")
         return PublicField(
-            nodes,
-            index,
-            self.count[index],
-            self.mean[index],
-            self.deviation,
-            self.scatter,
-            self.lengthscale,
-            columns=columns,
-            covariates=self.covariates,
-        )
+            nodes, index, self.count[index], self.mean[index], self.deviation, self.scatter, self.lengthscale,
+            columns=columns, covariates=self.covariates, local=self.local,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -245,11 +245,11 @@ def _numbered(count: int) -> list[str]:
 
 
 WHOLE = ("sums", "counts", "second_sums", "second_counts")
-COLUMNS = (*WHOLE, "public_counts", "public_mean", "reference_count", "reference_mean")
+COLUMNS = (*WHOLE, "public_counts", "public_mean", "reference_count", "reference_mean", "reference_scatter")
 MOST = 1 << 61  # of a released sum, in its unit
 NOTE = (
     "Whole numbers: sums in units of 2^-30, counts of 2^-20, response units. public_counts and public_mean "
-    "have a row for each cell of paths.parquet, the reference one for each node, all from public data."
+    "have a row for each cell of paths.parquet, the reference ones for each node, all from public data."
 )
 
 
@@ -294,6 +294,7 @@ def _columns(kept: KeptSums, public_mean: Floats | None) -> dict[str, NDArray[An
         "second_counts": None if more is None else more.counts, "public_counts": kept.public_counts,
         "public_mean": public_mean, "reference_count": None if field is None else field.count,
         "reference_mean": None if field is None else field.mean,
+        "reference_scatter": None if field is None else field.local,
     }  # fmt: skip
     return {name: values for name, values in every.items() if values is not None}
 
@@ -330,7 +331,8 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         ("second_sums", more), ("second_counts", more and more["noise"]["counts"]),
     )  # fmt: skip
     wanted = [column for column in COLUMNS if column in stated["columns"]]
-    if "sums" not in wanted or any((column in wanted) != (part is not None) for column, part in pairs):
+    contradicts = any((column in wanted) != (part is not None) for column, part in pairs)
+    if "sums" not in wanted or contradicts or ("reference_scatter" in wanted and field is None):
         raise BundleError(f"The privacy statement contradicts itself about the columns of {name}.")
     if ("public_mean" in wanted) != statement["prior_mean_used"]:
         raise BundleError(f"The privacy statement and {name} disagree about a public mean.")
@@ -360,11 +362,15 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         sizes |= {"second_sums": more["count"], "second_counts": more["count"]}
     if any(values.size != sizes.get(column, values.size) for column, values in found.items()):
         raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
-    if field is not None and found["reference_count"].size != found["reference_mean"].size:
+    if len({values.size for column, values in found.items() if column.startswith("reference")}) > 1:
         raise BundleError(f"{name} does not hold as many numbers as the privacy statement says.")
     if any(np.any(found[each] < 0) for each in ("public_counts", "reference_count") if each in found):
         raise BundleError(f"{name} holds a negative number of public records.")
-    model = None if field is None else KeptField(found["reference_count"], found["reference_mean"], **field)
+    model = None
+    if field is not None:
+        count = found["reference_count"]
+        local = found.get("reference_scatter", np.ones(count.size))  # earlier versions knew one scatter
+        model = KeptField(count, found["reference_mean"], local, **field)
     try:
         noise = SpectralNoise(**stated["noise"])
         second = None if more is None else KeptSums(

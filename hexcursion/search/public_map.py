@@ -244,6 +244,7 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     mean = field.at_cells(project.lattice.domain_centres)
     own, drifted = field.roots
     index, made = _places(project, field, entropy), []
+    scatter = field.scatters[field.nodes.place[index]]
     for number, (_, drift, trust) in enumerate(product(range(FIELDS), DRIFTS, TRUSTS)):
         if number % 2 == 0:  # each drift goes one way and the other, so that few worlds stand for many
             by_own = own @ entropy.normal(field.nodes.size)
@@ -251,7 +252,7 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
         else:
             by_own, by_drift = -by_own, -by_drift
         change = np.sqrt(trust) * by_own + drift * by_drift
-        value = (mean + field.nodes.spread(change))[index] + field.scatter * entropy.normal(index.size)
+        value = (mean + field.nodes.spread(change))[index] + scatter * entropy.normal(index.size)
         made.append(PlacedObservations(index, scale.value(value), index.size, 0))
     return made
 

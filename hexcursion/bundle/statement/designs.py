@@ -169,6 +169,7 @@ _EARLIER = frozenset({
     "b1013bd732bd1677a1962501aa37387867a354ab0a20e0c65b7eddbc1b7b945f",
     "ee1855dfd3b47890bc9651ae400e3846efb5c67cdb22eb6a462450295a3146ee",
     "e7f1b3a071a2d009cf1f58be09eaf5546deac6e19ce6975d684937dad6bea654",
+    "bdc6b54aff90c135adf49dfb5d57470fcd6127cdab99bd7a40ae0a0710e91891",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

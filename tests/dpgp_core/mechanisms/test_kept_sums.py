@@ -19,7 +19,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.public_field import MapModel, PublicField
-from dpgp_core.spectral.sums import KeptSums
+from dpgp_core.spectral.sums import KeptField, KeptSums
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)
@@ -137,3 +137,15 @@ def test_sums_of_other_features_or_noise_are_refused() -> None:
         read_again(DESIGN, facts, replace(kept, noise=noise))
     with pytest.raises(InvalidValue, match="public records that this release starts from"):
         read_again(replace(DESIGN, drift=True), facts, kept)
+
+
+def test_a_kept_field_is_the_field_and_needs_a_positive_scatter() -> None:
+    field, nodes = public_field(), Nodes.of(LATTICE)
+    kept = KeptField.of(field)
+    again = kept.at(nodes)
+    assert np.ptp(field.scatters) > 0.0
+    assert np.array_equal(again.scatters, field.scatters)
+    assert np.array_equal(again.covariance, field.covariance)
+    for local in (np.zeros(nodes.size), np.ones(3)):
+        with pytest.raises(InvalidValue, match="not those of this domain"):
+            replace(kept, local=local).at(nodes)

@@ -168,7 +168,11 @@ def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict
     """Their deviation and range would be the prior of a series, and no check of the map would see them."""
     columns, statement = table(spectral), json.loads(spectral["statement.json"])
     rows = len(columns["sums"])
-    columns |= {"reference_count": [1.0] * rows, "reference_mean": [0.1] * rows}
+    columns |= {
+        "reference_count": [1.0] * rows,
+        "reference_mean": [0.1] * rows,
+        "reference_scatter": [1.0] * rows,
+    }
     statement["sums"]["columns"] = list(columns)
     statement["sums"]["reference"] = {"deviation": 0.5, "scatter": 0.5, "lengthscale": 2000.0}
     forged = with_table({**spectral, "statement.json": json.dumps(statement).encode()}, columns)
