@@ -128,8 +128,8 @@ def inner_set(
     The largest set `{vote fraction >= t}` that a share >= confidence of the L paths contain as a whole: the
     one-parameter family of Bolin and Lindgren (2015, doi 10.1111/rssb.12055), with simulated paths. L paths
     support confidences in steps of 1/L, and a confidence above 1 - 1/L means "in every path". The set is
-    chosen and judged on the same paths; `coverage.py` simulates how often it is right. Raises InvalidValue
-    for a confidence outside (0, 1].
+    chosen and judged on the same paths; `dpgp_core.audit.coverage` simulates how often it is right.
+    Raises InvalidValue for a confidence outside (0, 1].
     """
     inside = excursion(np.atleast_2d(paths), level, direction)
     if not 0 < confidence <= 1:
@@ -158,6 +158,20 @@ def three_way(paths: Floats, level: Floats | float, confidence: float) -> NDArra
     """(N,) +1 surely above, -1 surely below, 0 cannot tell: inner sets of both directions.
 
     Either statement holds for all its cells at once in a share `confidence` of the paths.
+
+    Parameters
+    ----------
+    paths
+        (L, N) paths, response units
+    level
+        one number, or (N,) one per cell, response units
+    confidence
+        in (0, 1]
+
+    Raises
+    ------
+    InvalidValue
+        For a confidence outside (0, 1], or numbers that are not finite.
     """
     above = inner_set(paths, level, confidence, "above")
     below = inner_set(paths, level, confidence, "below")
@@ -211,13 +225,13 @@ def joint_excursions(
     count: int,
     entropy: Entropy,
 ) -> Iterator[Bools]:
-    """Draw `count` excursion sets, (<= BATCH, N) at a time, of a normal field with this mean and deviation
-    (N,).
+    """Draw `count` excursion sets, (<= BATCH, N) at a time, of a normal field.
 
-    Only how cells vary together is taken from its joint draws (J, N). A set is that of `mean + sd (weights .
-    standardised draws)` with independent normal weights of variance 1/J: a field whose correlation is that of
-    the draws. So there are as many sets as wanted of few draws, and no two statements about one cell
-    disagree. The entropy may be seeded: everything here is published already.
+    `mean`, `sd` (N,), `draws` (J, N) and `level` (one number, or (N,)) are in response units. Only how cells
+    vary together is taken from the joint draws. A set is that of `mean + sd (weights . standardised draws)`
+    with independent normal weights of variance 1/J: a field whose correlation is that of the draws. So there
+    are as many sets as wanted of few draws, and no two statements about one cell disagree. The entropy may
+    be seeded: everything here is published already.
     """
     centred = draws - draws.mean(axis=0)
     spread = np.sqrt(np.square(centred).mean(axis=0))
@@ -259,8 +273,9 @@ def ious(sets: Bools, truth: Bools) -> Floats:
 
 
 def bce(probability: Floats, label: Bools) -> float:
-    """Mean binary cross-entropy, nats a cell, of probabilities (N,) against labels (N,); else
-    InvalidValue.
+    """Mean binary cross-entropy, nats a cell, of probabilities (N,) against labels (N,).
+
+    Raises InvalidValue if the two are of different shape.
     """
     p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
     inside = np.asarray(label, dtype=bool)

@@ -54,7 +54,8 @@ class PublicFacts:
         What published reference records say of the field, which the release starts from; None where it starts
         from nothing.
     law
-        Of a record's response: an amount, or the answer to a question, -1 or 1.
+        Of a record's response: "amount"; "yes-no", an answer of -1 or 1; or "rate" and "density", where
+        records are counted and each response is 1.
     store
         Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
     cache

@@ -53,7 +53,7 @@ class Cost:
     parts: tuple[Cost, ...] = ()  # the single releases of a composition, empty for one release. See `compose`
     neighbours: Neighbours = "replace-one"  # the datasets that all of the above compares
     # the whole is this-Gaussian-DP for one exchanged record. Stated only for "add-or-remove", where the
-    # mechanism proves less than the two steps that an exchange always takes; see `groups.priced_for`
+    # mechanism proves less than the two steps that an exchange always takes; see `guarantee.priced_for`
     exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
@@ -135,7 +135,7 @@ def compose(costs: Iterable[Cost]) -> Cost:
 
     Curves add order by order, mu as sqrt(sum mu^2) while all are Gaussian, pure epsilons and distances add.
     The single releases are kept, so composing is associative and loses nothing. Raises InvalidValue for costs
-    that compare different neighbours; `groups.together` prices them for common ones first.
+    that compare different neighbours; `guarantee.together` prices them for common ones first.
     """
     parts = tuple(part for cost in costs for part in cost.releases)
     if not parts:

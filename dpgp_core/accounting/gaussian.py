@@ -32,6 +32,11 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     the noise's standard deviation. Both terms share the factor exp(-(epsilon/mu - mu/2)^2/2), taken out here
     because their difference is otherwise lost for small mu.
     Source: Balle and Wang 2018, Theorem 8; Dong, Roth, Su 2022; docs/mathematics.md, section 4.
+
+    Raises
+    ------
+    InvalidValue
+        If epsilon is negative or no number, or mu not positive and finite.
     """
     epsilon, mu = non_negative("epsilon", epsilon), positive("mu", mu)
     near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
@@ -52,6 +57,11 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
     mu > 0, delta in (0, 1). Found by bisection on a decreasing function; the upper end of the last bracket is
     returned, so the answer is feasible in floating point too.
+
+    Raises
+    ------
+    InvalidValue
+        If mu is not positive and finite, or delta not in (0, 1).
 
     Examples
     --------

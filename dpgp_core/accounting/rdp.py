@@ -131,6 +131,11 @@ def group_privacy(epsilon: float, delta: float, q: int) -> tuple[float, float]:
     (q epsilon, q e^((q-1) epsilon) delta); the second number is capped at 1, where it promises nothing.
     Source: docs/mathematics.md, section 9.
 
+    Raises
+    ------
+    InvalidValue
+        If epsilon is negative, delta not in (0, 1), or q no whole number from 1 on.
+
     Examples
     --------
     >>> epsilon, delta = group_privacy(1.0, 1e-5, 2)
@@ -330,6 +335,11 @@ def path_rdp(
         extra prior noise eta >= 0; response units
     sensitivity
         bound on Delta_n > 0, response units
+
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
 
     Examples
     --------

@@ -247,8 +247,8 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
     """Upper bound on the success of every reconstruction from a release of this cost, at most 1.
 
     The cost's neighbours must cover every pair of candidates, so "add-or-remove" counts as the exchange that
-    two of its steps make. `chance`, in (0, 1], is the success of the best guess without the release. Where
-    the number of candidates is known, fewer are nearer to their centre.
+    two of its steps make. `chance`, in (0, 1], is the success of the best guess without the release.
+    The bound is lower for few `candidates`, where their number is known: few laws lie nearer to a centre.
 
     For a fixed law Q of the release, a guess is right with probability at most `chance` under Q, whatever the
     truth; a bound B, concave, on the probability under a candidate's law of what has probability q under Q is

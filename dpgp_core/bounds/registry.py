@@ -55,6 +55,11 @@ def variance_bound(n: int, ridge: float, kappa: float = 0.0) -> float:
     kappa
         lower bound on the prior correlation over the public domain, in [0, 1]
 
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
+
     Examples
     --------
     >>> variance_bound(600, 5.0)
@@ -204,6 +209,11 @@ def smallest_scale(
 
     epsilon > 0, delta in (0, 1);  ridge r > 0, variance V_n in (0, 1], sensitivity > 0 (response units).
     Closed form over `ORDERS`; feasible after rounding, and minimal on that grid to about 1e-12.
+
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
 
     Examples
     --------

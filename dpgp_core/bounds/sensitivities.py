@@ -173,6 +173,11 @@ def sensitivity_bounds(name: str, n: int, ridge: ArrayLike, variance: ArrayLike)
         records
     ridge, variance
         arrays that broadcast against each other, r > 0 and V_n in (0, 1]; the result has their shape
+
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
     """
     ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))
     flat = _FORMULAS[name](whole("n", n) - 1, ridges.ravel() ** 2, variances.ravel())
@@ -207,6 +212,11 @@ def sensitivity_triangle(
         V_n in (0, 1]
     response_bound
         M > 0, response units.
+
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
     """
     return _bound("triangle", n, ridge, variance, response_bound)
 

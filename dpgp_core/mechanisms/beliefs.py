@@ -139,8 +139,8 @@ def simulated(
 ) -> tuple[Floats, Floats | None]:  # fmt: skip
     """Exceedance probabilities (R, N) of simulated releases, their beliefs weighed, and own cutoffs (R,).
 
-    `totals` (N,) are sums of the reference records' responses; `level` (N,) is the threshold, response units.
-    `unseen` is None where no cutoffs are asked for.
+    `totals` (N,) are sums of the reference records' responses; `level` (N,) is the threshold, response units;
+    `sign` is 1 for above and -1 for below. `unseen` is None where no cutoffs are asked for.
     """
     if unseen is None and len(readings) == 1:
         return readings[0].probabilities(totals, plan.prior, level, sign), None

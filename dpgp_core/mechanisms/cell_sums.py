@@ -34,7 +34,7 @@ class NoisyStatistics:
     """What is released: nothing in it is private any more, everything computed from it is free."""
 
     sums: Floats  # (N,) clipped response sums plus N(0, s^2); cells without records carry noise as well
-    counts: Floats
+    counts: Floats  # (N,) record counts plus N(0, s^2); may be negative
     noise: float  # s > 0
     n: int  # number of records: their own where it is public, otherwise that of `counts`, at least 1
 
@@ -90,7 +90,8 @@ def release_statistics(
 
     Sums and counts are whole multiples of `GRID`, each response rounded by itself before it is added, and so
     is the noise: exactly, from the bits of `SystemEntropy`; in floating point from any other source, which
-    stands behind simulations only. The records are PRIVATE: called only through `released.draw_release`.
+    stands behind simulations only. The records are PRIVATE: called only through
+    `dpgp_core.releasing.draw_release`.
     Source: docs/accounting.md, section 6.
 
     Unless `n_is_public`, where one record may be more or less, the number of records is that of the noisy

@@ -162,8 +162,8 @@ def second_again(
 ) -> tuple[Look, SpectralSums] | None:  # fmt: skip
     """The second look of a release, made again from what the first released, and its sums; None without one.
 
-    Raises InvalidValue if it is there where the design has none or lacks, or looked elsewhere or with other
-    noise.
+    Raises InvalidValue if design and sums disagree about whether there is one, or if it looked elsewhere or
+    with another noise.
     """
     if (kept.second is None) != (design.first == 0.0):
         raise InvalidValue("the design and its sums disagree about a second look.")

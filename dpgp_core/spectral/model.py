@@ -58,10 +58,10 @@ class SpectralPlan:
     """Every public choice before a release that its noise and its reading depend on."""
 
     strategy: str  # name in `STRATEGIES`
-    prior: str  # name in `PRIORS`; lengthscale in metres
-    lengthscale: float
+    prior: str  # name in `PRIORS`
+    lengthscale: float  # metres
     field: PublicPrior  # public belief on responses before clipping, response units
-    mu: float  # gaussian-DP parameter that the release may cost
+    mu: float  # Gaussian-DP parameter that the release may cost
     density: float  # public number of records per cell, or a guess where it is not public
     relation: Relation = "replace-one"  # which datasets are neighbours
     # standard deviation of the clipped field for which the features are chosen, which plans that differ in

@@ -176,7 +176,7 @@ class KeptField:
     deviation: float
     scatter: float
     lengthscale: float
-    covariates: float = 0.0  # likewise
+    covariates: float = 0.0  # share of the field's variance that public columns explain
 
     @classmethod
     def of(cls, field: PublicField) -> KeptField:
