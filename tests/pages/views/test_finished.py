@@ -92,7 +92,7 @@ def test_every_price_on_the_frontier_holds_and_the_frontier_rises(opened: Finish
         best[point.epsilon] = max(best.get(point.epsilon, 0.0), agreement)
     assert set(BUDGETS) <= set(best)
     rising = [best[epsilon] for epsilon in sorted(best)]
-    assert all(more > less - 0.001 for less, more in pairwise(rising)), "but for errors of simulation"
+    assert all(more > less - 0.002 for less, more in pairwise(rising)), "but for errors of simulation"
     assert rising[-1] - rising[0] > 0.1
 
 
