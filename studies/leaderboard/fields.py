@@ -160,7 +160,7 @@ def survey(asked: Survey, folder: Path, peer_map: Callable[[Project], Bools]) ->
         value_unit=asked.unit,
         bbox=(round(box[0], 4), round(box[1], 4), round(box[2], 4), round(box[3], 4)),
         resolution=asked.resolution, threshold=threshold, centre=threshold,
-        clip=float(f"{np.std(value):.3g}"), focus="threshold",
+        clip=float(f"{np.std(value):.3g}"),
     )  # fmt: skip
     project = load_project(settings)
     return Contest(asked.title, project, peer_map(project), "map of scikit-learn's Gaussian process")

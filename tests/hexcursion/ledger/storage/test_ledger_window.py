@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import sqlite3
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -298,18 +297,6 @@ def test_what_waits_for_another_ledger_is_left_alone(
     ledger = shelf.place.open()
     assert recover(shelf.folder, ledger.identity, ledger.committed).deleted == 2
     assert [path.name for path in shelf.folder.iterdir()] == [".not-a-work-folder"]
-
-
-def test_work_folders_of_an_earlier_version_are_swept_after_a_day(shelf: Shelf) -> None:
-    names = (".0123456789abcdef.x_y12345", ".0123456789abcdef.zzzzzzzz", ".my-notes.zzzzzzzz")
-    for name in names:
-        (shelf.folder / name / "bundle").mkdir(parents=True)
-    long_ago = time.time() - 86_500
-    for name in names[1:]:
-        os.utime(shelf.folder / name, (long_ago, long_ago))
-    ledger = shelf.place.open()
-    assert recover(shelf.folder, ledger.identity, ledger.committed).deleted == 1
-    assert sorted(path.name for path in shelf.folder.iterdir()) == [names[0], names[2]]
 
 
 def die_at_commit() -> None:
