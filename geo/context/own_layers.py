@@ -152,7 +152,7 @@ def clean(text: str, longest: int = LONGEST) -> str:
 
 
 def check_amount(layers: Sequence[OwnLayer], *, corners: bool = True) -> None:
-    """Raise `DomainError` for more layers, features or (unless left out) corners than a map can carry."""
+    """Raise `DomainError` for more layers, features or, if asked, `corners` than a map can carry."""
     if len(layers) > MOST_LAYERS:
         raise DomainError(f"{len(layers)} layers are too many: choose at most {MOST_LAYERS}.")
     features = sum(len(layer.features) for layer in layers)

@@ -195,7 +195,7 @@ def domain_from_bbox(
 def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
     """Make the domain of given H3 indices of one resolution, in any order, e.g. of a released bundle.
     `region` is a GeoJSON geometry or a shapely polygon; the union of the cells without it. Raise
-    `DomainError` otherwise."""
+    `DomainError` for no cells, what is no cell, several resolutions, or more than `MAX_CELLS`."""
     given = list(cells)
     _check_cells(given)
     given = sorted(set(given))

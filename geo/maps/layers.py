@@ -27,7 +27,7 @@ _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
 class Look(TypedDict, total=False):
-    """How a map is drawn; every key may be left out."""
+    """How a map is drawn; every key may be left out. By default light, and without a basemap."""
 
     theme: Theme
     width: int  # pixels of the chart, 700 by 500 by default; they only place the first view

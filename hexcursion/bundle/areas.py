@@ -191,7 +191,7 @@ DUST = 1e-9  # what is nearer to a whole per cent than that is one
 
 @dataclass(frozen=True)
 class BoroughTable:
-    """The table."""
+    """The largest shares of named areas, in words, for people."""
 
     # name, share and interval in words, and how much of the area the hexagons cover; largest share first
     rows: tuple[tuple[str, str, str, str], ...]

@@ -75,7 +75,7 @@ def paths_bytes(
 
 @dataclass(frozen=True, eq=False)
 class StoredPaths:
-    """What the file holds."""
+    """What a Parquet file of paths or draws holds."""
 
     cells: tuple[str, ...]  # H3 indices, length N
     paths: Floats  # (L, N) paths or draws, response units
@@ -255,7 +255,7 @@ NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class StoredSums:
-    """What the file holds."""
+    """What the Parquet file of released sums holds."""
 
     kept: KeptSums  # the released sums, with what is public in their reading
     # (N,) public prior mean, response units, that was taken off each response; None where none was

@@ -184,7 +184,7 @@ def merged(records: Records, least: int) -> Table:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule of today."""
+    """A rule of disclosure control as it is in use today."""
 
     kind: Literal["minimum", "merged", "rounded", "smoothed"]  # how a hexagon's numbers are made
     least: float  # a hexagon with fewer records, or a smaller weighted number, stays blank

@@ -87,7 +87,7 @@ class Planned:
         return () if self.tuned is None else self.tuned.remarks()
 
     def check(self) -> None:
-        """Ask the ledger whether it would accept the charge now: `BudgetExceeded`, `NoBudget` where not."""
+        """Ask the ledger; raise `BudgetExceeded` or `NoBudget` if it would not accept the charge now."""
         self.ledger.check_charge(self.plan.charge, named_budget(self.plan))
 
 
@@ -140,7 +140,8 @@ def search_design(
 ) -> Tuned:  # fmt: skip
     """Search on the project's reference data, where its settings say, with the executor of that name.
 
-    `beside` and `walked` are those of `tune`. Raise `WorkflowError` as it does, and without the executor.
+    `beside` and `walked` are those of `tune`. Raise `WorkflowError` as it does, and where the
+    executor cannot be reached.
     """
     with closing(make_executor(executor, processes, project.settings.dask)) as where:
         return tune(project, report, where, beside=beside, walked=walked)
@@ -170,10 +171,10 @@ def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned |
 
 
 def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
-    """Charge the ledger, draw once, write the bundle into a new folder (of this installation's home).
+    """Charge the ledger, draw once, write the bundle, and put it in its place.
 
-    `aged` makes the receipt anew where the ledger has moved on since the plan. Raise as `publish`; where the
-    ledger refuses, none is begun for it.
+    `folder` is a new one, by default in `releases` in this installation's home. `aged` makes the receipt anew
+    where the ledger has moved on since the plan. Raise as `publish`; a ledger that refuses is not begun.
     """
     planned.check()
     plan, ledger = planned.plan, begin(planned.ledger)

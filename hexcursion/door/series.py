@@ -99,6 +99,8 @@ def series(
     ------
     BundleError
         One sentence: for a bundle that cannot be read, holds no sums, or does not fit the others.
+    NoLedger
+        Where there is no ledger at the place that is named.
     """
     if isinstance(bundles, str | Path | Released):
         raise BundleError("Name the bundles of a series in a list, one for each period.")

@@ -71,9 +71,10 @@ def _unreleased(open: tuple[int, ...]) -> str:
 
 
 class BudgetExceeded(LedgerError):
-    """The release would pass the budget; all numbers are epsilons at its delta: `asked` alone, `after` all
-    releases and this one, `left` never negative. `sharing`: another dataset whose budget is meant, as it
-    holds some of the same records; `open`: charges that were neither released nor given back."""
+    """The release would pass the budget. All numbers are epsilons at the budget's delta: `spent` before,
+    `asked` by this release alone, `after` all releases and this one composed, `left` of the budget, never
+    negative. `sharing`: another dataset whose budget is meant, as it holds some of the same records; `open`:
+    its charges that were neither released nor given back."""
 
     def __init__(
         self, *, unit: Unit, delta: float, budget: float, spent: float, asked: float, after: float,

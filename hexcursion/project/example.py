@@ -78,9 +78,10 @@ def changed_settings(place: Path | None = None) -> ReleaseSettings:
 
 
 def example_settings(place: Path | None = None, *, changed: bool = False) -> ReleaseSettings:
-    """Settings of the generated example; its files are written into `place` (this installation's home).
+    """Settings of the generated example; its files are written if they are not there yet.
 
-    Two sessions may ask at once: the files appear under their final name only when they are complete.
+    They lie in `place`, by default in this installation's home. Two sessions may ask at once: the files
+    appear under their final name only when they are complete.
     """
     folder = example_folder(place, changed=changed)
     place = folder.parent

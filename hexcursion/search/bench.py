@@ -281,7 +281,10 @@ class SimulatedRelease:
 
 
 def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
-    """Draw a design once on reference data, from a fixed seed (`starting_point` if a mean is public)."""
+    """Draw a design once on reference data, from a fixed seed.
+
+    With a public prior mean the records are those of `starting_point`.
+    """
     project = answered(project, result)
     settings, design, offset = project.settings, scored.design, None
     facts = public_facts(project)

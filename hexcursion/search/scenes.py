@@ -145,7 +145,7 @@ def project_scene(
 ) -> Scene:  # fmt: skip
     """Make the world of reference or simulated observations for a project's question.
 
-    Raise `prior_mean` is (N,).
+    `placed` never holds private records; `prior_mean` is (N,), response units.
     """
     settings, wide = project.settings, project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)

@@ -30,7 +30,7 @@ FREE = "Reading the releases together costs nothing: it computes with what each 
 
 @dataclass(frozen=True)
 class Promise:
-    """What holds for whom."""
+    """What the releases of a series promise together: epsilons, upper bounds, and for whom they hold."""
 
     delta: float  # at which all epsilons here are stated: the smallest of the releases' own
     # epsilon of any one record; None where it is not known which releases share records, and of hexagons
