@@ -1,1 +1,1 @@
-"""Mechanisms: each a room of its own; here private records become something releasable."""
+"""Mechanisms: here private records become something releasable; `registry` names each of them."""

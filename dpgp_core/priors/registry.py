@@ -1,4 +1,4 @@
-"""The registry of priors."""
+"""The registry of priors: what each family is called, what it needs, and how it is made."""
 
 from __future__ import annotations
 

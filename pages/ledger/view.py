@@ -1,4 +1,4 @@
-"""Custody on a screen: the ledger's accounts and entries in words."""
+"""The ledger on a screen: its accounts and entries in words, and what a person may void."""
 
 from __future__ import annotations
 

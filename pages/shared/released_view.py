@@ -210,14 +210,14 @@ FOLLOWED = "followed-address"
 
 @dataclass(frozen=True)
 class Opened:
-    """An opened bundle, and its zip where it stands on the shelf."""
+    """An opened bundle, and its zip where it lies on this machine."""
 
     viewer: Viewer
     whole: Callable[[], bytes] | None = None
 
 
 def offered() -> tuple[StoredBundle, ...]:
-    """The shelf, and before it the shipped example where the visit or the address is about that."""
+    """The stored bundles, and first the shipped example where session or address are about that."""
     about = st.query_params.get("release"), workspace.current().release_id
     return (shelved(), *stored_bundles()) if any(map(is_shipped, about)) else stored_bundles()
 

@@ -41,7 +41,7 @@ def shipped() -> Viewer:
 
 
 def shelved() -> StoredBundle:
-    """The release as one to choose; it lies on no shelf and in no ledger of this installation."""
+    """The release as one to choose; it lies among no stored bundles and in no ledger here."""
     release = shipped().bundle.statement["release"]
     return StoredBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
 

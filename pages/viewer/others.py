@@ -96,7 +96,7 @@ HELD_BESIDE = "beside-opened"
 
 
 def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, rounds: int) -> None:
-    """Ask for other releases of the shelf and draw all under one camera; nothing where there are none."""
+    """Ask for other stored releases and draw all under one camera; nothing where there are none."""
     own = viewer.bundle.statement["release"]["id"]
     known = [bundle for bundle in stored_bundles() if bundle.name != own]
     if not known:
