@@ -181,7 +181,7 @@ def region_from_bbox(
     """Make the region between two longitudes and two latitudes in degrees. `crosses_date_line` True says that
     a box with west > east is meant to cross the date line (180 degrees), False that a box wider than 180
     degrees is meant not to. Without an answer both are questioned: they are more often two numbers exchanged.
-    Raise `DomainError`, with the remedy, for boxes that are none."""
+    Raise `DomainError`, with the remedy, for impossible boxes."""
     values = [float(value) for value in (west, south, east, north)]
     if not all(map(math.isfinite, values)):
         raise DomainError("a bounding box needs four finite numbers: west, south, east, north in degrees.")

@@ -54,7 +54,7 @@ codecs.register_error("data_loaders.latin1", _as_latin1)
 
 
 class Utf8Stream(Pieces):
-    """A byte stream as valid UTF-8: bytes that are none are taken for Latin-1, one by one. The CSV parser
+    """A byte stream as valid UTF-8: other bytes are taken for Latin-1, one by one. The CSV parser
     behind it must never meet another encoding: it would print about each such row."""
 
     def __init__(self, inner: io.RawIOBase) -> None:

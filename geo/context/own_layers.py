@@ -77,7 +77,7 @@ class Feature:
 @dataclass(frozen=True)
 class OwnLayer:
     """A public layer: boroughs, roads, rivers, stations. Raise `DomainError` for no features, a name that
-    cannot be shown, or a colour or width that is none."""
+    cannot be shown, or an impossible colour or width."""
 
     name: str  # what it is called, in a few words
     features: tuple[Feature, ...]  # at least one

@@ -111,7 +111,7 @@ def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
 
 def read_signers(path: str | Path) -> Signers:
     """The operator's list: a TOML file with a line `"Name" = "public key in base64"` for each key. Raise
-    `WorkflowError`, one sentence, for a file that cannot be read, and for a name or a key that is none."""
+    `WorkflowError`, one sentence, for a file that cannot be read, and for an impossible name or key."""
     names: dict[bytes, str] = {}
     for name, text in read_toml(path, "list of signers").items():
         key, said = _decoded(text, _KEY_BYTES), clean(name, LONGEST_NAME, "A signer's name")

@@ -194,7 +194,7 @@ def _exported(name: str, exported: Exported) -> bytes:
 
 
 def statement_text(statement: Mapping[str, Any]) -> str:
-    """A statement as its file holds it: JSON with a line for each entry, no number that is none."""
+    """A statement as its file holds it: JSON with a line for each entry, neither NaN nor infinity."""
     return json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

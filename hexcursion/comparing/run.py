@@ -186,7 +186,7 @@ def compare_mechanisms(
     """Search every mechanism alone at every epsilon, on the same reference data and the same baseline.
 
     Each gets the same thorough search of its own grid. Nothing is drawn from private records and nothing is
-    charged. `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for epsilons that are none,
+    charged. `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for impossible epsilons,
     or where the search cannot run.
     """
     if not epsilons or not all(epsilon > 0 for epsilon in epsilons):

@@ -104,7 +104,7 @@ def plan(
     Raises
     ------
     WorkflowError
-        One sentence, for settings, data and areas that do not do.
+        One sentence, for settings, data or an area that cannot be used or do not fit together.
     """
     return _planned(data, settings, progress, same_records_as, pay=False)
 

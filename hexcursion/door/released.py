@@ -294,7 +294,7 @@ class AskedPath:
         Raises
         ------
         WorkflowError
-            For coordinates that are none, and where earlier answers cannot be read; nothing is drawn then.
+            For impossible coordinates, and where earlier answers cannot be read; nothing is drawn then.
         """
         places = np.column_stack([np.ravel(lon), np.ravel(lat)]).astype(np.float64)
         if not (np.all(np.abs(places[:, 0]) <= 180.0) and np.all(np.abs(places[:, 1]) <= 90.0)):

@@ -28,8 +28,8 @@ FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a dat
 
 @dataclass(frozen=True)
 class Charge:
-    """The cost of one release of one dataset, with public facts only. Raise `LedgerError` for a dataset or
-    unit that is none, a cost that `check_cost` refuses, or facts that are too long or no plain JSON."""
+    """The cost of one release of one dataset, with public facts only. Raise `LedgerError` for no
+    fingerprint, an unknown unit, a cost that `check_cost` refuses, or facts that are too long or not JSON."""
 
     dataset: str  # fingerprint from `Ledger.fingerprint`
     unit: Unit  # "cell" or "point", the unit of protection of the cost

@@ -165,7 +165,8 @@ def load_project(
     """Load the domain first, then the sources.
 
     `progress(fraction, text)` may raise to cancel; `tables` are those in memory, by the `path` that their
-    settings give. Raise `WorkflowError`, `DataError` or `GeoError` for settings or files that do not do.
+    settings give. Raise `WorkflowError`, `DataError` or `GeoError` for settings or files that
+    cannot be used.
     """
     report, held = progress or (lambda fraction, text: None), tables or {}
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)

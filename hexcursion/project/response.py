@@ -54,7 +54,8 @@ class Answers:
 class ResponseScale:
     """Public map between the data's own unit and responses: clip((transform(value) - centre) / clip, -1, 1).
 
-    Raise `InvalidValue` for an unknown transform, and a centre or clip bound that is none.
+    Raise `InvalidValue` for an unknown transform, a centre that is not finite, and a clip bound
+    that is not positive and finite.
     """
 
     transform: Transform | Literal["probit"]  # "probit" is for shares in per cent

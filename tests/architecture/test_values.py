@@ -1,4 +1,4 @@
-"""Values are frozen: every dataclass of the core and of the hexcursion says so, but one that is being read.
+"""Values are frozen: every dataclass of the core and of the program says so, but one that is being read.
 
 And one that holds arrays is not compared field by field, as `==` of two arrays is no truth value: comparing
 works for the very same arrays and raises for equal ones. Such classes say `eq=False`.

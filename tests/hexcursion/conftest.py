@@ -1,4 +1,4 @@
-"""What the hexcursion's tests share."""
+"""What the tests of the program share."""
 
 from __future__ import annotations
 

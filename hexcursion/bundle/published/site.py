@@ -85,7 +85,7 @@ def write_site(
     is made anew from what was checked, and nothing in it asks another machine for anything. `address`: where
     it will stand, for cards of links; `signers`: whose keys the pages call by name; `left_out`: told of each
     bundle that cannot be read, without it the first one ends the writing; `series`: whether releases of one
-    area and question are read together too. Raise `BundleError` for an address that is none, bundles that
+    area and question are read together too. Raise `BundleError` for an impossible address, bundles that
     cannot be read, a folder that cannot be written, `WorkflowError` if `out` exists."""
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")
