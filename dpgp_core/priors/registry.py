@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from dpgp_core.errors import PriorError
 from dpgp_core.plugins import Registry
+from dpgp_core.priors import dense
 from dpgp_core.priors.car import CarPrior
-from dpgp_core.priors.dense import MAX_DENSE_CELLS, DensePrior, exponential, matern32, squared_exponential
+from dpgp_core.priors.dense import DensePrior, exponential, matern32, squared_exponential
 from dpgp_core.priors.lattice import Lattice, Prior
 
 SE_NUGGET = 1e-6
@@ -27,7 +28,8 @@ class PriorFamily:
     title
         What it is, in words: as screens call it.
     sparse
-        Whether it does without a dense matrix, and so takes more than `MAX_DENSE_CELLS` cells.
+        Whether it does without a dense matrix, and so takes more than `dense.MAX_DENSE_CELLS`
+        cells.
     make
         The prior on a lattice at a lengthscale in metres; `PriorError` where there is none.
     decay
@@ -78,7 +80,7 @@ PRIORS = Registry("hexcursion.priors", {family.name: family for family in _OWN},
 
 def can_make(name: str, cells: int) -> bool:
     """Whether the prior `name` of PRIORS can be made on so many cells: dense ones have a limit."""
-    return PRIORS[name].sparse or cells <= MAX_DENSE_CELLS
+    return PRIORS[name].sparse or cells <= dense.MAX_DENSE_CELLS
 
 
 def make_prior(name: str, lattice: Lattice, lengthscale: float) -> Prior:

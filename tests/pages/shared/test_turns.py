@@ -9,8 +9,8 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from hexcursion.errors import Cancelled, WorkflowError
-from pages.shared import subprocess_job as apart_module
-from pages.shared.subprocess_job import Job, Turns, at_once, whose
+from pages.shared import subprocess_job
+from pages.shared.subprocess_job import Job, Turns, at_once, in_subprocess, whose
 from tests.patience import HANG
 
 
@@ -149,25 +149,25 @@ def modest(report: object) -> int:
 
 def test_a_computation_that_wants_too_much_memory_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "2")
-    assert apart_module.in_subprocess(lambda fraction, text: None, modest) == 7
+    assert in_subprocess(lambda fraction, text: None, modest) == 7
     with pytest.raises(WorkflowError, match="more memory than one may have here: take coarser hexagons"):
-        apart_module.in_subprocess(lambda fraction, text: None, hungry)
+        in_subprocess(lambda fraction, text: None, hungry)
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "plenty")
     with pytest.raises(WorkflowError, match="number of gigabytes above 0, not 'plenty'"):
-        apart_module.most_memory()
+        subprocess_job.most_memory()
 
 
 def test_a_job_says_that_it_waits_and_can_be_cancelled_there(monkeypatch: pytest.MonkeyPatch) -> None:
     turns = Turns(1)
-    monkeypatch.setattr(apart_module, "_turns", lambda: turns)
+    monkeypatch.setattr(subprocess_job, "_turns", lambda: turns)
     with turns.turn("somebody", lambda why: None):
-        job = Job(lambda report: apart_module.in_subprocess(report, modest))
+        job = Job(lambda report: in_subprocess(report, modest))
         assert not job.wait(0.5)
         assert job.state.text == "Waiting for a computation of somebody else to end; yours is next"
         job.cancel()
         assert job.wait(HANG)
         assert job.state.state == "cancelled"
-    again = Job(lambda report: apart_module.in_subprocess(report, modest))
+    again = Job(lambda report: in_subprocess(report, modest))
     assert again.wait(HANG)
     assert again.result() == 7
 

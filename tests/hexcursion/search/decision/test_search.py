@@ -163,7 +163,7 @@ def test_without_reference_a_simulated_field_tunes(town: Town) -> None:
 def test_a_prior_too_large_for_the_domain_is_left_out_and_said(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpgp_core.priors.registry.MAX_DENSE_CELLS", project.lattice.size - 1)
+    monkeypatch.setattr("dpgp_core.priors.dense.MAX_DENSE_CELLS", project.lattice.size - 1)
     settings = project.settings.with_changes(priors=("exponential", "car"), quick=True)
     tuned = tune(replace(project, settings=settings))
     assert {point.scored.design.prior for point in tuned.result.frontier} == {"car"}
