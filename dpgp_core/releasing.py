@@ -60,6 +60,11 @@ class PublicFacts:
         Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
     cache
         Priors and other public work shared by designs; not part of the facts.
+
+    Raises
+    ------
+    InvalidValue
+        If n is no whole number from 1 on, or counts or covariates are not one row for each cell.
     """
 
     lattice: Lattice
@@ -233,6 +238,15 @@ def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = Fal
     The noise of a release comes from `SystemEntropy` and nothing else; any other source needs
     `simulation=True`, which is for reference data, simulations and tests. What it costs is the accountant's
     business: the caller writes it to the ledger first.
+
+    Parameters
+    ----------
+    prepared
+        From `Mechanism.prepare`.
+    entropy
+        `SystemEntropy()`, or with `simulation=True` any source.
+    simulation
+        Whether the draw never leaves the curator's hands.
 
     Raises
     ------

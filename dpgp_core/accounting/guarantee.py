@@ -214,7 +214,7 @@ class Guarantee:
     Parameters
     ----------
     curve
-        RDP curve, what the ledger stores
+        RDP of the release on `ORDERS`, upper bounds
     bound
         name of the bound that priced it
     source
@@ -235,6 +235,11 @@ class Guarantee:
         the datasets that the cost compares
     exchange_mu
         mu for one exchanged record, where the neighbours differ in one record more or less and it is known
+
+    Raises
+    ------
+    BoundRefused
+        If `proved` is False.
     """
 
     curve: RdpCurve

@@ -171,7 +171,12 @@ class RdpCurve:
     Parameters
     ----------
     values
-        (len(ORDERS),) float64, >= 0, `inf` where nothing is proved; never negative, never NaN.
+        (len(ORDERS),) float64, >= 0, `inf` where nothing is proved
+
+    Raises
+    ------
+    InvalidValue
+        For another length, a negative value or NaN.
     """
 
     values: Floats

@@ -124,11 +124,44 @@ class Mechanism(ABC):
 
     @abstractmethod
     def guarantee(self, design: Any, facts: PublicFacts) -> Guarantee:
-        """The proved cost of releasing `design`; `BoundRefused` where nothing is proved."""
+        """The proved cost of releasing `design` once: an upper bound.
+
+        Parameters
+        ----------
+        design
+            Of this mechanism, its noise included.
+        facts
+            What is public of the release; the cost depends on nothing else.
+
+        Raises
+        ------
+        BoundRefused
+            Where nothing is proved under these facts.
+        """
 
     @abstractmethod
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
-        """The design with the least noise within the budget, everything else as in `design`; None if none."""
+        """The design with the least noise within the budget, everything else as in `design`.
+
+        Parameters
+        ----------
+        design
+            Of this mechanism; how much noise it has does not matter (of paths the share of prior noise does).
+        facts
+            What is public of the release.
+        budget
+            Epsilon > 0 at delta in (0, 1); and the bound to price with, None for the best proved one.
+
+        Returns
+        -------
+        Design or None
+            None where no noise meets the budget, or nothing is proved under these facts.
+
+        Raises
+        ------
+        BoundRefused
+            For a named bound that does not hold for the prior or is not proved.
+        """
 
     def sharpened(self, design: Any, facts: PublicFacts, budget: Budget) -> Design:
         """A design from `calibrate` with the least noise that is proved for the budget, at more expense.
@@ -221,7 +254,22 @@ class Mechanism(ABC):
 
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-        """Everything before the draw that can fail; its `draw` then releases once."""
+        """Everything before the draw that can fail; its `draw` then releases once.
+
+        Parameters
+        ----------
+        design
+            With its noise, as `calibrate` returns it.
+        facts
+            What is public of the release.
+        records
+            PRIVATE: cells and clipped responses.
+
+        Raises
+        ------
+        CoreError
+            One sentence: where records lie outside the domain, or a factorisation fails.
+        """
 
     def read(
         self, design: Any, facts: PublicFacts, records: CollapsedRecords, paths: Floats, entropy: Entropy

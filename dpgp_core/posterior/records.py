@@ -36,6 +36,11 @@ class CollapsedRecords:
     singles
         (n,) the rounded response of every record in these units, cell by cell, for a second look; None where
         only means are known
+
+    Raises
+    ------
+    InvalidValue
+        For no records, unequal lengths, cells out of order, an empty cell, or a response beyond -1 and 1.
     """
 
     index: Ints
@@ -78,7 +83,20 @@ class CollapsedRecords:
 
     @classmethod
     def from_records(cls, index: Any, response: Any) -> CollapsedRecords:
-        """Collapse one row per record, `index` (n,) cells and `response` (n,) clipped values, to cells."""
+        """Collapse one row per record to cells, in any order of the rows.
+
+        Parameters
+        ----------
+        index
+            (n,) position of each record's cell in the domain
+        response
+            (n,) response of each, clipped to [-1, 1] beforehand
+
+        Raises
+        ------
+        InvalidValue
+            For no records, a negative position, or a response that is not finite.
+        """
         index = np.asarray(index, dtype=np.int64)
         response = np.asarray(response, dtype=np.float64)
         order = np.argsort(index, kind="stable")

@@ -28,6 +28,11 @@ class Lattice:
         padding rings that keep a graph prior's variances even
     spacing
         typical distance between neighbouring centres, metres
+
+    Raises
+    ------
+    InvalidValue
+        If the shapes do not fit, a centre is not finite, or the spacing is not positive.
     """
 
     centres: Floats
