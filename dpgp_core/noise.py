@@ -72,7 +72,13 @@ class SystemEntropy:
 
 
 class SimulationEntropy:
-    """Repeatable numbers from a seed: for searches on reference data, simulations, tests. Never a release."""
+    """Repeatable numbers from a seed: for searches on reference data, simulations, tests. Never a release.
+
+    Parameters
+    ----------
+    seed
+        A whole number >= 0; equal seeds give equal numbers.
+    """
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)

@@ -198,7 +198,9 @@ def _bound(name: str, n: int, ridge: float, variance: float, factor: float) -> S
 def sensitivity_triangle(
     n: int, ridge: float, variance: float, response_bound: float = 1.0
 ) -> SensitivityBound:
-    """2 M (1 + sqrt(n-1)/r) sqrt(Phi_n): any kernel with k(x,x) <= 1.
+    """Upper bound 2 M (1 + sqrt(n-1)/r) sqrt(Phi_n) on Delta_n: any kernel with k(x,x) <= 1.
+
+    Delta_n is the largest distance between posterior means of neighbouring datasets (docs/mathematics.md).
 
     Proved (arXiv:2606.17995 v1, Lemma B.1).
 
@@ -226,7 +228,7 @@ def sensitivity_separate(
 ) -> SensitivityBound:
     """Theorem A: 2 M sup over v <= V_n of (1 + sqrt((n-1) v (1-v))/r) sqrt(v)/(v+r^2), certified.
 
-    Any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
+    An upper bound on Delta_n for any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
     Proved (docs/mathematics.md, section 6).
     """
     return _bound("separate", n, ridge, variance, response_bound)
@@ -235,7 +237,7 @@ def sensitivity_separate(
 def sensitivity_sharp(n: int, ridge: float, variance: float, response_bound: float = 1.0) -> SensitivityBound:
     """Theorem A+: the two replaced records treated together, certified from above. The generic default.
 
-    Any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
+    An upper bound on Delta_n for any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
     Proved (docs/mathematics.md, section 6).
 
     Examples
@@ -264,8 +266,23 @@ def sensitivity_maximum_principle(
 ) -> SensitivityBound:
     """Theorem B: 2 sqrt(2) M sqrt(Phi_n) for priors whose precision is a symmetric M-matrix, whatever n.
 
-    False for general kernels, among them the two-dimensional exponential one: see `Bound.requires`.
-    Proved (docs/mathematics.md, section 8). Arguments as in `sensitivity_triangle`.
+    An upper bound on Delta_n. False for general kernels, among them the two-dimensional exponential one: see
+    `Bound.requires`.
+    Proved (docs/mathematics.md, section 8).
+
+    Parameters
+    ----------
+    ridge
+        r > 0
+    variance
+        V_n in (0, 1]
+    response_bound
+        M > 0, response units
+
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
     """
     return _bound("maximum-principle", 1, ridge, variance, response_bound)
 

@@ -91,7 +91,20 @@ class Mechanism(ABC):
 
     It says what it protects, what its designs are and cost, how a budget is met, what a search may try, how a
     release is simulated on reference data and drawn, and what a reader needs to know. Instances hold no
-    state.
+    state. Programs use `calibrate`, `guarantee` and `prepare`; a search uses the others.
+
+    Attributes
+    ----------
+    name
+        Key in `MECHANISMS`.
+    title, summary, source
+        In words: what it is called, what it does, and where it is proved.
+    protection
+        Whom it protects, and what must be public for it.
+    design_type
+        Class of its designs.
+    parameters
+        Numbers of a design that a person may vary.
     """
 
     name: ClassVar[str]

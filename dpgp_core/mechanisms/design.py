@@ -59,7 +59,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Budget:
-    """What a release may cost: epsilon at delta, and the bound to price with (None: the best proved one)."""
+    """What a release may cost.
+
+    Parameters
+    ----------
+    epsilon
+        > 0, an upper bound on the cost at `delta`.
+    delta
+        In (0, 1).
+    bound
+        Name in `BOUNDS` of the bound to price with; None for the best proved one.
+    """
 
     epsilon: float
     delta: float

@@ -182,6 +182,20 @@ def fit(prior: Prior, records: CollapsedRecords, ridge: float) -> Posterior:
     Equal, to rounding, to the posterior of the n single records with noise r^2 each
     (docs/mathematics.md, sections 0 and 9).
 
+    Parameters
+    ----------
+    prior
+        Of the field, on the N cells of the domain.
+    records
+        Cells and mean clipped responses.
+    ridge
+        Standard deviation of one record around its cell's value, in units of the field's, > 0.
+
+    Returns
+    -------
+    Posterior
+        Its `mean` (N,) is in response units, its `variance` (N,) in units of scale^2.
+
     Raises
     ------
     InvalidValue

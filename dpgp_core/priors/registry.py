@@ -84,7 +84,16 @@ def can_make(name: str, cells: int) -> bool:
 
 
 def make_prior(name: str, lattice: Lattice, lengthscale: float) -> Prior:
-    """The prior `name` of PRIORS on a lattice, lengthscale in metres.
+    """Make a prior on the N cells of a lattice.
+
+    Parameters
+    ----------
+    name
+        In `PRIORS`.
+    lattice
+        The public cells.
+    lengthscale
+        Metres, > 0.
 
     Raises
     ------
