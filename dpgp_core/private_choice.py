@@ -162,8 +162,9 @@ class ValueSums:
 
     @classmethod
     def of(cls, values: Floats, width: float) -> ValueSums:
-        """Finite values (n,), less the low end of a public interval, clipped to its width; else
-        InvalidValue.
+        """Values (n,), less the low end of a public interval, clipped to its width.
+
+        Raises InvalidValue if one is not finite.
         """
         if not np.all(np.isfinite(values)):
             raise InvalidValue("a choice needs finite values.")

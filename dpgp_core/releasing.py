@@ -212,11 +212,24 @@ class Released:
         return exceedance_probability(self.map_mean, self.map_sd, level, direction)
 
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
-        """The one of `OWN_CUTOFFS` at which this release should agree best with the map without privacy
-        noise.
+        """The cutoff at which this release should agree best with the map without privacy noise.
 
-        `level` is the threshold, response units: a number, or (N,) one per cell. Raises InvalidValue if the
-        release does not say how sure the map is.
+        Parameters
+        ----------
+        level
+            The threshold, response units: a number, or (N,) one per cell.
+        direction
+            Its asked side.
+
+        Returns
+        -------
+        float
+            One of `OWN_CUTOFFS`, probabilities in (0, 1).
+
+        Raises
+        ------
+        InvalidValue
+            If the release does not say how sure the map is.
         """
         found, shown = self.set_chance(level, direction), self.shown_map
         if found is None or shown is None:

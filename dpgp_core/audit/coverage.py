@@ -50,8 +50,9 @@ class Coverage:
 def simulated_coverage(
     world: World, level: float, confidence: float, simulations: int, direction: Direction = "above"
 ) -> Coverage:
-    """Coverage of excursion products on one side of a level, over worlds; InvalidValue without a
-    simulation.
+    """Coverage of excursion products on one side of a level, over `simulations` worlds.
+
+    Raises InvalidValue if no simulation is asked for.
     """
     if simulations < 1:
         raise InvalidValue(f"at least one simulation is needed, got {simulations}.")

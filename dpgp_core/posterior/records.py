@@ -19,8 +19,7 @@ UNIT = 2.0**-RESPONSE_BITS  # that public step, response units
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CollapsedRecords:
-    """Records at cell centres, collapsed exactly per non-empty cell (docs/mathematics.md, sections 0
-    and 9).
+    """Records at cell centres, collapsed exactly per non-empty cell; docs/mathematics.md, sections 0 and 9.
 
     Parameters
     ----------

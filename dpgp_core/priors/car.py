@@ -92,8 +92,9 @@ class CarPrior:
 
     @classmethod
     def make(cls, lattice: Lattice, lengthscale: float) -> CarPrior:
-        """Build, scale and check the prior; PriorError for a lengthscale, metres, not positive or too
-        long.
+        """Build, scale and check the prior for a lengthscale in metres.
+
+        Raises PriorError for one that is not positive, or too long for the lattice.
         """
         if not (np.isfinite(lengthscale) and lengthscale > 0):
             raise PriorError(

@@ -53,10 +53,19 @@ class Lattice:
 
     @classmethod
     def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
-        """A rectangle of square cells of side `spacing`, metres, row after row; cells with a common side
-        touch.
+        """A rectangle of square cells, row after row; cells with a common side touch.
 
-        Raises InvalidValue for a side without a cell.
+        Parameters
+        ----------
+        rows, columns
+            Number of cells along each side, at least 1.
+        spacing
+            Side of a cell, metres, > 0.
+
+        Raises
+        ------
+        InvalidValue
+            For a side without a cell, or a spacing that is not positive.
         """
         if min(rows, columns) < 1:
             raise InvalidValue("rows and columns must be at least 1.")
