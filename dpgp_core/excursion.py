@@ -55,6 +55,8 @@ def excursion(paths: Floats, level: Floats | float, direction: Direction = "abov
     The level is one number, or one a cell: (N,). Raises InvalidValue for another direction or numbers not
     finite.
 
+    Examples
+    --------
     >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2)
     array([False, False,  True])
     >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2, "below")
@@ -77,6 +79,8 @@ def sign_of(direction: Direction) -> float:
 def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
     """(N,) share of the L paths (L, N) in whose excursion set each cell lies: multiples of 1/L.
 
+    Examples
+    --------
     >>> vote_fraction(np.array([[0.1, 0.4], [0.3, 0.5]]), 0.2)
     array([0.5, 1. ])
     """
@@ -252,6 +256,8 @@ def iou(one: Bools, other: Bools) -> float:
 
     Raises InvalidValue for sets of different size.
 
+    Examples
+    --------
     >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
     0.5
     """
@@ -322,6 +328,8 @@ def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
     expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated. Raises InvalidValue for
     different shapes.
 
+    Examples
+    --------
     >>> stated_scores(np.array([0.75, 0.5, 0.25]), np.array([True, True, False]))
     StatedScores(agreement=0.5555555555555556, right=0.625, found=0.8333333333333334)
     """
@@ -347,6 +355,8 @@ def cutoff_for_map(probability: Floats, shown: Floats) -> float:
     `shown` (N,) is the probability that the map shows the cell inside. Of `OWN_CUTOFFS` the one with the
     largest expected intersection over expected union is returned; of equals the one nearest to 1/2.
 
+    Examples
+    --------
     >>> cutoff_for_map(np.array([0.45, 0.4, 0.2]), np.array([0.9, 0.8, 0.1]))
     0.4
     """

@@ -209,6 +209,8 @@ def crs_by_name(text: str) -> str:
     `parse_crs` takes it comes back as it is. Raise `CrsError`, naming the candidates, for no or several
     systems.
 
+    Examples
+    --------
     >>> crs_by_name("Dutch grid")
     'EPSG:28992'
     """

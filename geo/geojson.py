@@ -47,6 +47,8 @@ def cells_collection(
 def decimals_for(resolution: int) -> int:
     """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7.
 
+    Examples
+    --------
     >>> decimals_for(8), decimals_for(15)
     (5, 7)
     """

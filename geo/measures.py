@@ -16,6 +16,8 @@ _KNOWN = {word: sign for sign, words in _SIGNS.items() for word in words}
 def with_unit(number: str, unit: str) -> str:
     """Add its unit to a number in writing: the sign of a currency before it, any other behind it.
 
+    Examples
+    --------
     >>> with_unit("-3.5", "GBP"), with_unit("20", "ug/m3")
     ('-£3.5', '20 ug/m3')
     """
@@ -30,6 +32,8 @@ def format_value(value: float, unit: str) -> str:
     value" where it is not finite. What is exact, such as a threshold, is written with all its digits and
     `with_unit` instead.
 
+    Examples
+    --------
     >>> format_value(442413.39, "GBP"), format_value(0.12345, "mg/kg")
     ('£442,413', '0.123 mg/kg')
     """
@@ -51,6 +55,8 @@ def never_negative(unit: str) -> bool:
     """Tell whether a unit measures an amount, which has a floor at zero (prices, masses, concentrations);
     False for units that are not known, such as degrees Celsius.
 
+    Examples
+    --------
     >>> never_negative("mg/kg"), never_negative("GBP"), never_negative("°C")
     (True, True, False)
     """

@@ -93,6 +93,8 @@ def ratio_words(value: float) -> str:
 def range_words(low: float, high: float, *, little: bool) -> str:
     """Between which agreements one release lies with a chance of 80 %, and whether that tells little.
 
+    Examples
+    --------
     >>> range_words(0.05, 0.78, little=True)
     'between 0.05 and 0.78 with a chance of 80 %, so little can be told'
     """
@@ -117,6 +119,8 @@ def off_words(area_error: float) -> str:
 def spread_words(agreement: float, deviation: float) -> str:
     """An agreement with its standard deviation: "0.73 ± 0.05"; a wide one tells nothing.
 
+    Examples
+    --------
     >>> spread_words(0.667, 0.354)
     'unknown: nothing can be told (0.66 ± 0.35)'
     """
@@ -161,6 +165,8 @@ def side_words(direction: Direction) -> Side:
 def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     """The question of a map as a reader would ask it, from a privacy statement's subject.
 
+    Examples
+    --------
     >>> subject = {"value": "price", "unit": "GBP", "threshold": 442413.0, "direction": "above"}
     >>> asked(subject, "sale")
     'Where do properties sell for more than £442,413?'

@@ -133,6 +133,8 @@ def _parsed(system: str) -> CRS | None:
 def in_degrees(system: str) -> bool:
     """Whether a system "AUTHORITY:CODE" counts in degrees: False for projected, unknown, grads and radians.
 
+    Examples
+    --------
     >>> in_degrees("EPSG:7844"), in_degrees("EPSG:4647")
     (True, False)
     """

@@ -123,6 +123,8 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 def allowed_mu(epsilon: float, delta: float) -> float:
     """`gaussian_mu`, less a share of 2^-40: room for the distance of exactly rounded noise to the ideal.
 
+    Examples
+    --------
     >>> round(allowed_mu(1.0, 1e-5), 4)
     0.2681
     """
@@ -136,6 +138,8 @@ def provable_epsilon(epsilon: float, delta: float) -> float:
     large epsilon is more than all of it, and then nothing is proved. Here it is at most a share of 2^-42. A
     delta too small for any epsilon leaves it as it is. Source: docs/accounting.md, section 6.
 
+    Examples
+    --------
     >>> provable_epsilon(1.0, 1e-5), round(provable_epsilon(1000.0, 1e-5), 2)
     (1.0, 63.35)
     """
@@ -150,6 +154,8 @@ def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: b
     Their mu^2 add up to that of `total`: the same for each period, or half of it for the first
     (`front_loaded`). Raises InvalidValue where a part would be 0: delta alone pays for it.
 
+    Examples
+    --------
     >>> [round(each, 3) for each in period_epsilons(2.155, 1e-5, 4)]
     [1.0, 1.0, 1.0, 1.0]
     """
@@ -208,6 +214,8 @@ def surest_gaussian_guess(mu: float, distance: float = 0.0) -> float:
     Phi(mu/2) + distance, rounded upwards: Theorem 8 of docs/accounting.md for two candidates. A claim about
     a record that many values fit is a mixture of such pairs, so no claim at even odds is guessed better.
 
+    Examples
+    --------
     >>> round(surest_gaussian_guess(0.2681), 4)
     0.5533
     """

@@ -272,6 +272,8 @@ class Guarantee:
     ) -> Guarantee:
         """Of a pure epsilon-DP mechanism, named `bound` and proved in `source`.
 
+        Examples
+        --------
         >>> Guarantee.pure(1.0, "laplace-mechanism", "Dwork et al. 2006").epsilon(1e-9).epsilon <= 1.0
         True
         """

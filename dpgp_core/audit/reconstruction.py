@@ -279,6 +279,8 @@ def success_bound(cost: Cost, chance: float, candidates: int | None = None) -> f
 def jung(candidates: int | None = None) -> float:
     """Largest radius of the smallest ball around so many points no two of which are more than 1 apart.
 
+    Examples
+    --------
     >>> jung(2), round(jung(), 4)
     (0.5, 0.7071)
     """
@@ -291,6 +293,8 @@ def jung(candidates: int | None = None) -> float:
 def gaussian_success(mu: float, chance: float) -> float:
     """Phi(Phi^-1(chance) + mu): the largest probability of what has probability `chance`, mu away.
 
+    Examples
+    --------
     >>> round(gaussian_success(1.0, 0.5), 4)
     0.8413
     """

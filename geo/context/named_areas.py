@@ -188,6 +188,8 @@ def box_around(place: Place, kilometres: float) -> Box:
     place; west lies east of east where it crosses the date line. Raise `DomainError` for another distance, or
     a box that reaches beyond the latitudes of web maps.
 
+    Examples
+    --------
     >>> box_around(Place("Greenwich", 0.0, 51.5, 1), 10.0)
     (-0.1445, 51.4101, 0.1445, 51.5899)
     """

@@ -144,6 +144,8 @@ class OwnLayer:
 def clean(text: str, longest: int = LONGEST) -> str:
     r"""Make a text fit to be shown: on one line, printable, of at most so many letters.
 
+    Examples
+    --------
     >>> clean("  Tower\nHamlets\u202e ")
     'Tower Hamlets'
     """

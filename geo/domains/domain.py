@@ -181,6 +181,8 @@ def domain_from_bbox(
     """Make the domain of the cells (H3 `resolution` 0 to 15) whose centre lies in a box of degrees;
     `crosses_date_line` and errors as `region_from_bbox`, `progress` as `domain_from_geojson`.
 
+    Examples
+    --------
     >>> domain = domain_from_bbox(-0.16, 51.49, -0.06, 51.54, 8)
     >>> domain.size, domain.resolution
     (59, 8)

@@ -50,6 +50,8 @@ def calibration_of(design: Design, world: World, truth: Bools) -> float:
 def calibration_error(probability: Floats, inside: Bools) -> float:
     """Mean over hexagons of the gap, in their tenth of (S,) probabilities, between what is said and so.
 
+    Examples
+    --------
     >>> calibration_error(np.array([0.9, 0.9, 0.9, 0.9]), np.array([True, True, True, False]))
     0.15
     """

@@ -56,6 +56,8 @@ FINER = 7
 def duration(seconds: float) -> str:
     """A forecast in words, no finer than it can be.
 
+    Examples
+    --------
     >>> duration(3), duration(44), duration(200), duration(9000)
     ('5 s', '40 s', '3 min', '2.5 h')
     """
@@ -68,6 +70,8 @@ def duration(seconds: float) -> str:
 def memory(megabytes: float) -> str:
     """Megabytes in words.
 
+    Examples
+    --------
     >>> memory(512.3), memory(1234.0), memory(96_000.0)
     ('510 MB', '1.2 GB', '96 GB')
     """

@@ -50,6 +50,8 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
 
     `spacing` of the hexagons is in metres; a private choice may give range and scatter.
 
+    Examples
+    --------
     >>> world_model(100.0, 0)
     WorldModel(lengthscale=400.0, spread=0.28284271247461906, scatter=0.28284271247461906)
     """

@@ -26,6 +26,8 @@ def catalogue() -> dict[str, Field]:
 def field(name: str) -> Field:
     """Return help, limits, words, default and unit of a setting, named as in a file; else `KeyError`.
 
+    Examples
+    --------
     >>> field("epsilon").help
     'Privacy budget of this release.'
     >>> field("paths").minimum, field("paths").maximum
