@@ -20,12 +20,12 @@ from dpgp_core.excursion import (
     excursion,
     ious,
     released_set,
-    smooth,
     vote_fraction,
 )
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import Cache, RidgeFamily
+from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import PublicFacts, Released
 
 SIMULATED_RELEASES = 12

@@ -12,11 +12,10 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
-from dpgp_core.excursion import domain_adjacency
 from dpgp_core.features.eigen import FURTHER, Eigenpairs, EigenStore, canonical
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
-from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.lattice import Lattice, Prior, domain_adjacency
 
 PLACES = 9  # decimals, of the largest variance, to which variances along patterns that are equal agree
 VERSION = 3  # part of every key: raise it when the numbers a key stands for change

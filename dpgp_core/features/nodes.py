@@ -11,9 +11,8 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion import domain_adjacency
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.lattice import Lattice, domain_adjacency
 
 MOST_NODES = 3_000
 """Default number of nodes: a dense eigenproblem of this size takes a few seconds, once per domain."""

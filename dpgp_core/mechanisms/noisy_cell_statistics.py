@@ -12,7 +12,6 @@ from scipy.special import erfcx
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.excursion import smooth
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.cell_sums import (
@@ -30,7 +29,7 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import FEW
-from dpgp_core.priors.lattice import Lattice, Prior
+from dpgp_core.priors.lattice import Lattice, Prior, smooth
 from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing import Prepared, PublicFacts, Released
 from dpgp_core.simulation import SEED, HeldOut, World

@@ -13,7 +13,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import ORDERS, covariance_rdp, epsilon_from_rdp
 from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.excursion import agreed, excursion, smooth
+from dpgp_core.excursion import agreed, excursion
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
@@ -23,6 +23,7 @@ from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
 

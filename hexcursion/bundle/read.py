@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion import smooth
+from dpgp_core.priors.lattice import smooth
 from geo import Domain, GeoError, domain_from_cells, geometry_dict
 from geo.context.own_layers import OwnLayer
 from hexcursion.bundle import layout

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.audit.coverage import Coverage, simulated_coverage
-from dpgp_core.excursion import iou, smooth
+from dpgp_core.excursion import iou
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design, Parameter
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
+from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import Agreement
 from hexcursion.bundle import supports

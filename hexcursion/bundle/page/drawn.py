@@ -13,7 +13,8 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from dpgp_core.excursion import ROUNDING, exceedance_probability, smooth, vote_fraction
+from dpgp_core.excursion import ROUNDING, exceedance_probability, vote_fraction
+from dpgp_core.priors.lattice import smooth
 from geo import Domain
 from geo.colours import colour, ink_on, steps
 from geo.context.surroundings import Place, Surroundings

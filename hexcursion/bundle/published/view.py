@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion import Direction, agreed, smooth
+from dpgp_core.excursion import Direction, agreed
+from dpgp_core.priors.lattice import smooth
 from geo import Domain, GeoError, never_negative
 from geo.domains.areas import Areas, named_areas
 from geo.errors import Progress, part_of, silent

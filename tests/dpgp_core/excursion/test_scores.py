@@ -9,15 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from dpgp_core.excursion import (
-    PROBABILITY_FLOOR,
-    bce,
-    domain_adjacency,
-    exceedance_probability,
-    iou,
-    ious,
-    smooth,
-)
+from dpgp_core.excursion import PROBABILITY_FLOOR, bce, exceedance_probability, iou, ious
+from dpgp_core.priors.lattice import domain_adjacency, smooth
 from tests.dpgp_core.hexmap import disk, islands
 
 a_set = arrays(np.bool_, 12)

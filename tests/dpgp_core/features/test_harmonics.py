@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpgp_core.excursion import domain_adjacency
 from dpgp_core.features import harmonics
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics
-from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.lattice import Lattice, domain_adjacency
 from tests.dpgp_core.hexmap import disk, islands, line
 
 

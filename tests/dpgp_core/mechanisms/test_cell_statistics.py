@@ -13,7 +13,6 @@ from scipy.stats import chi2, multivariate_normal, norm
 
 from dpgp_core.accounting.composition import epsilon
 from dpgp_core.accounting.gaussian import gaussian_delta
-from dpgp_core.excursion import smooth
 from dpgp_core.mechanisms.cell_sums import (
     STATISTIC_SENSITIVITY,
     NoisyStatistics,
@@ -36,6 +35,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import smooth
 from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.simulation import World

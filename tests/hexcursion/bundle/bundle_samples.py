@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.accounting.rdp import ORDERS, epsilon_from_rdp, group_privacy
-from dpgp_core.excursion import smooth
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
+from dpgp_core.priors.lattice import smooth
 from geo import Domain, domain_from_bbox, geometry_dict
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.bundle.statement.receipt_check import receipt_following

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import hexcursion.releasing.transaction as release_module
-from dpgp_core.excursion import ious, smooth
+from dpgp_core.excursion import ious
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths import path_guarantee
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.priors.car import CarPrior
+from dpgp_core.priors.lattice import smooth
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import Prepared, Released, draw_release
 from geo import rfc7946_findings

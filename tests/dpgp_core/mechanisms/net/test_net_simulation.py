@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.excursion import bce, exceedance_probability, smooth
+from dpgp_core.excursion import bce, exceedance_probability
 from dpgp_core.mechanisms import posterior_sampling
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.cell_sums import release_statistics
@@ -19,6 +19,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, World
 from tests.dpgp_core.hexmap import disk
