@@ -47,7 +47,9 @@ def family(design: Design) -> str:
 
 
 def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:
-    """Load and search in the background; `piloted` is the project of a pilot that was paid for already."""
+    """Load and search in the background; `piloted` is the project of a pilot that was paid for already.
+
+    The tuning that it states does not say yet whether somebody looked: a plan adds that from the settings."""
 
     return Job(lambda report: in_subprocess(report, load_and_tune, settings, piloted))
 

@@ -81,8 +81,8 @@ class PrivateFolder:
         weakref.finalize(self, _forget, self.path)
 
     def keep(self, name: str, data: bytes) -> Path:
-        """Write an upload under its content's hash, so that equal uploads are one file, and the harmless
-        characters of its last name."""
+        """Write an upload, equal ones as one file: in a folder named by the hash of its content, under the
+        harmless characters of the last part of its name: inside this folder whatever the browser sends."""
         tail = _UNSAFE.sub("_", name.replace("\\", "/").rsplit("/", 1)[-1]).lstrip(".")[-_LONGEST:]
         target = self.path / hashlib.sha256(data).hexdigest()[:16] / (tail or "upload")
         if not target.exists():

@@ -82,7 +82,8 @@ def origin_allowed(origin: str | None, host: str | None) -> bool:
 
 class Gate:
     """ASGI middleware that passes only requests for one of its `hosts` ("*.example.org" stands for any
-    subdomain) and, if `loopback_only`, from this machine, however the server was started."""
+    subdomain) and, if `loopback_only`, from this machine, however the server was started: where nobody has to
+    sign in."""
 
     def __init__(self, app: Application, hosts: tuple[str, ...], *, loopback_only: bool) -> None:
         self.app = app
