@@ -43,11 +43,12 @@ def bound_contributions(
     """Keep at most q = `most` >= 1 rows of each owner, chosen by a public rule that does not look at the
     values. "earliest" keeps an owner's first q rows in time; "spread" q rows at even steps through them in
     time, the first and the last among them (for q = 1 the middle one); "scattered" q rows at positions that
-    look drawn at random and depend on the number of the owner's rows alone. Rows of one time, and for
-    "scattered" all rows, count in the order of the file. With `cells`, the (n,) cell of each row, at most one
-    row of an owner is kept in each: the sharper price of proposition 3 in docs/units-of-protection.md holds.
-    Raise `DataError` where there is no owner column, no usable time for a rule that needs it, no such rule,
-    no whole `most` from 1 on, or not one cell for each row.
+    look drawn at random and depend on the number of the owner's rows alone. The first two need times. Rows of
+    one time, and for "scattered" all rows, count in the order of the file. With `cells`, the (n,) cell of
+    each row, all inside the domain, at most one row of an owner is kept in each: the sharper price of
+    proposition 3 in docs/units-of-protection.md holds. Raise `DataError` where there is no owner column, no
+    usable time for a rule that needs it, no such rule, no whole `most` from 1 on, or not one cell for each
+    row.
 
     What an owner keeps is a function of that owner's rows alone. Hence two data sets that differ in one
     owner's rows differ, after bounding, in that owner's at most q rows and in nothing else, which the

@@ -117,11 +117,11 @@ class Repeats:
 
 
 def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
-    """Find the rows of (n,) columns that list a record again. Rows with one identifier are one record; so are
-    rows without one that agree in everything of `CONTENT` that the table has (`x`, `y`, `value` and where
-    there are any `identifier`, `time`, `owner`, `place_sd`). The first is kept. Raise `DataError` where rows
-    with one identifier differ in anything of `CONTENT`: which of them is the record is not the program's to
-    say.
+    """Find the rows of (n,) columns that list a record again. Rows with one `identifier` (bytes, b"" for
+    none) are one record; so are rows without one that agree in everything of `CONTENT` that the table has:
+    `x`, `y`, `value`, and where there are any `time`, `owner` and `place_sd`. The first is kept. Raise
+    `DataError` where rows with one identifier differ in anything of `CONTENT`: which of them is the record is
+    not the program's to say.
 
     Which rows are kept is a public rule that looks at nothing but whether rows agree. It makes a set of
     records out of a list of rows, and that is stable (docs/units-of-protection.md, lemma 2). One row more or
