@@ -59,7 +59,8 @@ class Planned:
     plan: Plan  # curator only: it holds the private records
     ledger: Ledger  # what was asked; it may not be begun yet
     tuned: Tuned | None = None  # the search that found the design; None for one that was given
-    session: str = ""  # publishes the same plan once; without one every call is its own request
+    # who asks: the same plan is released once in a session; without one every call is a request of its own
+    session: str = ""
 
     def __repr__(self) -> str:
         """Public facts alone: a notebook shows it, and a notebook is passed on."""
@@ -68,7 +69,7 @@ class Planned:
 
     @property
     def epsilon(self) -> float:
-        """What the release costs, at `delta`."""
+        """What the release costs at `delta`: a proved upper bound."""
         return self.plan.privacy.epsilon
 
     @property
@@ -98,10 +99,30 @@ def plan_settings(
 ) -> Planned:  # fmt: skip
     """Load, search on reference data, and plan: everything before the button.
 
-    `place` is the ledger; `told` hears how far it is; `wanted` is an agreement on reference data, whose
-    smallest epsilon, at most the settings', is planned; `same_as` are ledger entries whose data hold the same
-    records in other words; `pay` charges and draws a pilot or private choice of the range that the settings
-    ask for. Raise `WorkflowError`, `DataError` or `GeoError`.
+    Parameters
+    ----------
+    settings
+        Public choices.
+    place
+        The ledger, as for `open_ledger`.
+    told
+        Who is told how far it is.
+    tables
+        Sensor tables in memory, by the `path` that the settings give them.
+    wanted
+        An agreement (IoU, 0 to 1) on reference data: the smallest epsilon that reaches it is planned, at most
+        the settings'.
+    same_as
+        Ledger entries whose data hold the same records in other words.
+    pay
+        Whether a pilot or a private choice of the range that the settings ask for is charged and drawn.
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for what stops the release.
+    Unreleased
+        Where a paid look broke off after its charge.
     """
     told = told or Listener()
     _refuse_looks(settings, wanted, pay)
@@ -140,8 +161,19 @@ def search_design(
 ) -> Tuned:  # fmt: skip
     """Search on the project's reference data, where its settings say, with the executor of that name.
 
-    `beside` and `walked` are those of `tune`. Raise `WorkflowError` as it does, and where the
-    executor cannot be reached.
+    Parameters
+    ----------
+    report
+        Told (fraction, text); may raise to cancel.
+    executor, processes
+        Where designs are scored, and in how many processes; None for one per core.
+    beside, walked
+        Further epsilons, as for `tune`.
+
+    Raises
+    ------
+    WorkflowError
+        As `tune`, and where the executor cannot be reached.
     """
     with closing(make_executor(executor, processes, project.settings.dask)) as where:
         return tune(project, report, where, beside=beside, walked=walked)
@@ -152,9 +184,23 @@ def compare_settings(
     executor: ExecutorName = "serial", processes: int | None = None, *,
     tables: Mapping[str, HeldTable] | None = None,
 ) -> tuple[Project, Comparison]:  # fmt: skip
-    """Load, and compare the named mechanisms (or all that can serve) at equal epsilon.
+    """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
 
-    Nothing is drawn from private records. Raise `WorkflowError`, `DataError` or `GeoError`.
+    Parameters
+    ----------
+    names
+        The mechanisms; () for all that can serve.
+    epsilons
+        The budgets, each > 0.
+    executor, processes
+        As for `search_design`.
+    tables
+        As for `plan_settings`.
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for settings or data that cannot be used.
     """
     tell = report or (lambda fraction, text: None)
     project = load_with_earlier(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
@@ -173,8 +219,21 @@ def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned |
 def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
     """Charge the ledger, draw once, write the bundle, and put it in its place.
 
-    `folder` is a new one, by default in `releases` in this installation's home. `aged` makes the receipt anew
-    where the ledger has moved on since the plan. Raise as `publish`; a ledger that refuses is not begun.
+    Parameters
+    ----------
+    planned
+        From `plan_settings`.
+    folder
+        A new folder for the bundle; by default in `releases` in this installation's home.
+    aged
+        Whether time may have passed since the plan: its receipt is made anew where the ledger has moved on.
+
+    Raises
+    ------
+    WorkflowError
+        As `publish`, before any charge; where the ledger refuses, none is begun for it.
+    Unreleased
+        If it broke off after the charge: it names the entry that stands without a release.
     """
     planned.check()
     plan, ledger = planned.plan, begin(planned.ledger)
