@@ -1,9 +1,9 @@
 """Randomness and exactly rounded Gaussian noise on integers: a proof for real numbers holds on a computer.
 
-`SystemEntropy` asks the operating system, for releases; seeds are for simulations. In the rounded normal
-distribution no floating-point number takes part: a normal deviate is an integer k plus a uniform fraction x
-whose digits are drawn as they are needed, accepted and rejected by coins of exactly the right probabilities,
-and its product with sigma is rounded by integer arithmetic.
+Nowhere else is randomness made: `SystemEntropy` asks the operating system, for releases; seeds are for
+simulations. In the rounded normal distribution no floating-point number takes part: a normal deviate is an
+integer k plus a uniform fraction x whose digits are drawn as they are needed, accepted and rejected by coins
+of exactly the right probabilities, and its product with sigma is rounded by integer arithmetic.
 Source: C. F. F. Karney, Sampling exactly from the normal distribution, ACM Transactions on Mathematical
 Software 42(1), 2016, Algorithm N; the probabilities are proved again in docs/accounting.md, section 6.
 """

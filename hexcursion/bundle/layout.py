@@ -1,4 +1,7 @@
-"""The files of a bundle: their names, sizes, checksums, and the reading of folder or zip."""
+"""The files of a bundle: their names, sizes, checksums, and the reading of folder or zip.
+
+No name, size or link of a folder or zip is ever trusted.
+"""
 
 from __future__ import annotations
 

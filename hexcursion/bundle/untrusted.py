@@ -1,4 +1,4 @@
-"""The bundle's one error, and how bytes and texts of strangers are read."""
+"""What strangers may have written, made harmless: texts, JSON and Parquet within bounds, or `BundleError`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The database of a ledger: its tables, and every read and write as one transaction."""
+"""The database of a ledger: its tables, and every read and write as one transaction.
+
+No other module talks to the database.
+"""
 
 from __future__ import annotations
 
