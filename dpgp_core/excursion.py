@@ -241,7 +241,7 @@ def iou(one: Bools, other: Bools) -> float:
 
 
 def ious(sets: Bools, truth: Bools) -> Floats:
-    """IoU (S,) of sets (S, N) with the set `truth` (N,); InvalidValue for another number of cells."""
+    """IoU (S,) of sets (S, N) with `truth` (N,), NaN as for `iou`; InvalidValue for another size."""
     sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
     if sets.shape[1] != truth.size:
         raise InvalidValue("two sets of cells must be over the same domain.")

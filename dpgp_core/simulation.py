@@ -163,7 +163,7 @@ class World:
         return excursion(field + self.offset, level, self.direction)
 
     def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
-        """Exceedance probabilities (k,) of normal values; the mean without the public prior mean."""
+        """Exceedance probabilities (k,) of normal values, response units; `offset` is added to the mean."""
         return exceedance_probability(mean + offset, sd, self.level, self.direction)
 
     def probabilities(self, released: Released) -> Floats:

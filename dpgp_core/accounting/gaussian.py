@@ -180,8 +180,9 @@ def largest_power(epsilon: float, delta: float, false_alarms: ArrayLike) -> Floa
 
     The least of e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a) and 1, rounded upwards: the upper edge of
     the region of errors that (epsilon, delta)-DP leaves to a test. It is attained for some mechanism, hence
-    cannot be lowered from epsilon and delta alone. Source: Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh
-    and Viswanath 2015, Theorem 2.1. Raises InvalidValue if a number is out of its range.
+    cannot be lowered from epsilon and delta alone. `epsilon` >= 0 may be `inf`. Source: Wasserman and Zhou
+    2010, Theorem 2.4; Kairouz, Oh and Viswanath 2015, Theorem 2.1. Raises InvalidValue if a number is out of
+    its range.
     """
     epsilon, delta = _guarantee(epsilon, delta)
     rates = np.asarray(false_alarms, dtype=np.float64)

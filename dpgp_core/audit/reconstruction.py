@@ -62,9 +62,9 @@ class Candidates:
     ) -> Candidates:  # fmt: skip
         """One candidate for each cell and response, (m,) each.
 
-        A guessed response may be off by `tolerance`; `place` and `value` say whether cell and response must
-        be guessed. Guesses are the candidates and, where they may be off, responses between candidates: one a
-        tolerance above each is right of as many as any guess can be.
+        A guessed response may be off by `tolerance`, response units; `place` and `value` say whether cell and
+        response must be guessed. Guesses are the candidates and, where they may be off, responses between
+        candidates: one a tolerance above each is right of as many as any guess can be.
         """
         at, y = np.asarray(cells, dtype=np.int64), np.asarray(responses, dtype=np.float64)
         off = non_negative("tolerance", tolerance)

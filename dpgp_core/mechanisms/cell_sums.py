@@ -94,8 +94,9 @@ def release_statistics(
     `dpgp_core.releasing.draw_release`.
     Source: docs/accounting.md, section 6.
 
-    Unless `n_is_public`, where one record may be more or less, the number of records is that of the noisy
-    counts. Raises InvalidValue if the noise is not positive and finite, or a record lies outside the domain.
+    `statistic_noise` s > 0 is in response units for sums and in records for counts. Unless `n_is_public`,
+    where one record may be more or less, the number of records is that of the noisy counts. Raises
+    InvalidValue if the noise is not positive and finite, or a record lies outside the domain.
     """
     if not (np.isfinite(statistic_noise) and statistic_noise > 0):
         raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")
@@ -109,9 +110,9 @@ def release_statistics(
 def noisy_totals(records: CollapsedRecords, groups: Ints, noise: float, entropy: Entropy) -> Floats:
     """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on the grid.
 
-    The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell. True noise
-    comes from `SystemEntropy`, floating point from any other source. Raises InvalidValue if numbers do not
-    fit the grid.
+    The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell. `noise` > 0 is
+    in response units. True noise comes from `SystemEntropy`, floating point from any other source. Raises
+    InvalidValue if numbers do not fit the grid.
     """
     totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
     np.add.at(totals[0], groups[records.index], records.units * round(UNIT / GRID))

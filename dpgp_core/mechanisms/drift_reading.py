@@ -311,8 +311,8 @@ class DriftReader:
         """What R releases of exact sums (p,) would state: chances of field and map without privacy, own
         cutoffs.
 
-        `level` (N,) is the threshold less the public map; the shapes are (R, N), (R, N) and (R,). The set is
-        cut by the map's chances.
+        `level` (N,), response units, is the threshold less the public map, `sign` 1 for above and -1 for
+        below; the shapes are (R, N), (R, N) and (R,). The set is cut by the map's chances.
         """
         found, shown, own = [], [], []
         for _ in range(releases):

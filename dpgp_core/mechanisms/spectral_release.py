@@ -94,7 +94,7 @@ def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tup
     """(N,) mean and deviation of the log rate given counts (N,) themselves: the map without privacy.
 
     The law of `facts` is "rate" or "density", and their counts are the public numbers that records are
-    counted over.
+    counted over; `lengthscale` is in metres.
     """
     design, model = fixed_design(facts.lattice.spacing).for_law(facts.law), spectral_model(facts)
     basis = FieldBasis.of(model.smooth_pairs(design.prior, lengthscale))

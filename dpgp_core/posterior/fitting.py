@@ -72,7 +72,7 @@ class DensePosterior:
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
         """Exact draws (L, N): `g - K_.c C^-1 (g_c + e)` for a prior draw g and e ~ N(0, R) (Matheron).
 
-        Its covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
+        Response units. The covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
         """
         check_draw(scale, paths, noise_scale)
         values = np.repeat(self.mean[:, None], paths, axis=1)

@@ -89,7 +89,7 @@ def at_nodes(nodes: Nodes, columns: Floats) -> Floats:
 
 
 def standardised(columns: Floats) -> Floats:
-    """Scale public columns (N, k) to mean 0 and mean square 1, cut off beyond COLUMN_REACH deviations.
+    """Scale public columns (N, k): mean 0, mean square at most 1, cut off beyond COLUMN_REACH deviations.
 
     Raises InvalidValue for no column or too many, a number that is not finite, or a constant column.
     """

@@ -226,7 +226,8 @@ class FieldPosterior:
     ) -> Iterator[Bools]:
         """Yield `count` posterior excursion sets, at most `batch` at a time (b, N): free, as many as wanted.
 
-        A cell is inside with the probability that `exceedance` states for this threshold and sign.
+        A cell is inside with the probability that `exceedance` states for this threshold, in its units, and
+        sign.
         """
         prior, deviation = self.reader.prior, self.deviation()
         level = prior.level(threshold, deviation / prior.deviation)

@@ -82,9 +82,9 @@ def areas_of(
     progress: Progress = silent,
     most: int = MOST_MEETINGS,
 ) -> Areas:
-    """Lay areas, checked before as regions are, over a domain; those that touch no hexagon have weights of
-    zero. Raise `DomainError` where more than `most` pairs of an edge and a cell, of all areas, lie over one
-    another."""
+    """Lay areas (WGS 84 degrees, checked before as regions are) over a domain; those that touch no hexagon
+    have weights of zero. Raise `DomainError` where more than `most` pairs of an edge and a cell, of all
+    areas, lie over one another."""
     return Areas(tuple(names), tuple(shapes), *_overlaps(domain, shapes, progress, most))
 
 

@@ -40,7 +40,7 @@ class PublicMap:
 
     mean: Floats  # (N,) in units of the response scale under which it was asked for
     origin: str  # where it comes from, in words
-    # the reference's field behind it; None for a map that says nothing of its own uncertainty
+    # the reference's field behind it, in the same units; None for a map that does not know its uncertainty
     field: PublicField | None = None
 
 
