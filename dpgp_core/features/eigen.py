@@ -80,7 +80,8 @@ def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
 
     Up to DENSE_NODES nodes: dense. Above, for a lattice prior with precision Q: Lanczos iteration with Q^-1
     applied by its banded factor, which is shift-and-invert at 0. What comes out need not be exact for any
-    guarantee: features are priced by what they are (see `inner_products`).
+    guarantee: features are priced by what they are (see `inner_products`). Raises NumericalFailure if the
+    iteration does not converge.
     """
     count = min(whole("count", count), prior.size)
     seen = min(count + FURTHER, prior.size)

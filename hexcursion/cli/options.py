@@ -132,7 +132,10 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
-    """Read settings from the file named by --config, overridden by the options that were given."""
+    """Read settings from the file named by --config, overridden by the options that were given.
+
+    Raise `WorkflowError` for what is missing, impossible or does not fit together.
+    """
     return settings_from_mapping(_values(options))
 
 

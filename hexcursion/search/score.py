@@ -181,7 +181,7 @@ def _best_of_family(task: SearchTask, family: _Family) -> tuple[float, Posterior
 
 
 def held_out_moments(world: World, prior: str, lengthscale: float, ridge: float) -> tuple[Floats, Floats]:
-    """Fit on the training cells; mean, response units, and deviation, at scale 1, at k held-out ones."""
+    """Fit on the training cells; (k,) mean, response units, and deviation, at scale 1, at held-out ones."""
     state = world.family(prior, lengthscale, training=True).at(ridge)
     return state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
 

@@ -70,7 +70,8 @@ class Instants:
 
 def read_instants(entries: Sequence[str], day_first: bool | None = None) -> Instants:
     """Read n times with their zones and fractions, as `parse_times` and as seconds or milliseconds since
-    1970. `day_first` says whether "3/4/2018" is in April; errors as `_day_comes_first`."""
+    1970. `day_first` says whether "3/4/2018" is in April; raise `OrderWanted` where nobody says it and the
+    entries leave it open, `DataError` where what is said leaves dates unread."""
     bare = [entry[:_LONGEST].encode("utf-8", "replace").decode() for entry in entries]
     text = pc.utf8_trim_whitespace(pa.array(bare, pa.string()))
     read = read_times(text)
