@@ -91,7 +91,7 @@ class Mechanism(ABC):
 
     It says what it protects, what its designs are and cost, how a budget is met, what a search may try, how a
     release is simulated on reference data and drawn, and what a reader needs to know. Instances hold no
-    state. Programs use `calibrate`, `guarantee` and `prepare`; a search uses the others.
+    state. Programs use `calibrate`, `guarantee` and `prepare`; searches and readers use the others.
 
     Attributes
     ----------

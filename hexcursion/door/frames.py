@@ -124,7 +124,7 @@ def as_area(area: Any) -> Iterator[dict[str, Any]]:
 
     Polygons lie in a file that is gone afterwards, as an area is public. An area is west, south, east and
     north in degrees, a file, polygons (those of a table in its own coordinate system, others in degrees), or
-    None where other settings say it; else `WorkflowError`.
+    None where other settings say it. Raise `WorkflowError` for anything else.
     """
     if area is None:
         yield {}

@@ -113,9 +113,9 @@ def read_series_of(
     places: Sequence[str | Path | bytes], *, threshold: float | None, by: float,
     times: Sequence[float] | None, ledger: str | Path | None,
 ) -> tuple[Series, Promise]:  # fmt: skip
-    """Open the ledger, where one is named (else `NoLedger`), and read a series with what it promises.
+    """Open the ledger, where one is named, and read a series with what it promises.
 
-    Raise `BundleError` as `read_together`.
+    Raise `NoLedger` where none is at the place that is named, `BundleError` as `read_together`.
     """
     known = None if ledger is None else open_ledger(ledger, create=False)
     with threadpool_limits(limits=1):
