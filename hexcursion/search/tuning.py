@@ -74,6 +74,7 @@ class Tuned:
     free_basis: str = ""  # how `free_agreement` was estimated
     starts: str = ""  # what was found with and without the public map; "" where one was tried
     tried_on: TriedOn = "the reference data"  # see `Project.tried_on`
+    unread: bool = False  # covariates were named, and the design reads none
 
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
@@ -97,6 +98,11 @@ class Tuned:
             said.append(
                 f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
                 "large for this many hexagons. A coarser resolution would include it."
+            )
+        if self.unread:
+            said.append(
+                "The covariates are neither used nor published: the reference data do not follow them, or "
+                "the mechanism cannot use them."
             )
         if self.free_agreement is not None:
             said.append(
@@ -187,7 +193,8 @@ def concluded(
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_of_several(project) is None
     basis = free_map_basis(project, predicted=predicted) if has_reference(project) else ""
-    return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on)
+    unread = project.covariates is not None and not getattr(chosen.design, "covariates", 0.0)
+    return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on, unread)
 
 
 def search_task(

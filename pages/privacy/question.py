@@ -58,7 +58,7 @@ def ask(work: Workspace) -> None:
     )  # fmt: skip
     if threshold is None:
         work.choices.pop("threshold", None)
-        own = plain(unit) if against in COUNTED else "the data's own unit"
+        own = plain(unit) if against in question_view.UNITS_OF else "the data's own unit"
         st.caption(f":material/info: Give the threshold in {own}.")
     else:
         work.choose(threshold=float(threshold), direction=direction)
@@ -84,7 +84,7 @@ def _wanted(work: Workspace) -> Against:
         "The threshold is compared with", offered, index=offered.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
-        "be asked where the reference data are published.",
+        "be asked where the reference data are published, and a share of yes where there are none.",
         on_change=lambda: work.choices.pop("threshold", None), **work.keyed("against"),
     )  # fmt: skip
     _answers(work, wanted)

@@ -144,7 +144,7 @@ def _forget_upload(work: Workspace, key: str) -> None:
 OF_THE_VALUES = ("threshold", "direction", "centre", "clip", "values", "yes_above")
 NAMES = (
     *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
-    "records_about", "epsilon", "delta", "paths", "mechanisms", "priors", "objective", "quick",
+    "records_about", "epsilon", "delta", "looks", "paths", "mechanisms", "priors", "objective", "quick",
 )  # fmt: skip
 ABOUT = ("kind", "value_name", "value_unit")
 LONGEST = 4_000  # characters

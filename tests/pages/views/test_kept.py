@@ -13,7 +13,7 @@ BEFORE = {
     "about": {"kind": "sensors", "value_name": "NO2", "value_unit": "ug/m3"},
     "choices": {
         "threshold": 25.0, "direction": "below", "centre": 20.0, "clip": 15.0, "bbox": list(BOX),
-        "epsilon": 0.5, "paths": 3,
+        "epsilon": 0.5, "paths": 3, "looks": 2,
     },
 }  # fmt: skip
 
@@ -71,7 +71,7 @@ def test_the_question_comes_back_for_the_same_values_only() -> None:
         "below",
         0.5,
     )
-    assert (same.choices["centre"], same.choices["clip"]) == (20.0, 15.0)
+    assert (same.choices["centre"], same.choices["clip"], same.choices["looks"]) == (20.0, 15.0, 2)
     assert not {"threshold", "centre", "clip"} & set(other.choices)
     assert (other.choices["epsilon"], other.choices["paths"]) == (2.0, 3)
     sales = Sensors()

@@ -185,6 +185,9 @@ def test_remarks_say_when_a_release_adds_nothing(tuned: Tuned) -> None:
     assert mapped.remarks()[-1] == "This release is not expected to add to it."
     one_sided = replace(tuned, result=replace(tuned.result, baseline=np.zeros_like(tuned.result.baseline)))
     assert any("whole reference map lies outside" in remark for remark in one_sided.remarks())
+    said = "The covariates are neither used nor published"
+    assert not any(said in remark for remark in tuned.remarks())
+    assert any(said in remark for remark in replace(tuned, unread=True).remarks())
 
 
 def test_an_agreement_that_is_undefined_is_said_so_and_stops_a_release(tuned: Tuned) -> None:
