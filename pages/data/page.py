@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import altair as alt
 import streamlit as st
 
-from dpgp_core.numbers import significant
-from geo import with_unit
 from geo.colours import colour
 from geo.maps.linked import PLACE_ROLES
 from geo.maps.painting import LegendEntry
@@ -27,7 +24,7 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.previews import Preview, domain_of_choices, layers_of, look_at
+from pages.shared.session.previews import Preview, class_words, domain_of_choices, layers_of, look_at
 from pages.shared.session.saving import give_back, settings_with_files, source_words
 from pages.shared.session.workspace import UNREAD
 
@@ -66,7 +63,7 @@ def places_chart(preview: Preview) -> None:
     if maps.built():
         maps.show_places(
             preview.places, key="data-places", alt=words, classes=preview.classes,
-            legend=_value_legend(preview.limits, preview.unit),
+            legend=_value_legend(preview),
         )  # fmt: skip
     else:
         _plain_chart(preview, words)
@@ -78,15 +75,12 @@ def places_chart(preview: Preview) -> None:
     )
 
 
-def _value_legend(limits: Sequence[float], unit: str) -> tuple[LegendEntry, ...]:
-    said = [with_unit(significant(limit, 3), unit) for limit in limits]
-    if not said:
-        return ()
-    between = [f"{low} to {high}" for low, high in itertools.pairwise(said)]
-    labels = (f"up to {said[0]}", *between, f"above {said[-1]}")
+def _value_legend(preview: Preview) -> tuple[LegendEntry, ...]:
+    """Of the classes that hold a value: of answers 1 and 0 there are two, whatever the limits."""
+    roles = [PLACE_ROLES[number] for number in sorted(set(preview.classes))]
     return tuple(
         LegendEntry(label, colour(role, maps.theme()))
-        for label, role in zip(labels, PLACE_ROLES, strict=True)
+        for label, role in zip(class_words(preview), roles, strict=True)
     )
 
 

@@ -23,6 +23,7 @@ from geo import (
     part_columns,
     part_names,
     to_lonlat,
+    with_unit,
 )
 from geo.context.own_layers import OwnLayer
 from geo.domains.areas import Areas
@@ -109,6 +110,20 @@ def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[f
         return (), ()
     limits = np.quantile(values, shares, method="inverted_cdf")
     return tuple(np.searchsorted(limits, values, side="left").tolist()), tuple(limits.tolist())
+
+
+def class_words(preview: Preview) -> tuple[str, ...]:
+    """What the values of each class are, in their unit; a class that holds none is left out."""
+    said = [with_unit(significant(limit, 3), preview.unit) for limit in preview.limits]
+    words = []
+    for number in sorted(set(preview.classes)):
+        if number == 0:
+            words.append(f"up to {said[0]}")
+        elif number == len(said):
+            words.append(f"above {said[-1]}")
+        else:
+            words.append(f"{said[number - 1]} to {said[number]}")
+    return tuple(words)
 
 
 Box = tuple[float, float, float, float]

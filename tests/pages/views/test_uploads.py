@@ -6,6 +6,7 @@ import gc
 import shutil
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -18,7 +19,15 @@ from hexcursion.bundle.published.bundle_store import find_bundle, open_bundle, s
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
 from hexcursion.settings.data_settings import SourceSettings
-from pages.shared.session.previews import domain_of, facts_of, look_at, propose_columns, value_classes
+from pages.shared.session.previews import (
+    Preview,
+    class_words,
+    domain_of,
+    facts_of,
+    look_at,
+    propose_columns,
+    value_classes,
+)
 from pages.shared.uploads import PrivateFolder
 
 
@@ -123,3 +132,12 @@ def test_places_have_five_classes_with_as_many_values_each() -> None:
     assert value_classes(np.array([3.0, 3.0])) == ((), ())
     assert value_classes(np.empty(0)) == ((), ())
     assert value_classes(np.array([1.0, 1.0, 1.0, 1.0, 9.0]))[0] == (0, 0, 0, 0, 4)
+
+
+def test_a_class_without_a_value_has_no_words() -> None:
+    empty = Preview((), 0, "ug/m3", "reading", False, (), (), ())
+    three = replace(empty, classes=(0, 1, 4), limits=(2.0, 4.0, 6.0, 8.0))
+    assert class_words(three) == ("up to 2 ug/m3", "2 ug/m3 to 4 ug/m3", "above 8 ug/m3")
+    classes, limits = value_classes(np.array([0.0, 0.0, 0.0, 1.0, 1.0]))
+    assert class_words(replace(three, unit="", classes=classes, limits=limits)) == ("up to 0", "0 to 1")
+    assert class_words(empty) == ()
