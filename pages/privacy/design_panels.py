@@ -12,10 +12,8 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
-from hexcursion import words
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, simulated_release
-from hexcursion.search.scenes import private_n
 from hexcursion.search.task import Scored, family_of
 from hexcursion.words import agreement_words, design_words
 from pages.privacy import frontier, trials
@@ -123,11 +121,7 @@ def _worth(work: Workspace, found: Found, scored: Scored) -> None:
             help="It becomes the design to release. The statement will say that you typed it in and tried it "
             f"on {plain(found.project.tried_on)}.",
         )  # fmt: skip
-        project = found.project
-        said = words.epsilon_sentence(
-            scored.epsilon, project.delta, settings.unit_word, settings.relation, private_n(project)
-        )
-        st.caption(plain(said))
+        st.caption(plain(frontier.promise_of(found.project, scored.design, scored.epsilon)))
     show_simulated(work, found, scored, "own")
 
 

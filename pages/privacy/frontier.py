@@ -8,11 +8,13 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion import words
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice
 from hexcursion.search.results import settle_on, settle_on_typed
-from hexcursion.search.scenes import private_n
+from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import FrontierPoint, Scored
 from pages.privacy.designs import dots
 from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
@@ -173,11 +175,21 @@ def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint |
         return _reached(work, found, point)
 
 
+def promise_of(project: Project, design: Design, epsilon: float) -> str:
+    """What a design promises at its epsilon; of a Gaussian one the chance of a right guess by its own mu."""
+    settings = project.settings
+    proved = mechanism_of(design).guarantee(design, public_facts(project))
+    chance = words.surest(
+        epsilon, project.delta, settings.relation, proved.exact_gaussian_mu, proved.distance
+    )
+    return words.epsilon_sentence(
+        epsilon, project.delta, settings.unit_word, settings.relation, private_n(project), chance=chance
+    )
+
+
 def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoint | None:
     project, settings = found.project, found.project.settings
-    said = words.epsilon_sentence(
-        point.epsilon, project.delta, settings.unit_word, settings.relation, private_n(project)
-    )
+    said = promise_of(project, point.scored.design, point.epsilon)
     st.markdown(
         f":primary[**ε {point.epsilon:g}**] reaches it: {plain(achieved_words(point.scored))}. {plain(said)}"
     )

@@ -31,6 +31,7 @@ from hexcursion.project.load import load_project
 from hexcursion.search.results import text_of, tuned_from
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import tune
+from pages.privacy.frontier import promise_of
 from pages.shared.shipped import BUNDLE, FILES, SEARCH, is_shipped, shelved, viewer_of
 from pages.start.finished import Finished, finished_example
 from studies.agreement.panel import simulated
@@ -102,6 +103,12 @@ def test_the_release_is_expected_to_beat_the_free_map_clearly(opened: Finished) 
     assert tuned.choice.expected is not None
     assert tuned.choice.expected.agreement is not None
     assert tuned.choice.expected.agreement > tuned.free_agreement + 0.05
+
+
+def test_a_design_promises_on_screen_what_its_release_promises(opened: Finished) -> None:
+    said = promise_of(opened.project, opened.tuned.choice.design, 1.0)
+    assert "guesses right with a chance of at most 55.4 %" in said
+    assert said == opened.viewer.bundle.statement["guarantee"]["in_words"]
 
 
 def test_what_is_written_is_read_back_to_the_last_digit(opened: Finished) -> None:
