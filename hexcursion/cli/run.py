@@ -35,7 +35,7 @@ from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
-from hexcursion.words import agreement_words, range_words, ratio_words
+from hexcursion.words import agreement_words, plural, range_words, ratio_words
 
 
 def progress(fraction: float, text: str) -> None:
@@ -241,7 +241,7 @@ def _print_search(tuned: Tuned) -> None:
         for remark in tuned.remarks():
             print(remark)
         return
-    print(f"\nTuned on {tuned.tried_on}, {tuned.result.evaluated:,} designs scored")
+    print(f"\nTuned on {tuned.tried_on}, {plural(tuned.result.evaluated, 'design')} scored")
     print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
     rows = (
         ("epsilon", free.epsilon, chosen.epsilon),

@@ -81,7 +81,10 @@ def _with_points(
     points = data.geometry
     kinds = set(points.dropna().geom_type)
     if kinds - {"Point"}:
-        raise WorkflowError(f"The table holds {' and '.join(sorted(kinds))}: records need points.")
+        raise WorkflowError(
+            f"The table holds {' and '.join(sorted(kinds))}: records need points. An earlier release is "
+            "given as what `release` or `open_bundle` returned, not as its map."
+        )
     own = None if data.crs is None else data.crs.to_epsg()
     if "crs" in given:
         if own is not None and str(given["crs"]).upper() not in (f"EPSG:{own}", str(own)):

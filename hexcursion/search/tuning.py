@@ -55,7 +55,7 @@ from hexcursion.search.score import (
 )
 from hexcursion.search.task import Scene, SearchResult, SearchTask, Unconstrained
 from hexcursion.settings.names import TriedOn, TuningKind
-from hexcursion.words import ratio_words
+from hexcursion.words import plural, ratio_words
 
 Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)
@@ -322,7 +322,7 @@ def _detail(project: Project, result: SearchResult) -> str:
         what = "no reference data" if project.settings.reference is None else "no reference data show change"
         text = f"{what}, so one design for all such data; nothing was searched"
         return text if project.pilot is None else f"{text}; its range is from {_paid(project.pilot)}"
-    text = f"{result.evaluated:,} designs scored by {SCORED_BY[result.objective]}"
+    text = f"{plural(result.evaluated, 'design')} scored by {SCORED_BY[result.objective]}"
     if result.public_mean and result.further:
         text += ", in worlds that drifted from the reference"
     elif as_many(project, project.reference) is not project.reference:
