@@ -21,7 +21,7 @@ ANSWERS = (
     re.compile(r"Where did houses in Lucas County sell for more than \$80,000 in 1998\?"),
     re.compile(r"largest regions lie around Ottawa Hills"),
     re.compile(r"bout 96 % of those shown are above; about 75 % of those above are shown"),
-    re.compile(r"50:50 guess about one sale is right at most 73\.2 % of the time"),
+    re.compile(r"50:50 guess about one sale is right at most 55\.4 % of the time"),
 )
 
 
@@ -66,7 +66,7 @@ def test_the_four_answers_stand_on_the_first_screen(browser: Browser, tmp_path: 
         assert belief is not None
         assert whole is not None
         assert belief["height"] > 8
-        assert belief["width"] / whole["width"] == pytest.approx(0.232, abs=0.01)
+        assert belief["width"] / whole["width"] == pytest.approx(0.054, abs=0.01)
         context.close()
 
 
