@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +38,7 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.private_choice import choice_cost
 from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger import Charge, Ledger
+from hexcursion.ledger import Charge, Ledger, Reservation
 from hexcursion.ledger.unreleased import charge_stands
 from hexcursion.project.model import Pilot, Project, area_facts, record_keys
 from hexcursion.project.records import PlacedObservations, bin_records
@@ -82,18 +84,11 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
         raise WorkflowError(warning)
     records = bin_records(project.private.placed, project.response, settings.unit).records
     n, n_is_public = private_n(project), settings.relation == "replace-one"
-    noise = statistic_noise_for(settings.pilot * settings.epsilon, project.delta)
-    charge = Charge(
-        dataset=fingerprint(project, ledger),
-        unit=settings.unit,
-        cost=_pilot_cost(noise, project),
-        facts={"title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name,
-               "epsilon": settings.pilot * settings.epsilon, "delta": project.delta, "n": n,
-               **area_facts(project)},
-        records=record_keys(project, ledger),
-        accepts_weaker=settings.accept_weaker_promise,
-        same_as=project.same_as,
-    )  # fmt: skip
+    share = settings.pilot * settings.epsilon
+    noise = statistic_noise_for(share, project.delta)
+    charge = _charge(project, ledger, _pilot_cost(noise, project), {
+        "title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name, "epsilon": share, "n": n,
+    })  # fmt: skip
     models = [
         (make_prior("car", project.lattice, lengthscale), ridge, scale)
         for lengthscale in coarse_grid(project.lattice, n, quick=True).lengthscales
@@ -104,13 +99,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
         _best(_simulated(project, noise), models)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         raise WorkflowError(f"A pilot could not be read ({error}): nothing was charged.") from error
-    if ledger.preview(charge, project.delta).budget is None:
-        budget = settings.budget or settings.epsilon
-        ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)
-    facts = json.dumps(dict(charge.facts), sort_keys=True)
-    request = ledger.request("pilot", charge.dataset, charge.unit, facts, session or random_name())
-    with charge_stands(ledger, charge, request) as reservation:
-        reservation.begin_draw()
+    with _charged(project, ledger, charge, "pilot", session) as reservation:
         statistics = release_statistics(
             records, project.domain.size, noise, SystemEntropy(), n_is_public=n_is_public
         )
@@ -123,8 +112,32 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
             f"The pilot (ledger entry {reservation.number}, paid for) is too noisy to show any record: raise "
             "`pilot` or epsilon."
         ) from error
-    pilot = Pilot(charge.cost, settings.pilot * settings.epsilon, reservation.seal)
+    pilot = Pilot(charge.cost, share, reservation.seal)
     return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
+
+
+def _charge(project: Project, ledger: Ledger, cost: Cost, facts: Mapping[str, Any]) -> Charge:
+    """The charge of a look at a project's records; area and delta join its `facts`."""
+    return Charge(
+        dataset=fingerprint(project, ledger), unit=project.settings.unit, cost=cost,
+        facts={**facts, "delta": project.delta, **area_facts(project)}, records=record_keys(project, ledger),
+        accepts_weaker=project.settings.accept_weaker_promise, same_as=project.same_as,
+    )  # fmt: skip
+
+
+@contextmanager
+def _charged(
+    project: Project, ledger: Ledger, charge: Charge, kind: str, session: str
+) -> Iterator[Reservation]:
+    """Reserve a charge once for a session, with a budget where there is none, and begin its draw."""
+    if ledger.preview(charge, project.delta).budget is None:
+        budget = project.settings.budget or project.settings.epsilon
+        ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)
+    facts = json.dumps(dict(charge.facts), sort_keys=True)
+    request = ledger.request(kind, charge.dataset, charge.unit, facts, session or random_name())
+    with charge_stands(ledger, charge, request) as reservation:
+        reservation.begin_draw()
+        yield reservation
 
 
 def _pilot_cost(noise: float, project: Project) -> Cost:
@@ -261,27 +274,15 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     choice = planned_choice(project, records)
     if not insist and (warning := _warning(choice, records.n, epsilon)):
         raise WorkflowError(warning)
-    charge = Charge(
-        dataset=fingerprint(project, ledger),
-        unit=settings.unit,
-        cost=choice_cost(epsilon),
-        facts={"title": "Private choice of the range", "mechanism": "exponential-mechanism",
-               "epsilon": epsilon, "delta": project.delta, "n": records.n, **area_facts(project)},
-        records=record_keys(project, ledger),
-        accepts_weaker=settings.accept_weaker_promise,
-        same_as=project.same_as,
-    )  # fmt: skip
+    charge = _charge(project, ledger, choice_cost(epsilon), {
+        "title": "Private choice of the range", "mechanism": "exponential-mechanism", "epsilon": epsilon,
+        "n": records.n,
+    })  # fmt: skip
     # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
     blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))
     trial, _ = choice.draw(blank, epsilon, SimulationEntropy(SIMULATION_SEED), simulation=True)
     simulate_reference(settings, project.lattice, project.response, records.n, model=trial)
-    if ledger.preview(charge, project.delta).budget is None:
-        budget = settings.budget or settings.epsilon
-        ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)
-    facts = json.dumps(dict(charge.facts), sort_keys=True)
-    request = ledger.request("range choice", charge.dataset, charge.unit, facts, session or random_name())
-    with charge_stands(ledger, charge, request) as reservation:
-        reservation.begin_draw()
+    with _charged(project, ledger, charge, "range choice", session) as reservation:
         model, _ = choice.draw(records, epsilon, SystemEntropy())
         digest = hashlib.sha256(repr(model).encode()).hexdigest()
         reservation.commit(f"range-{random_name()}", digest)
