@@ -27,9 +27,9 @@ def cells_collection(
     decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
     """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its outline
-    and as property `h3` its index. `properties` have N values each; `facts` are the same for all cells
-    (release id, epsilon, ...) and stand once, as the collection's `release`. Corners have so many `decimals`
-    of a degree, at most 7. Raise `GeoJsonError` where numbers or names do not fit, or a value is no JSON."""
+    and as property `h3` its index. `properties` have N values each; `facts` (release id,
+    epsilon, ...) become the collection's member `release`. Coordinates are rounded to `decimals` places of a
+    degree, at most 7. Raise `GeoJsonError` where numbers or names do not fit, or a value is no JSON."""
     columns = {name: list(values) for name, values in properties.items()}
     for name, values in columns.items():
         if len(values) != domain.size:

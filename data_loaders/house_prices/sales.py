@@ -69,8 +69,8 @@ class Layout:
 
 
 def layout_of(table: Table) -> Layout:
-    """Recognise the format of a table from its first row; raise `DataError` where it is none of Price Paid
-    Data."""
+    """Recognise the format of a table from its first row; raise `DataError` for a table of other data than
+    Price Paid."""
     rows = first_rows(decode(table.head)[0], ",", 1)
     if not rows:
         raise DataError(f"{table.name} is empty: choose a file with rows.")

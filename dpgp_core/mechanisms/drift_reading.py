@@ -103,15 +103,15 @@ class DriftReader:
     """Reads sums of residuals from a public map: everything that does not depend on the released sums.
 
     With A (p, M) the features, m the counts, u the variance of a node's own count, E the covariance of the
-    error of A m, h the local scatter, C the field's covariance without drift C0, b the slope and rho the
-    record noise of `ClippedPrior`:
+    error of A m, h the local scatter, C the field's covariance and C0 its diagonal without drift, b the slope
+    and rho the record noise of `ClippedPrior`:
 
         W = b C diag(m) A^T,
         V = b A diag(m) W + A diag(rho^2 h^2 m + b^2 u C0) A^T + deviation^2 E + noise^2.
 
-    A node with more or fewer records than m has more or less of its own value in the sums: that is u C0. The
-    term of E, in which errors of the counts cancel, holds for what neighbours share. The field less the
-    public map has mean `W V^-1 T`; beliefs weigh as `N(T; 0, V)`. Draws follow Matheron's rule.
+    The sums weigh a node's value by its true count, which differs from m: u C0 is the variance of that error.
+    The term of E covers what neighbours share, where errors of their counts cancel. The field less the public
+    map has mean `W V^-1 T`; beliefs weigh as `N(T; 0, V)`. Draws follow Matheron's rule.
     (docs/spectral-statistics.md, the reading with a published reference.)
     """
 

@@ -1,4 +1,4 @@
-"""The released sums of features: exact sums, noise, and what is kept of them to read them again."""
+"""The released sums of features: exact sums, their noise, and the kept sums from which readers recompute."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def draw_map(
 ) -> bytes:
     """Print a painting as a picture in the domain's own equal-area projection, north up at its middle.
     `subtitle` has the privacy facts, `attribution` a line for each source; `around` are sea, borders and
-    names to draw around and over the cells, whose source gets a line of its own. `width` is in inches, A4 by
+    names to draw around and over the cells; another line names their source. `width` is in inches, A4 by
     default; the height follows the region's shape. In a "pdf" shapes stay shapes. The same input gives the
     same bytes: nothing of machine or time is written into it. Raise `ValueError` if painting and domain
     differ in their number of cells."""

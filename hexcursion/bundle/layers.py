@@ -57,8 +57,10 @@ LARGEST_LOG = 700.0  # beyond all data, and far within what `exp` can hold
 def cells_geojson(
     domain: Domain, products: Products, facts: Mapping[str, Any], *, rehearsed: bool = False
 ) -> bytes:
-    """One feature per cell of the domain, whether or not it is in the set; the facts stand once. `rehearsed`:
-    whether these cells were written before: their outlines are public, and not checked again then."""
+    """Write one feature per cell of the domain, inside the set or not; the collection holds the facts.
+
+    `rehearsed` says that the cells were written before: their public outlines are not checked again.
+    """
     decimals = decimals_for(domain.resolution)
     made = cells_collection(domain, cell_properties(products), facts, decimals)
     return collection_bytes(made, checked=rehearsed)
@@ -127,7 +129,7 @@ class Exported:
     facts: Mapping[str, Any]  # the key facts of the release, flat and harmless in a spreadsheet
     domain: Domain  # the cells and the public region
     products: Products  # what the release says at its published threshold
-    columns: Mapping[str, Sequence[Any]]  # N values for each name: `h3` and what is said of each cell
+    columns: Mapping[str, Sequence[Any]]  # name -> N values: `h3` and the properties of each cell
     layers: Sequence[OwnLayer] = ()  # public layers that the curator added: not computed from the release
 
     @cached_property
