@@ -55,6 +55,9 @@ def surest(
 ) -> float:
     """Chance with which a guess between two claims of even odds about a record is right, at most.
 
+    With a delta above 0 this is no bound on what somebody believes after one unlikely result, only on how
+    often the best guess is right.
+
     The least of what epsilon and delta say and, for a mu-Gaussian release, mu. Where neighbours differ by one
     record more or less, two values of a record are two steps apart, with the data without it between them:
     what has chance 1/2 there has at most that of `largest_power` under either (docs/accounting.md, 10).
@@ -64,15 +67,6 @@ def surest(
     if mu is None:
         return by_epsilon
     return min(by_epsilon, surest_gaussian_guess(mu if exchanged else 2.0 * mu, distance))
-
-
-def belief(epsilon: float, delta: float = 0.0) -> str:
-    """Chance with which a guess between two claims of even odds is right, at most, rounded up: "73.2 %".
-
-    (e^epsilon + delta)/(1 + e^epsilon), the slack delta included. With a delta above 0 this is no bound on
-    what somebody believes after one unlikely result, only on how often the best guess is right.
-    """
-    return share(surest_guess(epsilon, delta))
 
 
 def share(value: float) -> str:

@@ -79,7 +79,9 @@ with right:
         {
             "Privacy budget ε": [f"{epsilon:g}" for epsilon in EXAMPLES],
             "any result becomes at most": [f"{plain(words.times(epsilon))} likelier" for epsilon in EXAMPLES],
-            "a guess at even odds is right at most": [plain(words.belief(epsilon)) for epsilon in EXAMPLES],
+            "a guess at even odds is right at most": [
+                plain(words.share(words.surest(epsilon, 0.0, "replace-one"))) for epsilon in EXAMPLES
+            ],
         }, hide_index=True, border="horizontal",
     )  # fmt: skip
 
