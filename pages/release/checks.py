@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -124,15 +124,21 @@ def stopped(work: Workspace, found: Found) -> bool:
     if not accepted and _searched(found):
         st.markdown("**What helps.** Each button changes one choice and searches again.")
         _offer(work, found, at_once=True)
-    agreed = st.checkbox(
-        "Release this map all the same: its statement will say that it is expected to be poor",
-        value=accepted,
-        key=f"accept_low_{work.mark}",
-    )
-    if agreed != accepted:
-        work.restate(accept_low_agreement=bool(agreed))
+    label = "Release this map all the same: its statement will say that it is expected to be poor"
+    return not accepts(work, found, "accept_low_agreement", label, f"accept_low_{work.mark}")
+
+
+def accepts(
+    work: Workspace, found: Found, name: Literal["accept_low_agreement", "accept_weaker_promise"], label: str,
+    key: str,
+) -> bool:  # fmt: skip
+    """Ask for the tick that a setting needs, keep it as that setting, and return it."""
+    accepted: bool = getattr(found.project.settings, name)
+    ticked = st.checkbox(label, value=accepted, key=key)
+    if ticked != accepted:
+        work.restate(**{name: bool(ticked)})
         st.rerun()
-    return not agreed
+    return bool(ticked)
 
 
 def what_helps(work: Workspace, found: Found) -> None:

@@ -91,17 +91,9 @@ def _looked(work: Workspace, found: Found) -> Found:
 
 def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
     """Ask for a tick before a release breaks an earlier promise; the receipt then names that promise."""
-    if not budget.breaks:
-        return
-    accepted = found.project.settings.accept_weaker_promise
-    agreed = st.checkbox(
-        "Release even so: what is published will say which earlier promise no longer holds",
-        value=accepted,
-        key=f"accept_weaker_{work.mark}",
-    )
-    if agreed != accepted:
-        work.restate(accept_weaker_promise=bool(agreed))
-        st.rerun()
+    if budget.breaks:
+        label = "Release even so: what is published will say which earlier promise no longer holds"
+        checks.accepts(work, found, "accept_weaker_promise", label, f"accept_weaker_{work.mark}")
 
 
 def _budget(budget: BudgetState) -> None:
