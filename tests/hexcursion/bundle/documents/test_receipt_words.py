@@ -146,6 +146,17 @@ def test_times_and_belief_are_always_words(epsilon: float) -> None:
     assert surest_share(epsilon).endswith("%")
 
 
+def test_a_record_more_or_less_lies_two_steps_from_another_value() -> None:
+    """docs/accounting.md, 10: Phi(mu/2) for an exchange, Phi(mu) where a record comes or goes."""
+    mu = 0.268125  # of epsilon 1 at delta 1e-5
+    assert words.surest(1.0, 1e-5, "replace-one", mu) == pytest.approx(0.5533, abs=1e-4)
+    assert words.surest(1.0, 1e-5, "add-or-remove", mu) == pytest.approx(0.6057, abs=1e-4)
+    assert words.surest(1.0, 1e-5, "replace-one", mu, 0.01) == pytest.approx(0.5633, abs=1e-4)
+    assert words.surest(1.0, 1e-5, "replace-one") == pytest.approx(0.7311, abs=1e-4)
+    assert words.surest(1.0, 1e-5, "add-or-remove") == pytest.approx(0.8161, abs=1e-3)
+    assert words.surest(0.1, 0.0, "replace-one", 5.0) == pytest.approx(0.5250, abs=1e-4)  # the least of both
+
+
 def test_numbers_in_words() -> None:
     assert words.times(1.0) == "2.72 times"
     assert words.times(0.25) == "1.285 times"
