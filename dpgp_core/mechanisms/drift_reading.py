@@ -123,6 +123,7 @@ class DriftReader:
         self.counts = counts
         self._known, self._single = places_known, single
         self._smoothed: list[Smoothed] = []
+        self._drawn: tuple[Floats, tuple[Floats, Floats]] | None = None
         self.beliefs = self._made()
 
     @classmethod
@@ -206,7 +207,7 @@ class DriftReader:
         nodes, weight = self._field.nodes, self.weights(sums)
         (kept, likely), readings, maps = self._kept(weight), [], []
         numbers = shares(likely, draws)
-        own, drifted = (root @ entropy.normal((root.shape[0], draws)) for root in self._field.roots)
+        own, drifted = self._fields(draws, entropy)
         ends = np.cumsum(numbers)
         for belief, number, end in zip(kept, numbers, ends, strict=True):
             here = slice(end - number, end)
@@ -224,6 +225,17 @@ class DriftReader:
             _shuffled(mixed(readings, likely), entropy),
             nodes.spread(shown.mean(axis=0)), nodes.spread(shown.std(axis=0, ddof=1)), weight,
         )  # fmt: skip
+
+    def _fields(self, draws: int, entropy: Entropy) -> tuple[Floats, Floats]:
+        """(M, R) draws of the public map's error and of a drift, from before the release.
+
+        Simulated releases of all worlds share a seed: what equal white noise gives is made once.
+        """
+        roots = self._field.roots
+        white = np.array([entropy.normal((root.shape[0], draws)) for root in roots])
+        if self._drawn is None or not np.array_equal(white, self._drawn[0]):
+            self._drawn = white, (roots[0] @ white[0], roots[1] @ white[1])
+        return self._drawn[1]
 
     def _draws(self, belief: Belief, sums: Floats, field: Floats, entropy: Entropy) -> tuple[Floats, Floats]:
         """(M, R) draws of the field in linear form, and of the records' summed noise at each node.

@@ -267,15 +267,18 @@ def unclipped(
     field, step = np.linspace(-REACH, REACH, STEPS, retstep=True)
     share = np.clip(spread / prior.deviation, 0.0, 1.0)
     group = np.rint(share * GROUPS).astype(np.int64)
-    found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
+    order = np.argsort(group, kind="stable")
+    rows = np.vstack([clipped, paths])[:, order]  # cells that are known alike lie side by side
+    found, slope = np.empty(rows.shape), np.empty(share.size)
     exact, vague = prior.ends(field)
-    for number in np.unique(group):
-        cells = np.flatnonzero(group == number)
+    numbers, starts = np.unique(group[order], return_index=True)
+    for number, start, end in zip(numbers, starts, [*starts[1:], share.size], strict=True):
         level = exact + number / GROUPS * (vague - exact)
-        at_centre = level[STEPS // 2]
-        found[:, cells] = np.interp(paths[:, cells], level, field)
-        mean[cells] = np.interp(clipped[cells], level, field)
-        apart, near = clipped[cells] - at_centre, np.abs(mean[cells]) < NEAR
+        found[:, start:end] = np.interp(rows[:, start:end], level, field)
+        mean, apart = found[0, start:end], rows[0, start:end] - level[STEPS // 2]
+        near = np.abs(mean) < NEAR
         there = (level[STEPS // 2 + 1] - level[STEPS // 2 - 1]) / (2.0 * step)
-        slope[cells] = np.where(near, there, apart / np.where(near, 1.0, mean[cells]))
-    return found, mean, spread / np.maximum(slope, 1e-3)
+        slope[start:end] = np.where(near, there, apart / np.where(near, 1.0, mean))
+    back = np.argsort(order)
+    found = found[:, back]
+    return found[1:], found[0], spread / np.maximum(slope[back], 1e-3)

@@ -97,14 +97,14 @@ class PublicField:
         odds = {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if known is not None}
         tried = [
             (
-                _evidence((1.0 - part) * np.exp(-apart / (steps * spacing)) + part * alike, share * variance,
-                          (1.0 - share) * variance, count[some], mean[some])
+                _evidence(shape, share * variance, (1.0 - share) * variance, count[some], mean[some])
                 + _within(within, free, (1.0 - share) * variance) + odd,
                 steps, share, part,
             )
             for steps in RANGES
-            for share in SHARES
             for part, odd in odds.items()
+            for shape in ((1.0 - part) * np.exp(-apart / (steps * spacing)) + part * alike,)
+            for share in SHARES
         ]  # fmt: skip
         _, steps, share, part = max(tried)
         deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
