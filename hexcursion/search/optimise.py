@@ -41,6 +41,7 @@ REFINED = 3  # designs of a mechanism refined around in its local stage, and com
 IN_STAGES = 2  # at most so many in each of several local stages; the last has one
 FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
 IN_WORLDS = 6  # and every so many where each is simulated in several worlds
+FEW_WORLDS = 2  # in which a first pass is judged, against the best so far in the same worlds
 BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see studies/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
 Found = list[tuple[float, Scored]]
@@ -71,10 +72,13 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         mechanism = mechanism_named(name)
         grid = _coarse(task, mechanism)
         first, coarse = _first_pass(task, grid, found)
-        own = _run(task, where, first, _part(tell, low, 0.25 * share), len(found))
-        if _behind(task, own, found):
+        few = _in_few_worlds(task)
+        own = _run(few, where, first, _part(tell, low, 0.25 * share), len(found))
+        if _behind(few, own, found):
             left_early.append(LeftEarly(name, len(own), max(item.utility.known_agreement for _, item in own)))
             continue
+        if few is not task:  # what was judged in few worlds is ranked in all of them
+            coarse, own = first + coarse, []
         own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
         own = _in_order(task, own, grid, place) if first else own
         for stage in range(mechanism.local_stages):
@@ -153,6 +157,15 @@ def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[li
         first.append(replace(batch, designs=shown, scenes=here))
         rest += [replace(batch, designs=others), replace(batch, designs=shown, scenes=there)]
     return first, rest
+
+
+def _in_few_worlds(task: SearchTask) -> SearchTask:
+    """The same task with the first worlds of each scene: enough to see who is far behind."""
+    if len(task.scenes[0].worlds) <= FEW_WORLDS:
+        return task
+    return replace(
+        task, scenes=tuple(replace(each, others=each.others[: FEW_WORLDS - 1]) for each in task.scenes)
+    )
 
 
 def _behind(task: SearchTask, own: Found, found: Found) -> bool:

@@ -95,6 +95,40 @@ def test_a_first_pass_shows_every_second_design_where_the_best_is_and_leaves_the
         assert optimise._first_pass(other, [batch], before) == ([], [batch])
 
 
+def test_a_first_pass_is_judged_in_two_worlds_and_whoever_passes_is_ranked_in_all(
+    task: SearchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = task.scenes[0]
+    one = replace(task, scenes=(scene,))
+    assert optimise._in_few_worlds(one) is one
+    four = replace(one, scenes=(replace(scene, others=(scene.world,) * 3),), mechanisms=BOTH)
+    assert [len(each.worlds) for each in optimise._in_few_worlds(four).scenes] == [2]
+    played: list[tuple[str, int]] = []
+    second = [0.0]
+
+    def scored(task: SearchTask, batch: Batch) -> Found:
+        played.append((batch.mechanism[:5], len(task.scenes[0].worlds)))
+        ours = 0.8 if batch.mechanism == "posterior-sampling" else second[0]
+        return [(task.epsilon, replace(found(ours)[0][1], response=scene.response))]
+
+    def stop(*_: object) -> None:
+        raise RuntimeError("enough is seen")
+
+    monkeypatch.setattr(optimise, "score_batch", scored)
+    monkeypatch.setattr(optimise, "_sharpened_bests", lambda task, eligible: list(eligible))
+    monkeypatch.setattr(optimise, "_refinement", lambda *_: [])
+    monkeypatch.setattr(optimise, "_most_honest", stop)
+    for reached, worlds in (
+        (0.79, [("poste", 4), ("noisy", 2), ("noisy", 4)]),
+        (0.7, [("poste", 4), ("noisy", 2)]),
+    ):
+        played.clear()
+        second[0] = reached
+        with pytest.raises(RuntimeError, match="enough is seen"):
+            optimise.search(four)
+        assert list(dict.fromkeys(played)) == worlds
+
+
 def searched(small: Project, monkeypatch: pytest.MonkeyPatch, behind: float) -> Tuned:
     monkeypatch.setattr(optimise, "BEHIND", behind)
     return tune(small, beside=())
