@@ -16,11 +16,13 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.design import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.noise import SimulationEntropy
+from dpgp_core.numbers import lower
 from dpgp_core.releasing import draw_release
 from dpgp_core.simulation import World
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.search.limit import LossWorlds, why_no_limit
 from hexcursion.search.optimise import search
 from hexcursion.search.score import unconstrained_design
 from hexcursion.search.task import Scored, SearchResult, SearchTask, Utility
@@ -76,6 +78,10 @@ class Row:
     calibration: float  # error of simulated releases of the best design, or NaN
     reason: str  # why there is none; "" otherwise
     seconds: float  # time of its search on this machine
+    # lost: share of a field's variance that it leaves where records are; limit: the least that any such
+    # release can leave. In worlds where the limit's conditions hold; NaN where they do not, or none is proved
+    lost: float = math.nan
+    limit: float = math.nan
 
     @property
     def best(self) -> Scored | None:
@@ -196,13 +202,14 @@ def compare_mechanisms(
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     tell(0.0, "Fitting the map to be reached")
     task = search_task(project, executor=where, every_scale=True)
-    if task.unconstrained is None:
-        task = replace(task, unconstrained=unconstrained_design(task, where, lambda share, text: None))
+    free = task.unconstrained or unconstrained_design(task, where, lambda share, text: None)
+    task = replace(task, unconstrained=free)
     pairs = [(name, epsilon) for name in names for epsilon in sorted(set(epsilons))]
+    fields = None if why_no_limit(project) else LossWorlds.of(project, free, RELEASES)
     rows = []
     for number, (name, epsilon) in enumerate(pairs):
         tell((number + 1) / (len(pairs) + 1), f"{mechanism_named(name).title} at epsilon {epsilon:g}")
-        rows.append(_row(task, name, epsilon, where))
+        rows.append(_row(task, name, epsilon, where, fields))
     rows.sort(key=lambda row: row.protects != "values and places")
     settings = project.settings
     return Comparison(
@@ -210,7 +217,7 @@ def compare_mechanisms(
     )
 
 
-def _row(task: SearchTask, name: str, epsilon: float, where: Executor) -> Row:
+def _row(task: SearchTask, name: str, epsilon: float, where: Executor, fields: LossWorlds | None) -> Row:
     own = replace(task, mechanisms=(name,), budget=replace(task.budget, epsilon=epsilon), frontier=(epsilon,))
     protects, start = mechanism_named(name).hides(task.facts), time.perf_counter()
     try:
@@ -218,13 +225,19 @@ def _row(task: SearchTask, name: str, epsilon: float, where: Executor) -> Row:
     except WorkflowError as error:
         return Row(name, protects, epsilon, None, float("nan"), str(error), time.perf_counter() - start)
     world = own.scene_of(result.chosen.response).world
-    calibration = calibration_of(result.chosen.design, world, result.baseline)
-    return Row(name, protects, epsilon, result, calibration, "", time.perf_counter() - start)
+    design = result.chosen.design
+    calibration = calibration_of(design, world, result.baseline)
+    lost = limit = math.nan
+    if fields is not None and fields.bounds(design):
+        lost, limit = fields.lost(design, result.chosen.response)[0], fields.limit(epsilon, task.budget.delta)
+    seconds = time.perf_counter() - start
+    return Row(name, protects, epsilon, result, calibration, "", seconds, lost, limit)
 
 
 COLUMNS = (
     "mechanism", "protects", "epsilon", "delta", "unit", "n", "cells", "basis", "agreement",
-    "agreement_sd", "area_error", "right", "bce", "calibration_error", "design", "seconds", "reason",
+    "agreement_sd", "area_error", "right", "bce", "calibration_error", "lost", "limit", "design", "seconds",
+    "reason",
 )  # fmt: skip
 MARKS = "osD^vPX*"
 
@@ -250,7 +263,16 @@ def _line(row: Row) -> str:
     made = row.best.utility
     return (
         f"{start} agreement {ratio_words(made.agreement)} (deviation {made.agreement_sd:.2f}), "
-        f"area error {made.area_error:.0%}, calibration error {row.calibration:.2f}"
+        f"area error {made.area_error:.0%}, calibration error {row.calibration:.2f}{_lost_words(row)}"
+    )
+
+
+def _lost_words(row: Row) -> str:
+    """What stands behind the other figures where a limit is proved for the row."""
+    if not math.isfinite(row.limit):
+        return ""
+    return (
+        f", variance left {100.0 * row.lost:.0f} % (no mechanism less than {lower(100.0 * row.limit, 2)} %)"
     )
 
 
@@ -262,7 +284,7 @@ def csv_text(found: Comparison) -> str:
         for row in found.rows:
             made = None if row.best is None else row.best.utility
             figures = (
-                ("",) * 6
+                ("",) * 8
                 if made is None
                 else (
                     made.agreement,
@@ -271,6 +293,8 @@ def csv_text(found: Comparison) -> str:
                     made.right,
                     made.bce,
                     row.calibration,
+                    row.lost,
+                    row.limit,
                 )
             )
             table.writerow([

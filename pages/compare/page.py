@@ -22,7 +22,7 @@ from hexcursion.words import agreement_words, one_in, quantity, side_words
 from pages.compare import view
 from pages.compare.view import EDITIONS, LEAST, MEASURES, WORDS
 from pages.privacy.design_panels import show_release_beside
-from pages.privacy.frontier import clicked, epsilon_layers
+from pages.privacy.frontier import clicked, epsilon_layers, limit_lines
 from pages.release.releasing import baseline_at
 from pages.shared import maps
 from pages.shared.plain_text import plain
@@ -154,11 +154,18 @@ def show_chart(found: Comparison, protects: Protects, measure: view.MeasureName,
     height = alt.Y("value:Q", title=title, scale=alt.Scale(zero=False))
     legend = alt.Legend(orient="top", columns=2, labelLimit=260)
     layers = epsilon_layers(rows, "mechanism", height, alt.Y("low:Q", title=title), legend, tooltips)
+    if measure == "lost":
+        layers += limit_lines(rows, alt.Y("limit:Q", title=title))
     said = f"{title} against the privacy budget: one curve for each mechanism that hides {protects}."
     return clicked(layers, key, said)
 
 
 USUAL = (1.0, 2.0, 4.0)
+LIMIT = (
+    "In fields drawn from the model of the map without privacy, where records are. The thin line is a proved "
+    "limit: no mechanism that protects a record as well as Gaussian noise of this ε and δ can leave less. "
+    "Mechanisms with another kind of noise are not shown here."
+)
 
 
 def asked_settings(work: Workspace) -> ReleaseSettings | None:
@@ -201,6 +208,8 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         st.header(f"Hiding {plain(protects)}", anchor=False)
         picked = show_chart(found, protects, measure or "agreement", f"compare_{position}_{measure}")
         st.caption("Click a dot to see its map.")
+        if measure == "lost":
+            st.caption(LIMIT)
         if picked is not None:
             show_map(work, project, found, picked)
         for line in found.recommended(protects):

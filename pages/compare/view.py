@@ -50,7 +50,7 @@ class Measure:
     more: bool
 
 
-MeasureName = Literal["agreement", "area", "bce", "calibration"]
+MeasureName = Literal["agreement", "area", "bce", "calibration", "lost"]
 
 MEASURES: dict[MeasureName, Measure] = {
     "agreement": Measure(
@@ -67,6 +67,9 @@ MEASURES: dict[MeasureName, Measure] = {
     ),
     "calibration": Measure(
         "calibration error of the probabilities", lambda row: row.calibration, lambda row: 0.0, False
+    ),
+    "lost": Measure(
+        "share of the field's variance left", lambda row: row.lost, lambda row: 0.0, False
     ),
 }  # fmt: skip
 
@@ -87,6 +90,7 @@ def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[di
         made.append({
             "number": number, "epsilon": row.epsilon, "value": value, "low": max(0.0, value - spread),
             "high": value + spread, "mechanism": row.title, "design": design_words(row.best.design),
+            "limit": row.limit,
         })  # fmt: skip
     return made
 
@@ -107,6 +111,8 @@ def _line(row: Row) -> dict[str, str]:
         "area error": _share(made.area_error),
         "BCE": "–" if math.isnan(made.bce) else f"{made.bce:.2f}",
         "calibration error": f"{row.calibration:.2f}",
+        "variance left": _share(row.lost),
+        "limit": "–" if math.isnan(row.limit) else f"{lower(100 * row.limit, 2)} %",
         "seconds": f"{row.seconds:.1f}",
         "design": design_words(row.best.design),
     }

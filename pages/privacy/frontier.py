@@ -13,9 +13,12 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion import words
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice
+from hexcursion.search.limit import why_no_limit
+from hexcursion.search.public_map import answered
 from hexcursion.search.results import settle_on, settle_on_typed
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import FrontierPoint, Scored
+from pages.privacy import trials
 from pages.privacy.designs import dots
 from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
 from pages.shared.glossary import tip
@@ -121,6 +124,74 @@ def show(found: Found, key: str) -> FrontierPoint | None:
             "The budgets on the chart are of a release alone; what was paid for beforehand comes on top."
         )
     return None if number is None else found.tuned.result.frontier[number]
+
+
+def show_limit(work: Workspace, found: Found) -> None:
+    """Button, progress, then what every budget loses of a field, above the line that none can undercut."""
+    project = found.project
+    if why := why_no_limit(answered(project, found.tuned.result)):
+        st.caption(plain(why))
+        return
+    st.caption(
+        "How much better could any mechanism be? Fields are drawn from the model of the map without privacy, "
+        "each is released by every design above, and what stays unknown of it is compared with a proved "
+        "limit. It is about the field's values, not about the agreement (IoU)."
+    )
+    answer = side_jobs.follow(
+        work,
+        "limit",
+        (found.tuned,),
+        "Compare with the limit",
+        "Cancel the comparison",
+        lambda: trials.limit_job(project, found.tuned),
+    )
+    if answer is None:
+        return
+    rows = trials.loss_dots(answer.result)
+    if not rows:
+        st.caption(
+            "The limit holds for releases with Gaussian noise alone, and none of these designs is one."
+        )
+        return
+    title = "variance left (%)"
+    scale = alt.Scale(zero=True)
+    tooltips = [
+        alt.Tooltip("family:N", title="design"),
+        alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+        alt.Tooltip("lost:Q", title=title, format=".1f"),
+        alt.Tooltip("limit:Q", title="no mechanism leaves less than (%)", format=".1f"),
+    ]
+    layers = epsilon_layers(
+        rows,
+        "family",
+        alt.Y("lost:Q", title=title, scale=scale),
+        alt.Y("low:Q", scale=scale),
+        alt.Legend(orient="top", labelLimit=420, columns=1),
+        tooltips,
+        opacity=alt.value(1.0),
+    )
+    layers += limit_lines(rows, alt.Y("limit:Q", scale=scale))
+    clicked(
+        layers,
+        f"limit_{work.mark}",
+        "What each budget leaves unknown of a field, for each design, and the limit that none can undercut.",
+    )
+    said = trials.loss_sentence(answer.result, project.settings.epsilon)
+    st.markdown(plain(said) if said else "The thin line: no mechanism can leave less at this ε.")
+    st.caption(
+        "The thin line is the limit: every mechanism that protects a record as well as Gaussian noise of "
+        "this ε and δ does lies above it, whatever it computes. It cannot be reached: a gap is no fault."
+    )
+
+
+def limit_lines(rows: list[dict[str, Any]], height: alt.Y) -> list[alt.Chart]:
+    """The thin line of `limit` over epsilon, one value for each epsilon, and what it says."""
+    once = sorted({row["epsilon"]: row for row in rows}.values(), key=lambda row: row["epsilon"])
+    line = alt.Chart(alt.Data(values=once)).mark_line(strokeWidth=1, color="#7b8a90")
+    said = alt.Chart(alt.Data(values=once[-1:])).mark_text(
+        align="right", dy=11, fontSize=12, color="#7b8a90", text="no mechanism can leave less"
+    )
+    return [each.encode(x="epsilon:Q", y=height) for each in (line, said)]
 
 
 def use_point(work: Workspace, found: Found, point: FrontierPoint) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
-from pages.privacy import design_panels, search_panel
+from pages.privacy import design_panels, frontier, search_panel
 from pages.privacy.ask import ask_privacy
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
@@ -26,10 +26,14 @@ with right:
 
 if scored is not None and work.found is not None:
     st.header("A closer look at this design", anchor=False)
-    numbers, own, sure = st.tabs(["What each number does", "Your own design", "How sure are the sets?"])
+    numbers, own, sure, least = st.tabs(
+        ["What each number does", "Your own design", "How sure are the sets?", "Against the limit"]
+    )
     with numbers:
         design_panels.show_variations(work, work.found, scored)
     with own:
         design_panels.show_own_design(work, work.found, scored)
     with sure:
         design_panels.show_coverage(work, work.found, scored)
+    with least:
+        frontier.show_limit(work, work.found)

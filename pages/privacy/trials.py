@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Ask, Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.numbers import significant, upper
+from dpgp_core.numbers import lower, significant, upper
 from hexcursion.door.remedies import Tried, try_remedies
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
@@ -24,6 +25,7 @@ from hexcursion.search.bench import (
     supported_confidence,
     sweep,
 )
+from hexcursion.search.limit import Loss, losses
 from hexcursion.search.results import as_searched
 from hexcursion.search.task import FrontierPoint, Scored, family_of
 from hexcursion.search.tuning import Tuned
@@ -131,6 +133,44 @@ def coverage_job(project: Project, tuned: Tuned, scored: Scored) -> Job[Simulate
 def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:
     report(0.0, "Taking up the reference data")
     return coverage_of(Bench(project, tuned.result), scored, report)
+
+
+def limit_job(project: Project, tuned: Tuned) -> Job[tuple[Loss, ...]]:
+    """What the frontier's designs lose of a field, beside the least that any can, in the background."""
+    return Job(lambda report: in_subprocess(report, _lose, project, tuned))
+
+
+def _lose(report: Report, project: Project, tuned: Tuned) -> tuple[Loss, ...]:
+    return losses(as_searched(project, tuned), tuned.result, report)
+
+
+def loss_dots(found: tuple[Loss, ...]) -> list[dict[str, Any]]:
+    """Rows of a chart, one per design, with the limit at its epsilon; all in per cent of the variance."""
+    return [
+        {
+            "number": each.number,
+            "epsilon": each.epsilon,
+            "lost": 100.0 * each.lost,
+            "low": 100.0 * max(0.0, each.lost - each.error),
+            "high": 100.0 * (each.lost + each.error),
+            "limit": 100.0 * each.limit,
+            "family": family(each.design),
+        }
+        for each in found
+    ]
+
+
+def loss_sentence(found: tuple[Loss, ...], epsilon: float) -> str:
+    """What the best design at a budget loses, and what none can undercut; "" where none stands there."""
+    here = [each for each in found if each.epsilon == epsilon]
+    if not here:
+        return ""
+    best = min(here, key=lambda each: each.lost)
+    return (
+        f"At ε {epsilon:g} the best design leaves {significant(100.0 * best.lost, 2)} % of the field's "
+        f"variance unknown where records are (give or take {significant(100.0 * best.error, 1)} %), and no "
+        f"mechanism can leave less than {lower(100.0 * best.limit, 2)} %."
+    )
 
 
 def entries_of(design: Design) -> tuple[Entry, ...]:

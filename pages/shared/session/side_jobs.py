@@ -55,7 +55,7 @@ def _stop(job: Job[Any], on_cancel: Callable[[], None] | None) -> None:
 KEY = "planning"
 CANCELLED = "Cancelled."
 SideJobName = Literal[
-    "pilot", "solve", "typed", "coverage", "sweep", "compare", "areas", "remedies", "density"
+    "pilot", "solve", "typed", "coverage", "sweep", "limit", "compare", "areas", "remedies", "density"
 ]
 PLAIN = (str, int, float, Design, ReleaseSettings)
 

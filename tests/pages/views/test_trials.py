@@ -15,14 +15,18 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
+from hexcursion.search.limit import Loss
 from hexcursion.search.results import settle_on, settle_on_typed
 from hexcursion.search.tuning import Tuned
+from pages.privacy.designs import family
 from pages.privacy.trials import (
     best_reached,
     cost,
     cost_scale,
     entries_of,
     families_of,
+    loss_dots,
+    loss_sentence,
     smoothings,
     solve_job,
     start_of,
@@ -123,3 +127,21 @@ def test_the_best_reached_is_the_cheapest_of_the_best(project: Project, tuned: T
     assert set(families_of(tuned)) == {("posterior-sampling", name) for name in project.priors}
     start = start_of(tuned, tuned.result.chosen, ("posterior-sampling", "exponential"))
     assert start.prior == "exponential"  # type: ignore[attr-defined]
+
+
+def test_what_a_budget_loses_is_said_beside_the_limit_which_is_rounded_down(tuned: Tuned) -> None:
+    design = tuned.result.chosen.design
+    found = (Loss(0, 1.0, design, 0.3472, 0.012, 0.1188), Loss(3, 1.0, design, 0.2961, 0.02, 0.1188))
+    assert loss_sentence(found, 1.0) == (
+        "At ε 1 the best design leaves 30 % of the field's variance unknown where records are (give or take "
+        "2 %), and no mechanism can leave less than 11 %."
+    )
+    assert loss_sentence(found, 2.0) == ""
+    first = loss_dots(found)[0]
+    assert (first["number"], first["family"]) == (0, family(design))
+    assert [round(first[name], 2) for name in ("low", "lost", "high", "limit")] == [
+        33.52,
+        34.72,
+        35.92,
+        11.88,
+    ]
