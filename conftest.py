@@ -13,8 +13,6 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is first imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-gc.disable()  # until the tests are collected: what is imported and found stays to the end
-
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
@@ -25,6 +23,8 @@ from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned, tune
 from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
+
+gc.disable()  # until the tests are collected: what is imported and found stays to the end
 
 # A test's truth must not depend on how busy the machine is.
 # The same examples in every run, so that a change is judged by what it changed; the profile "search" looks
