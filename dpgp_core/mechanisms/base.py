@@ -14,7 +14,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection, Protects, Reads
+from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection, Reads
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import Prepared, PublicFacts, draw_release, to_grid, up_to_grid
@@ -28,6 +28,8 @@ WITHIN = 0.9
 """Probability of the interval in which a mixture of readings and the normal law that stands for it agree."""
 
 HALVINGS = 16
+
+ANY_BUDGET = Budget(1.0, 1e-5)  # of designs that are compared without their noise
 
 LEAST_WEIGHT = 0.02  # beliefs with less posterior weight than this are left out
 
@@ -86,6 +88,81 @@ def shares(weight: Floats, count: int) -> list[int]:
     return [int(number) for number in np.diff(np.concatenate([[0], ends]))]
 
 
+class SearchSpace:
+    """What a search may try of a mechanism: by default the one design that its class makes without a choice.
+
+    A mechanism with more to try names a subclass as its `space`.
+    """
+
+    stages: ClassVar[int] = 1  # how often a search looks around the best designs that it has found so far
+    quick: ClassVar[bool] = False
+    """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+        """Designs for the search, noise still open, those that share work next to each other.
+
+        By default one, of its class's own numbers. Raises DesignError where one has no default.
+        """
+        paths = {"paths": ask.paths} if "paths" in self.mechanism.reads else {}
+        return (self.mechanism.design_type.from_mapping(paths),)
+
+    def fixed(
+        self, spacing: float, model: tuple[float, float] | None = None, looks: int = 1
+    ) -> Design | None:
+        """The design, noise still open, that is released unsearched where no reference data say anything.
+
+        None where the mechanism has none: it is then searched for on simulated fields. `model` is the range
+        (metres) and ridge that a private choice has found; `looks` is 2 for a second look made from what a
+        first released.
+        """
+        return None
+
+    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> Design | None:
+        """The design that a curator means by a lengthscale (metres) and a ridge; None if nothing."""
+        return None
+
+    def group_of(self, design: Any) -> tuple[Any, ...]:
+        """Designs with the same answer share expensive work in a simulation."""
+        return (getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0))
+
+    def family_of(self, design: Any) -> str:
+        """What the frontier compares within a mechanism: the design's prior, if it has one."""
+        return str(getattr(design, "prior", ""))
+
+    def fitted(self, design: Any, world: World) -> Design:
+        """The design with what a world's reference data say about its reading; unchanged by default."""
+        return cast(Design, design)
+
+    def unpriced(self, design: Any, facts: PublicFacts) -> Design:
+        """The design with its noise taken out: equal for designs that differ in their noise only.
+
+        By default with the noise of one and the same budget.
+        """
+        return self.mechanism.calibrate(design, facts, ANY_BUDGET) or cast(Design, design)
+
+    def place_of(self, design: Any, facts: PublicFacts) -> Design:
+        """The design with noise and free post-processing taken out: where the local stage looks around."""
+        return self.unpriced(design, facts)
+
+    def refinement(self, best: Sequence[Any], facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+        """Designs near the best ones, for a local stage of the search; none by default."""
+        return ()
+
+    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+        """The design with every free post-processing (smoothing, cutoff) that the search should try."""
+        return (design,)
+
+    def varied(self, design: Any, name: str, value: float) -> Design:
+        """The design with one of its mechanism's `parameters` changed."""
+        if name in design.held:
+            return cast(Design, design)
+        kinds = {parameter.name: parameter.kind for parameter in self.mechanism.parameters}
+        return cast(Design, replace(design, **{name: int(value) if kinds[name] == "count" else value}))
+
+
 class Mechanism(ABC):
     """A way to release a field on hexagons privately.
 
@@ -117,21 +194,19 @@ class Mechanism(ABC):
     reads: ClassVar[tuple[Reads, ...]] = ()
     """Which choices of a person change its releases: others are refused, not ignored."""
     free_paths: ClassVar[bool] = False  # whether the number of paths costs nothing
-    local_stages: ClassVar[int] = 1
-    """How often a search looks around the best designs that it has found so far."""
     exact_on_a_computer: ClassVar[bool] = False
     """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
-    quick: ClassVar[bool] = False
-    """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
     bounds: ClassVar[tuple[str, ...]] = ()
     """Names of proved bounds of its own that back its releases, beside the registered ones."""
     usual: ClassVar[bool] = False  # whether a search tries it unless told otherwise
     weighs_drift: ClassVar[bool] = False
     """Whether it can start from a published map and weigh how far the field has drifted since."""
+    space: ClassVar[type[SearchSpace]] = SearchSpace  # what a search may try of it
 
-    def hides(self, facts: PublicFacts) -> Protects:
-        """What a release hides by its noise under these public facts: at most what it protects."""
-        return self.protection.what
+    @property
+    def search(self) -> SearchSpace:
+        """What a search may try of this mechanism."""
+        return self.space(self)
 
     # What it costs.
 
@@ -206,62 +281,6 @@ class Mechanism(ABC):
         For a reader who has the design and not the facts: a statement with a smaller cost is false.
         """
         return None
-
-    # What may be tried.
-
-    @abstractmethod
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
-        """Designs for the search, noise still open, those that share work next to each other."""
-
-    def fixed(
-        self, spacing: float, model: tuple[float, float] | None = None, looks: int = 1
-    ) -> Design | None:
-        """The design, noise still open, that is released unsearched where no reference data say anything.
-
-        None where the mechanism has none: it is then searched for on simulated fields. `model` is the range
-        (metres) and ridge that a private choice has found; `looks` is 2 for a second look made from what a
-        first released.
-        """
-        return None
-
-    def group_of(self, design: Any) -> tuple[Any, ...]:
-        """Designs with the same answer share expensive work in a simulation."""
-        return (getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0))
-
-    def family_of(self, design: Any) -> str:
-        """What the frontier compares within a mechanism: the design's prior, if it has one."""
-        return str(getattr(design, "prior", ""))
-
-    def fitted(self, design: Any, world: World) -> Design:
-        """The design with what a world's reference data say about its reading; unchanged by default."""
-        return cast(Design, design)
-
-    @abstractmethod
-    def unpriced(self, design: Any) -> Design:
-        """The design with its noise taken out: equal for designs that differ in their noise only."""
-
-    def place_of(self, design: Any) -> Design:
-        """The design with noise and free post-processing taken out: where the local stage looks around."""
-        return self.unpriced(design)
-
-    def refinement(self, best: Sequence[Any], facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
-        """Designs near the best ones, for a local stage of the search; none by default."""
-        return ()
-
-    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
-        """The design with every free post-processing (smoothing, cutoff) that the search should try."""
-        return (design,)
-
-    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> Design | None:
-        """The design that a curator means by a lengthscale (metres) and a ridge; None if nothing."""
-        return None
-
-    def varied(self, design: Any, name: str, value: float) -> Design:
-        """The design with one of its `parameters` changed."""
-        if name in design.held:
-            return cast(Design, design)
-        kinds = {parameter.name: parameter.kind for parameter in self.parameters}
-        return cast(Design, replace(design, **{name: int(value) if kinds[name] == "count" else value}))
 
     # How it releases.
 

@@ -18,6 +18,7 @@ from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
     PATHS,
     LabelDesign,
+    LabelSpace,
     LabelSums,
     PreparedSums,
     model_words,
@@ -61,6 +62,19 @@ def square_bins(lattice: Lattice, width: float) -> Ints:
     return np.unique(steps, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
 
 
+class BinSpace(LabelSpace):
+    """A few models of the field, each with a few widths of bins."""
+
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[BinMeansDesign, ...]:
+        return tuple(
+            BinMeansDesign(*model, width * facts.lattice.spacing, 1.0, paths=PATHS)
+            for model in models
+            for width in WIDTHS
+        )
+
+
 class BinMeans(LabelSums):
     """Release every bin's sum of values with Laplace noise and read them by a Gaussian process on bins."""
 
@@ -72,6 +86,7 @@ class BinMeans(LabelSums):
     )
     source = "docs/public-places.md, bin means"
     design_type = BinMeansDesign
+    space = BinSpace
     parameters = (
         *PARAMETERS[:-1],
         Parameter("width", "bin_width", "length"),
@@ -92,18 +107,6 @@ class BinMeans(LabelSums):
         if not self.protection.holds(facts):
             return None
         return replace(design, pure_epsilon=budget.epsilon)
-
-    def unpriced(self, design: BinMeansDesign) -> BinMeansDesign:
-        return replace(design, pure_epsilon=1.0)
-
-    def shapes(
-        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
-    ) -> tuple[BinMeansDesign, ...]:
-        return tuple(
-            BinMeansDesign(*model, width * facts.lattice.spacing, 1.0, paths=PATHS)
-            for model in models
-            for width in WIDTHS
-        )
 
     def prepare(self, design: BinMeansDesign, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
         places = self.places_of(design, facts, records)

@@ -33,16 +33,24 @@ class Protection:
         Neighbouring relations it is proved for.
     public
         What it takes as public beyond the domain, in words.
+    shows_public_places
+        Whether a release shows places that are public anyway, so that it hides values only.
     """
 
     what: Protects
     units: tuple[Unit, ...]
     relations: tuple[Relation, ...] = ("replace-one",)
     public: tuple[str, ...] = ("the number of records",)
+    shows_public_places: bool = False
 
     def holds(self, facts: PublicFacts) -> bool:
         """Whether anything is proved under these public facts: the neighbours, and what must be public."""
         return facts.relation in self.relations and (self.what != "values" or facts.places_public)
+
+    def hides(self, facts: PublicFacts) -> Protects:
+        """What a release hides by its noise under these public facts: at most `what`."""
+        shown = self.shows_public_places and facts.neighbours == "values-only"
+        return "values" if shown else self.what
 
 
 ParameterKind = Literal["length", "positive", "count"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +13,7 @@ from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed
 from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy
@@ -89,17 +89,8 @@ class PreparedSums:
         return Released(mean[None], mean, self.reading.deviation)
 
 
-class LabelSums(Mechanism):
-    """A mechanism that releases noisy sums of values over public places, once; any number of maps is free."""
-
-    protection = VALUES_ONLY
-    free_paths = True
-    reads = ("priors",)
-    exact_on_a_computer = True
-
-    @abstractmethod
-    def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
-        """Everything before the draw that can fail."""
+class LabelSpace(SearchSpace, ABC):
+    """Few models, as each needs a dense factorisation."""
 
     @abstractmethod
     def shapes(
@@ -109,7 +100,7 @@ class LabelSums(Mechanism):
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
         """None where places are private; else few models, as each needs a dense factorisation."""
-        if not self.protection.holds(facts):
+        if not VALUES_ONLY.holds(facts):
             return ()
         lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales[:LENGTHSCALES]
         shapes = [ask.model] if ask.model else [(each, ridge) for each in lengthscales for ridge in RIDGES]
@@ -127,6 +118,19 @@ class LabelSums(Mechanism):
 
     def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
         return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
+
+
+class LabelSums(Mechanism):
+    """A mechanism that releases noisy sums of values over public places, once; any number of maps is free."""
+
+    protection = VALUES_ONLY
+    free_paths = True
+    reads = ("priors",)
+    exact_on_a_computer = True
+
+    @abstractmethod
+    def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
+        """Everything before the draw that can fail."""
 
     def sets(
         self, design: Any, world: World, records: CollapsedRecords, releases: int, entropy: Entropy

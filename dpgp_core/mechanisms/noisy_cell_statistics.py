@@ -13,7 +13,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
     apart_mu,
@@ -165,6 +165,28 @@ class _PreparedStatistics:
         return Released(paths, posterior.mean, sd, (statistics.sums, statistics.counts))
 
 
+class CellSpace(SearchSpace):
+    """A few models of the field by which the same statistics are read."""
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[NoisyCellStatisticsDesign, ...]:
+        """Every cell of the domain is observed, so on large domains only sparse priors are quick."""
+        sparse = tuple(name for name in ask.priors if PRIORS[name].sparse)
+        priors = ask.priors if facts.lattice.size <= DENSE_CELLS or not sparse else sparse
+        lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
+        return tuple(
+            NoisyCellStatisticsDesign(prior, lengthscale, ridge, scale, 1.0, paths=PATHS)
+            for prior in priors
+            for lengthscale in lengthscales
+            for scale in CELL_SCALES
+            for ridge in tried(RECORD_RIDGES, ask.thorough)
+        )
+
+    def given(
+        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
+    ) -> NoisyCellStatisticsDesign:
+        return NoisyCellStatisticsDesign(ask.priors[0], lengthscale, ridge, CELL_SCALES[1], 1.0, paths=PATHS)
+
+
 class NoisyCellStatistics(Mechanism):
     """Release every cell's count and clipped sum with noise, once; read them by a Gaussian process."""
 
@@ -174,6 +196,7 @@ class NoisyCellStatistics(Mechanism):
     source = "docs/mathematics.md, section 11"
     protection = Protection("values and places", ("point",))
     design_type = NoisyCellStatisticsDesign
+    space = CellSpace
     usual = True
     reads = ("priors",)
     parameters = (
@@ -211,27 +234,6 @@ class NoisyCellStatistics(Mechanism):
         if not self.protection.holds(facts):
             return None
         return replace(design, statistic_noise=statistic_noise_for(budget.epsilon, budget.delta))
-
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[NoisyCellStatisticsDesign, ...]:
-        """Every cell of the domain is observed, so on large domains only sparse priors are quick."""
-        sparse = tuple(name for name in ask.priors if PRIORS[name].sparse)
-        priors = ask.priors if facts.lattice.size <= DENSE_CELLS or not sparse else sparse
-        lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
-        return tuple(
-            NoisyCellStatisticsDesign(prior, lengthscale, ridge, scale, 1.0, paths=PATHS)
-            for prior in priors
-            for lengthscale in lengthscales
-            for scale in CELL_SCALES
-            for ridge in tried(RECORD_RIDGES, ask.thorough)
-        )
-
-    def unpriced(self, design: NoisyCellStatisticsDesign) -> NoisyCellStatisticsDesign:
-        return replace(design, statistic_noise=1.0)
-
-    def given(
-        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
-    ) -> NoisyCellStatisticsDesign:
-        return NoisyCellStatisticsDesign(ask.priors[0], lengthscale, ridge, CELL_SCALES[1], 1.0, paths=PATHS)
 
     def prepare(
         self, design: NoisyCellStatisticsDesign, facts: PublicFacts, records: CollapsedRecords

@@ -15,7 +15,7 @@ from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, varianc
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed, excursion
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading
+from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign, path_guarantee, sharpened_paths
@@ -54,6 +54,58 @@ class _PreparedPaths:
         return Released(self.posterior.draw(design.scale, design.paths, entropy, design.noise_scale))
 
 
+class PathSpace(SearchSpace):
+    """Every prior at a few ranges and ridges; around the best, shares of prior noise; rounds of smoothing."""
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
+        grid = coarse_grid(facts.lattice, facts.n, ask.quick)
+        return tuple(
+            PosteriorSamplingDesign(prior, lengthscale, ridge, 1.0, paths=ask.paths)
+            for prior in ask.priors
+            for lengthscale in grid.lengthscales
+            for ridge in grid.ridges
+        )
+
+    def unpriced(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> PosteriorSamplingDesign:
+        """Only the share of prior noise in the released variance remains of the noise."""
+        scale, noise = _split(round(design.noise_share, 6))
+        return replace(design, scale=scale, noise_scale=noise, bound="sharp")
+
+    def place_of(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> PosteriorSamplingDesign:
+        return replace(design, scale=1.0, noise_scale=0.0, bound="sharp", smoothing=0, cutoff=0.5)
+
+    def refinement(
+        self, best: Sequence[PosteriorSamplingDesign], facts: PublicFacts, ask: Ask
+    ) -> tuple[PosteriorSamplingDesign, ...]:
+        """Neighbours in lengthscale and ridge, each with every share of prior noise."""
+        places = [(design.prior, design.lengthscale, design.ridge) for design in best]
+        near = [
+            (prior, lengthscale, ridge)
+            for prior, middle, around in places
+            for lengthscale in steps_around(middle, 1.4)
+            for ridge in steps_around(around, 1.18)
+        ]
+        return tuple(
+            PosteriorSamplingDesign(*place, *_split(share), paths=ask.paths)
+            for place in dict.fromkeys([*places, *near])
+            for share in NOISE_SHARES
+        )
+
+    def variants(self, design: PosteriorSamplingDesign, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
+        return tuple(replace(design, smoothing=rounds) for rounds in SMOOTHINGS)
+
+    def given(
+        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
+    ) -> PosteriorSamplingDesign:
+        return PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, 1.0, paths=ask.paths)
+
+    def varied(self, design: PosteriorSamplingDesign, name: str, value: float) -> Design:
+        """A changed scale keeps the share of prior noise in the released variance."""
+        if name == "scale":
+            return replace(design, scale=value, noise_scale=design.noise_scale * value / design.scale)
+        return super().varied(design, name, value)
+
+
 class PosteriorSampling(Mechanism):
     """Release L paths of the posterior; the whole functions leave, so every threshold is free."""
 
@@ -63,6 +115,7 @@ class PosteriorSampling(Mechanism):
     source = "Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2"
     protection = Protection("values and places", ("point", "cell"))
     design_type = PosteriorSamplingDesign
+    space = PathSpace
     usual = True
     reads = ("priors", "paths", "bound")
     parameters = (
@@ -113,54 +166,6 @@ class PosteriorSampling(Mechanism):
         return epsilon_from_rdp(
             ORDERS, design.paths * covariance_rdp(ORDERS, design.ridge, variance), delta
         ).epsilon
-
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
-        grid = coarse_grid(facts.lattice, facts.n, ask.quick)
-        return tuple(
-            PosteriorSamplingDesign(prior, lengthscale, ridge, 1.0, paths=ask.paths)
-            for prior in ask.priors
-            for lengthscale in grid.lengthscales
-            for ridge in grid.ridges
-        )
-
-    def unpriced(self, design: PosteriorSamplingDesign) -> PosteriorSamplingDesign:
-        """Only the share of prior noise in the released variance remains of the noise."""
-        scale, noise = _split(round(design.noise_share, 6))
-        return replace(design, scale=scale, noise_scale=noise, bound="sharp")
-
-    def place_of(self, design: PosteriorSamplingDesign) -> PosteriorSamplingDesign:
-        return replace(design, scale=1.0, noise_scale=0.0, bound="sharp", smoothing=0, cutoff=0.5)
-
-    def refinement(
-        self, best: Sequence[PosteriorSamplingDesign], facts: PublicFacts, ask: Ask
-    ) -> tuple[PosteriorSamplingDesign, ...]:
-        """Neighbours in lengthscale and ridge, each with every share of prior noise."""
-        places = [(design.prior, design.lengthscale, design.ridge) for design in best]
-        near = [
-            (prior, lengthscale, ridge)
-            for prior, middle, around in places
-            for lengthscale in steps_around(middle, 1.4)
-            for ridge in steps_around(around, 1.18)
-        ]
-        return tuple(
-            PosteriorSamplingDesign(*place, *_split(share), paths=ask.paths)
-            for place in dict.fromkeys([*places, *near])
-            for share in NOISE_SHARES
-        )
-
-    def variants(self, design: PosteriorSamplingDesign, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
-        return tuple(replace(design, smoothing=rounds) for rounds in SMOOTHINGS)
-
-    def given(
-        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
-    ) -> PosteriorSamplingDesign:
-        return PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, 1.0, paths=ask.paths)
-
-    def varied(self, design: PosteriorSamplingDesign, name: str, value: float) -> Design:
-        """A changed scale keeps the share of prior noise in the released variance."""
-        if name == "scale":
-            return replace(design, scale=value, noise_scale=design.noise_scale * value / design.scale)
-        return super().varied(design, name, value)
 
     def prepare(
         self, design: PosteriorSamplingDesign, facts: PublicFacts, records: CollapsedRecords

@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.bin_means import BinMeans
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.plugins import Registry
@@ -106,7 +107,7 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
     records = CollapsedRecords.from_records(index, np.clip(response, -1.0, 1.0))
     facts, mechanism = PublicFacts(lattice, n=response.size), SpectralStatistics()
     budget = Budget(epsilon, delta)
-    design = mechanism.calibrate(mechanism.fixed(lattice.spacing), facts, budget)
+    design = mechanism.calibrate(fixed_design(lattice.spacing), facts, budget)
     ready = mechanism.prepare(design, facts, records)
     if not mechanism.guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
         raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")

@@ -13,9 +13,9 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import agreed, agreed_each, sign_of
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.beliefs import simulated, under_beliefs, unseen_by
-from dpgp_core.mechanisms.design import Ask, Budget, Parameter, Protection, Protects
+from dpgp_core.mechanisms.design import Ask, Budget, Parameter, Protection
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import (
@@ -69,56 +69,11 @@ ALONE = 3  # simulated releases in each world where each is read by itself
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 
 
-class SpectralStatistics(Mechanism):
-    """Release sums of features where the field lives, with less noise there than per hexagon."""
+class SpectralSpace(SearchSpace):
+    """A few ranges and ridges, three local stages around them, and cutoffs."""
 
-    name = "spectral-statistics"
-    title = "Spectral statistics"
-    summary = (
-        "Adds noise to a few hundred smooth sums over the map, once; any number of maps follows at no "
-        "further cost."
-    )
-    source = "docs/spectral-statistics.md, Theorem C"
-    protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
-    design_type = SpectralStatisticsDesign
-    reads = ("covariates", "looks", "values")
-    usual = True
+    stages = 3
     quick = True
-    weighs_drift = True
-    parameters = (
-        Parameter("lengthscale", "lengthscale", "length"),
-        Parameter("ridge", "ridge", "positive"),
-        Parameter("amplitude", "model_scale", "positive"),
-        Parameter("mu", "mu", "positive"),
-        Parameter("paths", "paths", "count"),
-    )
-    free_paths = True
-    local_stages = 3
-    exact_on_a_computer = True
-
-    def hides(self, facts: PublicFacts) -> Protects:
-        """Values only where places are public: the counts are then known and not released."""
-        return "values" if facts.neighbours == "values-only" else self.protection.what
-
-    def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
-        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
-        plan = self._plan(design, facts)
-        counted, second = plan.plan.field.counted, design.looks[1]
-        first = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
-        exchange = exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
-        if exchange is not None:  # of the second look all that is known beforehand is twice its own price
-            exchange = merged_mu((exchange, 2.0 * second))
-        both = plan.features.size + (FUNCTIONS if design.first else 0)
-        distance = distance_of(both * (1 if plan.noise.counts is None else 2))
-        cost = Cost.gaussian(merged_mu((first, second)), distance).among(facts.neighbours, exchange)
-        return Guarantee.gaussian(cost, self.source)
-
-    def calibrate(
-        self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
-    ) -> SpectralStatisticsDesign:
-        explained = not design.drift or (facts.field is not None and facts.field.covariates > 0.0)
-        read = facts.covariates is not None and explained
-        return replace(design.for_law(facts.law), mu=budget.mu, covariates=SHARE if read else 0.0)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
         """Mean and spread of the field are those of a world: `fitted` fills them in.
@@ -171,14 +126,60 @@ class SpectralStatistics(Mechanism):
             common=0.0 if world.mean_known else COMMON,
         )  # fmt: skip
 
-    def unpriced(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
-        return replace(design, mu=1.0)
-
-    def place_of(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
+    def place_of(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> SpectralStatisticsDesign:
         return replace(design if design.drift else design.with_cutoff(0.5), mu=1.0)
 
     def variants(self, design: SpectralStatisticsDesign, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
         return (design,) if design.drift else tuple(design.with_cutoff(cutoff) for cutoff in CUTOFFS)
+
+
+class SpectralStatistics(Mechanism):
+    """Release sums of features where the field lives, with less noise there than per hexagon."""
+
+    name = "spectral-statistics"
+    title = "Spectral statistics"
+    summary = (
+        "Adds noise to a few hundred smooth sums over the map, once; any number of maps follows at no "
+        "further cost."
+    )
+    source = "docs/spectral-statistics.md, Theorem C"
+    protection = Protection(
+        "values and places", ("point", "cell"), ("replace-one", "add-or-remove"), shows_public_places=True
+    )
+    design_type = SpectralStatisticsDesign
+    space = SpectralSpace
+    reads = ("covariates", "looks", "values")
+    usual = True
+    weighs_drift = True
+    parameters = (
+        Parameter("lengthscale", "lengthscale", "length"),
+        Parameter("ridge", "ridge", "positive"),
+        Parameter("amplitude", "model_scale", "positive"),
+        Parameter("mu", "mu", "positive"),
+        Parameter("paths", "paths", "count"),
+    )
+    free_paths = True
+    exact_on_a_computer = True
+
+    def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
+        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
+        plan = self._plan(design, facts)
+        counted, second = plan.plan.field.counted, design.looks[1]
+        first = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
+        exchange = exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
+        if exchange is not None:  # of the second look all that is known beforehand is twice its own price
+            exchange = merged_mu((exchange, 2.0 * second))
+        both = plan.features.size + (FUNCTIONS if design.first else 0)
+        distance = distance_of(both * (1 if plan.noise.counts is None else 2))
+        cost = Cost.gaussian(merged_mu((first, second)), distance).among(facts.neighbours, exchange)
+        return Guarantee.gaussian(cost, self.source)
+
+    def calibrate(
+        self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
+    ) -> SpectralStatisticsDesign:
+        explained = not design.drift or (facts.field is not None and facts.field.covariates > 0.0)
+        read = facts.covariates is not None and explained
+        return replace(design.for_law(facts.law), mu=budget.mu, covariates=SHARE if read else 0.0)
 
     def sharpened(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget

@@ -219,7 +219,7 @@ def compare_mechanisms(
 
 def _row(task: SearchTask, name: str, epsilon: float, where: Executor, fields: LossWorlds | None) -> Row:
     own = replace(task, mechanisms=(name,), budget=replace(task.budget, epsilon=epsilon), frontier=(epsilon,))
-    protects, start = mechanism_named(name).hides(task.facts), time.perf_counter()
+    protects, start = mechanism_named(name).protection.hides(task.facts), time.perf_counter()
     try:
         result = search(own, None, where)
     except WorkflowError as error:

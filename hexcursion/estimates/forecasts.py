@@ -109,7 +109,7 @@ def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
     fields = asked.fields if asked.reference else max(1, asked.fields * QUICK_WORLDS // WORLDS)
     others = {"a quick search": replace(asked, quick=True, fields=fields)}
     for mechanism in MECHANISMS.values():
-        if mechanism.quick and mechanism.name in asked.mechanisms:
+        if mechanism.search.quick and mechanism.name in asked.mechanisms:
             alone = replace(asked, mechanisms=(mechanism.name,))
             others[f"a search of {mechanism.title.lower()} alone"] = alone
     found = {

@@ -153,7 +153,7 @@ def sweep(bench: Bench, scored: Scored, report: Report | None = None) -> tuple[V
         for value in asked:
             name = "the number of paths" if parameter.kind == "count" else f"the {parameter.name}"
             tell(done / total, f"Varying {name.replace('_', ' ')}")
-            varied = mechanism.varied(design, parameter.name, value)
+            varied = mechanism.search.varied(design, parameter.name, value)
             seen = bench.agreement(varied, scored.response)
             points.append(Varied(value, bench.price(varied)[1], seen.iou, seen.iou_sd))
             done += 1
@@ -252,7 +252,7 @@ def _shapes(task: SearchTask, result: SearchResult) -> list[tuple[Scene, Design]
     shapes: dict[tuple[ResponseScale, Design], tuple[Scene, Design]] = {}
     for point in sorted(result.frontier, key=lambda item: item.epsilon):
         design, response = point.scored.design, point.scored.response
-        key = (response, mechanism_of(design).unpriced(design))
+        key = (response, mechanism_of(design).search.unpriced(design, task.facts))
         shapes.setdefault(key, (task.scene_of(response), design))
     return list(shapes.values())
 

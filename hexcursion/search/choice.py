@@ -85,7 +85,7 @@ def given_choice(project: Project) -> Choice:
     budget = Budget(settings.epsilon, project.delta, settings.bound)
     for mechanism in map(mechanism_named, settings.mechanisms):
         try:
-            shape = mechanism.given(facts, ask, settings.lengthscale, settings.ridge)
+            shape = mechanism.search.given(facts, ask, settings.lengthscale, settings.ridge)
             if shape is None:
                 continue
             design = mechanism.calibrate(shape, facts, budget)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import SearchSpace
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from hexcursion.errors import Report, WorkflowError
@@ -64,13 +64,14 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show
     baseline = baseline_set(task.baseline_scene.world, model) if shown is None else shown
     task = task.aiming_at(baseline)
-    place: Place = lru_cache(None)(lambda design: mechanism_of(design).place_of(design))
+    place: Place = lru_cache(None)(lambda design: mechanism_of(design).search.place_of(design, task.facts))
     found: Found = []
     left_early: list[LeftEarly] = []
-    for number, name in enumerate(sorted(task.mechanisms, key=lambda name: not mechanism_named(name).quick)):
+    quick_first = sorted(task.mechanisms, key=lambda name: not mechanism_named(name).search.quick)
+    for number, name in enumerate(quick_first):
         low, share = 0.2 + 0.75 * number / len(task.mechanisms), 0.75 / len(task.mechanisms)
-        mechanism = mechanism_named(name)
-        grid = _coarse(task, mechanism)
+        space = mechanism_named(name).search
+        grid = _coarse(task, space)
         first, coarse = _first_pass(task, grid, found)
         few = _in_few_worlds(task)
         own = _run(few, where, first, _part(tell, low, 0.25 * share), len(found))
@@ -81,13 +82,13 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
             coarse, own = first + coarse, []
         own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
         own = _in_order(task, own, grid, place) if first else own
-        for stage in range(mechanism.local_stages):
-            most = REFINED if mechanism.local_stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
-            fine = _refinement(task, mechanism, own, task.epsilon, place, most)
-            part = _stage_part(_part(tell, low, share), stage, mechanism.local_stages)
+        for stage in range(space.stages):
+            most = REFINED if space.stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
+            fine = _refinement(task, space, own, task.epsilon, place, most)
+            part = _stage_part(_part(tell, low, share), stage, space.stages)
             own += _run(task, where, fine, part, len(found) + len(own))
-        if mechanism.quick:
-            own += _beside(task, mechanism, own, where, place, _part(tell, low + share, 0.0))
+        if space.quick:
+            own += _beside(task, space, own, where, place, _part(tell, low + share, 0.0))
         found += own
     eligible = [item for budget, item in found if budget == task.epsilon]
     if not eligible:
@@ -118,21 +119,21 @@ def _stage_part(tell: Report, stage: int, stages: int) -> Report:
     return _part(tell, 0.75 + 0.25 * stage / stages, 0.25 / stages)
 
 
-def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
+def _coarse(task: SearchTask, space: SearchSpace) -> list[Batch]:
     """Return the mechanism's grid: all of it at the budget that is asked for, a part of it beside it.
 
     Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
     """
     scenes = tuple(range(len(task.scenes)))
-    beside = () if mechanism.quick else _others(task, task.frontier)
-    plain = set(mechanism.grid(task.facts, replace(task.ask, thorough=False)))
+    beside = () if space.quick else _others(task, task.frontier)
+    plain = set(space.grid(task.facts, replace(task.ask, thorough=False)))
     budgets = {
         design: tuple(sorted({task.epsilon, *(beside if design in plain else ())}))
-        for design in mechanism.grid(task.facts, replace(task.ask, thorough=True))
+        for design in space.grid(task.facts, replace(task.ask, thorough=True))
     }
     return [
-        Batch(mechanism.name, tuple(group), scenes)
-        for _, group in groupby(budgets.items(), key=lambda item: mechanism.group_of(item[0]))
+        Batch(space.mechanism.name, tuple(group), scenes)
+        for _, group in groupby(budgets.items(), key=lambda item: space.group_of(item[0]))
     ]
 
 
@@ -210,29 +211,28 @@ def _bests(
 
 
 def _refinement(
-    task: SearchTask, mechanism: Mechanism, found: Found, epsilon: float, place: Place, most: int = REFINED
+    task: SearchTask, space: SearchSpace, found: Found, epsilon: float, place: Place, most: int = REFINED
 ) -> list[Batch]:
     """Around the best few distinct designs at one budget, each in its own scene."""
     numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
     seen = {
         (numbers[item.response], place(item.design)) for budget, item in found
-        if budget == epsilon and (mechanism.local_stages > 1 or mechanism.quick)
+        if budget == epsilon and (space.stages > 1 or space.quick)
     }  # fmt: skip
     batches = []
     for number, design in _bests(task, found, epsilon, place, most):
         near = [
-            each
-            for each in mechanism.refinement((design,), task.facts, task.ask)
-            if (number, each) not in seen
+            each for each in space.refinement((design,), task.facts, task.ask) if (number, each) not in seen
         ]
         seen |= {(number, each) for each in near}
-        for _, group in groupby(near, key=mechanism.group_of):
-            batches.append(Batch(mechanism.name, tuple((each, (epsilon,)) for each in group), (number,)))
+        for _, group in groupby(near, key=space.group_of):
+            name, shapes = space.mechanism.name, tuple((each, (epsilon,)) for each in group)
+            batches.append(Batch(name, shapes, (number,)))
     return batches
 
 
 def _beside(
-    task: SearchTask, mechanism: Mechanism, found: Found, where: Executor, place: Place, tell: Report
+    task: SearchTask, space: SearchSpace, found: Found, where: Executor, place: Place, tell: Report
 ) -> Found:
     """Find a frontier as good as a search at each of its budgets: outward from the asked one, step by step.
 
@@ -247,10 +247,11 @@ def _beside(
         last, known = task.epsilon, list(found)
         for epsilon in side:
             over = _bests(task, known, last, place, BESIDE)
-            taken = [Batch(mechanism.name, ((design, (epsilon,)),), (number,)) for number, design in over]
+            name = space.mechanism.name
+            taken = [Batch(name, ((design, (epsilon,)),), (number,)) for number, design in over]
             known += _run(task, where, taken, tell, len(known))
             single = not task.scenes[0].others
-            near = _refinement(task, mechanism, known, epsilon, place, 1) if single else []
+            near = _refinement(task, space, known, epsilon, place, 1) if single else []
             known += _run(task, where, near, tell, len(known))
             last = epsilon
         made += known[len(found) :]
@@ -284,7 +285,7 @@ def _frontier(
 def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
     """The chosen design with every cutoff that its mechanism offers: free, on the same simulated releases."""
     mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
-    variants = mechanism.variants(chosen.design, task.ask)
+    variants = mechanism.search.variants(chosen.design, task.ask)
     if variants == (chosen.design,):
         return ()
     offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
@@ -322,7 +323,7 @@ def _most_honest(task: SearchTask, bests: list[Scored]) -> Scored:
 
 def _closer(name: str) -> int:
     """How many designs of a mechanism are compared in full: several where simulations are quick."""
-    return REFINED if mechanism_named(name).quick else 1
+    return REFINED if mechanism_named(name).search.quick else 1
 
 
 def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, Edge], ...]:
@@ -348,7 +349,7 @@ def _infeasible(task: SearchTask) -> str:
     floors = [
         mechanism.floor(design, task.facts, task.budget.delta)
         for mechanism in map(mechanism_named, task.mechanisms)
-        for design in mechanism.grid(task.facts, task.ask)
+        for design in mechanism.search.grid(task.facts, task.ask)
     ]
     if not floors:
         said = "no mechanism that was asked for takes this unit of protection."

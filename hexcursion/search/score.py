@@ -78,7 +78,7 @@ def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
 def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[float]) -> list[Scored]:
     """The variants of a shape at each budget that it can meet, with nothing simulated yet."""
     mechanism, found = mechanism_of(shape), []
-    shape = mechanism.fitted(shape, scene.world)
+    shape = mechanism.search.fitted(shape, scene.world)
     for epsilon in epsilons:
         budget = Budget(epsilon, task.budget.delta, task.budget.bound)
         design = mechanism.calibrate(shape, task.facts, budget)
@@ -86,7 +86,7 @@ def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[fl
             continue
         bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
         blank = Utility(math.nan, math.nan, bce=bce)
-        variants = cut(task.ask, mechanism.variants(design, task.ask))
+        variants = cut(task.ask, mechanism.search.variants(design, task.ask))
         found += [Scored(each, scene.response, epsilon, blank) for each in variants]
     return found
 
@@ -208,7 +208,7 @@ def fixed_of(
     `spacing` of the hexagons is in metres (any number says whether there is one), `model` the range (metres)
     and ridge that a private choice has found, `looks` 1, or 2 for a mechanism that can take two.
     """
-    designs = (mechanism_named(name).fixed(spacing, model, looks) for name in names)
+    designs = (mechanism_named(name).search.fixed(spacing, model, looks) for name in names)
     return next((design for design in designs if design is not None), None)
 
 

@@ -248,7 +248,7 @@ class SearchResult:
 
 def family_of(design: Design) -> tuple[str, str]:
     """Mechanism and, where the design has one, prior: what the frontier compares."""
-    return design.mechanism, mechanism_of(design).family_of(design)
+    return design.mechanism, mechanism_of(design).search.family_of(design)
 
 
 _NONE = (

@@ -10,7 +10,7 @@ from data_loaders import LOADERS as OWN_LOADERS
 from data_loaders import SEGMENTS, Loader
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.excursion import Direction
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import SearchSpace
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.plugins import Registry
@@ -168,7 +168,7 @@ Origin = Literal["searched", "fixed", "fixed with a chosen range", "by hand"]
 
 def has_fixed(mechanism: str) -> bool:
     """Whether a mechanism has a design that is released unsearched where no reference data say anything."""
-    return MECHANISMS[mechanism].fixed(1.0) is not None
+    return MECHANISMS[mechanism].search.fixed(1.0) is not None
 
 
 def origin_of(
@@ -188,7 +188,7 @@ def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
     if origin == "searched":
         return names
     if origin == "by hand":
-        return tuple(name for name in names if type(MECHANISMS[name]).given is not Mechanism.given)
+        return tuple(name for name in names if MECHANISMS[name].space.given is not SearchSpace.given)
     return next(((name,) for name in names if has_fixed(name)), ())
 
 

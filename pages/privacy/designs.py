@@ -42,7 +42,7 @@ class ReportRow:
 def family(design: Design) -> str:
     """Mechanism and prior in words."""
     mechanism = mechanism_of(design)
-    family = mechanism.family_of(design)
+    family = mechanism.search.family_of(design)
     return f"{mechanism.title}, {PRIORS[family].title}" if family else mechanism.title
 
 

@@ -192,7 +192,7 @@ def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> D
         value = values[parameter.name] * (1000.0 if parameter.kind == "length" else 1.0)
         if not value > 0:
             raise DesignError(f"the {parameter.name.replace('_', ' ')} must be a positive number.")
-        design = mechanism.varied(design, parameter.name, value)
+        design = mechanism.search.varied(design, parameter.name, value)
     return replace(design, smoothing=smoothing)
 
 
@@ -212,7 +212,7 @@ def start_of(tuned: Tuned, scored: Scored, wanted: tuple[str, str]) -> Design:
 def smoothings(design: Design) -> tuple[int, ...]:
     """Rounds of smoothing that can be judged for a design's mechanism."""
     ask = Ask(())
-    return tuple(each.smoothing for each in mechanism_of(design).variants(design, ask))
+    return tuple(each.smoothing for each in mechanism_of(design).search.variants(design, ask))
 
 
 def covers(design: Design) -> bool:

@@ -199,7 +199,7 @@ def beside_published(project: Project, columns: Floats | None, epsilon: float, t
         rest = np.clip(response[~public] / unit - mean[hidden], -1.0, 1.0)
         counts = np.bincount(placed.index[public], minlength=lattice.size).astype(np.float64)
         facts = PublicFacts(lattice, hidden.size, counts=counts, covariates=columns, field=field)
-        (start,) = mechanism.grid(facts, Ask(("exponential",)))
+        (start,) = mechanism.search.grid(facts, Ask(("exponential",)))
         design = mechanism.calibrate(start, facts, Budget(epsilon, DELTA))
         if design is None:
             raise WorkflowError(f"Epsilon {epsilon:g} is too small for this design.")

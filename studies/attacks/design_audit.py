@@ -152,7 +152,7 @@ def audit_choice(
     """
     clock, design = Stopwatch(), choice.design
     facts = public_facts(project)
-    group = mechanism_of(design).group_of(design)
+    group = mechanism_of(design).search.group_of(design)
     prior, n = facts.prior(*group), facts.n
     claim = mechanism_of(design).guarantee(design, facts).epsilon
     audit = audit_design(

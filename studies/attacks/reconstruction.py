@@ -230,7 +230,8 @@ def _row(
         laws = Laws.learned([sample(number, DRAWS) for number in range(candidates.size)])
     else:
         laws = laws_of(case.runs, facts, core, candidates)
-    slow = mechanism.free_paths and mechanism.quick  # its noise is drawn exactly, a thousand numbers a second
+    # its noise is drawn exactly, a thousand numbers a second
+    slow = mechanism.free_paths and mechanism.search.quick
     found = attack_releases(
         candidates, laws, sample, success_bound(cost, candidates.chance, candidates.size), entropy,
         trials=settings.exact_trials if slow else settings.trials, confidence=settings.confidence,

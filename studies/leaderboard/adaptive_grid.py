@@ -23,6 +23,7 @@ from studies.leaderboard.squares import (
     Integers,
     OnSquares,
     SquaresDesign,
+    SquaresSpace,
     numbered,
     square_of,
 )
@@ -95,17 +96,8 @@ class _Prepared:
         return design.read_as(field, (precision**-0.5)[part])
 
 
-class AdaptiveGrid(OnSquares):
-    """Noisy counts of a coarse public grid say how finely each square is parted; the parts are released."""
-
-    name, title = "adaptive-grid", "Adaptive grid"
-    summary = "Parts a public grid by noisy counts and adds noise to sums and counts of the parts."
-    source = "Qardaji et al. 2013, with Gaussian noise: counts move by sqrt(2), sums and counts by 2"
-    design_type = AdaptiveGridDesign
-
-    def guarantee(self, design: AdaptiveGridDesign, facts: PublicFacts) -> Guarantee:
-        """The proved cost of releasing `design`; `BoundRefused` where records may be more or less."""
-        return self.guaranteed(design, facts, 4 * facts.lattice.size)
+class AdaptiveSpace(SquaresSpace):
+    """A few coarse grids and sizes of parts."""
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[AdaptiveGridDesign, ...]:
         """Designs to try, noise still open."""
@@ -116,6 +108,20 @@ class AdaptiveGrid(OnSquares):
             for leaf in (5.0, 20.0, 60.0)
             for scale in (0.3, 0.6)
         )
+
+
+class AdaptiveGrid(OnSquares):
+    """Noisy counts of a coarse public grid say how finely each square is parted; the parts are released."""
+
+    name, title = "adaptive-grid", "Adaptive grid"
+    summary = "Parts a public grid by noisy counts and adds noise to sums and counts of the parts."
+    source = "Qardaji et al. 2013, with Gaussian noise: counts move by sqrt(2), sums and counts by 2"
+    design_type = AdaptiveGridDesign
+    space = AdaptiveSpace
+
+    def guarantee(self, design: AdaptiveGridDesign, facts: PublicFacts) -> Guarantee:
+        """The proved cost of releasing `design`; `BoundRefused` where records may be more or less."""
+        return self.guaranteed(design, facts, 4 * facts.lattice.size)
 
     def prepare(self, design: AdaptiveGridDesign, facts: PublicFacts, records: CollapsedRecords) -> _Prepared:
         """The draw, ready."""

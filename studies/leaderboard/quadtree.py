@@ -23,6 +23,7 @@ from studies.leaderboard.squares import (
     Integers,
     OnSquares,
     SquaresDesign,
+    SquaresSpace,
     numbered,
     square_of,
 )
@@ -116,17 +117,8 @@ class _Prepared:
         return design.read_as(field, np.sqrt(variance)[tree.leaf])
 
 
-class Quadtree(OnSquares):
-    """Noisy sums and counts of the squares of every level, each level a partition of the public domain."""
-
-    name, title = "quadtree", "Private quadtree"
-    summary = "Adds noise to sums and counts of the squares of a public tree and reads the leaves."
-    source = "Cormode et al. 2012, with Gaussian noise: levels of sensitivity 2 compose in mu^2"
-    design_type = QuadtreeDesign
-
-    def guarantee(self, design: QuadtreeDesign, facts: PublicFacts) -> Guarantee:
-        """The proved cost of releasing `design`; `BoundRefused` where records may be more or less."""
-        return self.guaranteed(design, facts, 4 * facts.lattice.size * design.depth)
+class TreeSpace(SquaresSpace):
+    """The deepest trees that can be read."""
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[QuadtreeDesign, ...]:
         """Designs to try, noise still open."""
@@ -137,6 +129,20 @@ class Quadtree(OnSquares):
             for growth in (1.0, 2.0)
             for scale in (0.3, 0.6)
         )
+
+
+class Quadtree(OnSquares):
+    """Noisy sums and counts of the squares of every level, each level a partition of the public domain."""
+
+    name, title = "quadtree", "Private quadtree"
+    summary = "Adds noise to sums and counts of the squares of a public tree and reads the leaves."
+    source = "Cormode et al. 2012, with Gaussian noise: levels of sensitivity 2 compose in mu^2"
+    design_type = QuadtreeDesign
+    space = TreeSpace
+
+    def guarantee(self, design: QuadtreeDesign, facts: PublicFacts) -> Guarantee:
+        """The proved cost of releasing `design`; `BoundRefused` where records may be more or less."""
+        return self.guaranteed(design, facts, 4 * facts.lattice.size * design.depth)
 
     def prepare(self, design: QuadtreeDesign, facts: PublicFacts, records: CollapsedRecords) -> _Prepared:
         """The draw, ready; the tree is made once for each depth."""

@@ -13,7 +13,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
 from dpgp_core.noise import SimulationEntropy, distance_of
@@ -67,6 +67,14 @@ class SquaresDesign(Design):
         return Released(np.tile(field, (self.paths, 1)), field, deviation)
 
 
+class SquaresSpace(SearchSpace):
+    """The same release read at every cutoff."""
+
+    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+        """The same release read at every cutoff."""
+        return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
+
+
 class OnSquares(Mechanism):
     """A mechanism for exchanged records, the Gaussian parameter of its whole release in the design's `mu`.
 
@@ -97,14 +105,6 @@ class OnSquares(Mechanism):
         if not self.protection.holds(facts):
             return None
         return replace(design, mu=budget.mu)
-
-    def unpriced(self, design: Any) -> Any:
-        """The design without its noise: what designs of all budgets have in common."""
-        return replace(design, mu=1.0)
-
-    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
-        """The same release read at every cutoff."""
-        return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
 
     def simulate(self, design: Any, world: World) -> Bools:
         """(S, N) sets of simulated releases."""

@@ -101,8 +101,9 @@ def contested(worlds: Worlds, epsilon: float) -> Iterator[tuple[str, PublicFacts
         mechanism = mechanism_named(name)
         public = mechanism.protection.what == "values"
         facts = PublicFacts(worlds.lattice, int(worlds.cells.size), places_public=public)
-        design = mechanism.fixed(worlds.lattice.spacing)
-        designs = mechanism.grid(facts, Ask((PRIOR,), 100, quick=True))[:3] if design is None else (design,)
+        design = mechanism.search.fixed(worlds.lattice.spacing)
+        grid = mechanism.search.grid(facts, Ask((PRIOR,), 100, quick=True))
+        designs = grid[:3] if design is None else (design,)
         for each in designs:
             try:
                 made = mechanism.calibrate(each, facts, Budget(epsilon, DELTA))

@@ -72,7 +72,7 @@ def _measure(kind: Measured, cells: int, priors: str) -> None:
         fast = speed()
         project = load_project(settings)
         bare = _peak()
-        in_turn = sorted(settings.mechanisms, key=lambda name: not mechanism_named(name).quick)
+        in_turn = sorted(settings.mechanisms, key=lambda name: not mechanism_named(name).search.quick)
         names = (FIRST, *in_turn, LAST)
         spent = dict.fromkeys(names, 0.0)
         last = [time.process_time()]

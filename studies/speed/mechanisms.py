@@ -48,7 +48,7 @@ def one(name: str, cells: int, public: bool) -> str:
     held = _peak()
     try:
         started = time.process_time()
-        grid = mechanism.grid(facts, Ask(("car",), quick=True, thorough=False))
+        grid = mechanism.search.grid(facts, Ask(("car",), quick=True, thorough=False))
         if not grid:
             return "takes no map of so many cells"
         design = mechanism.calibrate(grid[len(grid) // 2], facts, BUDGET)

@@ -74,7 +74,7 @@ def release_seconds(size: int, store: Path, paths: int) -> tuple[float, float]:
     for _ in range(2):
         task = task_of(lattice, 1.0, store, None)
         world = task.scenes[0].world
-        shape = mechanism.fitted(mechanism.grid(task.facts, task.ask)[0], world)
+        shape = mechanism.search.fitted(mechanism.search.grid(task.facts, task.ask)[0], world)
         design = mechanism.calibrate(shape, task.facts, task.budget)
         assert design is not None
         before = time.process_time()

@@ -12,7 +12,7 @@ from tests.dpgp_core.mechanisms.net.test_net_designs import ASK, PUBLIC
 @pytest.mark.parametrize("name", ["cloaking", "functional", "sparse-gp"])
 def test_a_budget_is_met_from_below_by_a_part_in_a_million_million(name: str) -> None:
     mechanism = MECHANISMS[name]
-    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
+    design = mechanism.search.given(PUBLIC, ASK, 1500.0, 2.0)
     found = mechanism.calibrate(design, PUBLIC, Budget(1.0, 1e-5))
     assert found is not None
     exact = 0.26805112321129176  # of epsilon 1 at delta 1e-5

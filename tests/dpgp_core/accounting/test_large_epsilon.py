@@ -25,7 +25,7 @@ def test_the_largest_provable_epsilon_is_108_bits_and_delta() -> None:
 @pytest.mark.parametrize("epsilon", [70.0, 100.0, 1e6, 1e300])
 def test_a_mechanism_with_rounded_noise_meets_every_large_epsilon(name: str, epsilon: float) -> None:
     mechanism, facts = MECHANISMS[name], PublicFacts(disk(2), n=2000)
-    for design in mechanism.grid(facts, Ask(("car",)))[:2]:
+    for design in mechanism.search.grid(facts, Ask(("car",)))[:2]:
         found = mechanism.calibrate(design, facts, Budget(epsilon, 1e-5))
         assert found is not None
         proved = mechanism.guarantee(found, facts).epsilon(1e-5).epsilon

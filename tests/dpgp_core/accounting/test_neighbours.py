@@ -147,7 +147,7 @@ def test_every_mechanism_names_neighbours_that_its_facts_allow(name: str, relati
     design = next(
         (
             made
-            for each in mechanism.grid(facts, Ask(("car",), quick=True))
+            for each in mechanism.search.grid(facts, Ask(("car",), quick=True))
             if (made := mechanism.calibrate(each, facts, Budget(1.0, DELTA))) is not None
         ),
         None,

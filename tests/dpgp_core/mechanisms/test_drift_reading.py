@@ -336,10 +336,10 @@ def test_a_design_that_weighs_drift_needs_a_public_field_and_then_reads_by_it() 
     assert np.all(released.map_sd > 0)
     moved = released.shifted(np.full(SIZE, 2.0))
     assert moved.map_mean == pytest.approx(released.map_mean + 2.0)
-    (only,) = mechanism.grid(facts, ask=None)  # type: ignore[arg-type]
+    (only,) = mechanism.search.grid(facts, ask=None)  # type: ignore[arg-type]
     assert only.drift
     assert only.lengthscale == pytest.approx(8 * SPACING, rel=1e-5)
-    assert mechanism.refinement((only,), facts, ask=None) == ()  # type: ignore[arg-type]
+    assert mechanism.search.refinement((only,), facts, ask=None) == ()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

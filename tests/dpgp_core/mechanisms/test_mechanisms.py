@@ -53,7 +53,7 @@ def design_of(name: str) -> Any:
     facts = facts_of(prior, 20, mechanism.protection.what == "values")
     designs = (
         mechanism.calibrate(design, facts, Budget(1.0, 1e-5))
-        for design in mechanism.grid(facts, Ask(("car",), paths=3))
+        for design in mechanism.search.grid(facts, Ask(("car",), paths=3))
     )
     return next(design for design in designs if design is not None)
 
@@ -285,7 +285,7 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
     facts = PublicFacts(lattice, 150, places_public=True)
 
     def shapes(**asked: Any) -> list[Any]:
-        return list(mechanism.grid(facts, Ask(**{"priors": ("car",), "quick": True, **asked})))
+        return list(mechanism.search.grid(facts, Ask(**{"priors": ("car",), "quick": True, **asked})))
 
     plain = shapes()
     found = {"priors"} if shapes(priors=("exponential",)) != plain else set()
@@ -301,5 +301,5 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
     found |= {"covariates"} if told[0] != told[1] else set()
     told[1] = [mechanism.calibrate(each, replace(facts, law="yes-no"), budget) for each in plain[-3:]]
     found |= {"values"} if told[0] != told[1] else set()
-    found |= {"looks"} if mechanism.fixed(900.0, looks=2) != mechanism.fixed(900.0) else set()
+    found |= {"looks"} if mechanism.search.fixed(900.0, looks=2) != mechanism.search.fixed(900.0) else set()
     assert found == set(mechanism.reads)

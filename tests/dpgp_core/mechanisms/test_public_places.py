@@ -149,7 +149,7 @@ def test_private_places_are_refused_with_the_remedy(name: str) -> None:
     with pytest.raises(BoundRefused, match="set `places_public`"):
         mechanism.prepare(design, private, records())
     assert mechanism.calibrate(design, private, Budget(1.0, 1e-5)) is None
-    assert mechanism.grid(private, Ask(("exponential",))) == ()
+    assert mechanism.search.grid(private, Ask(("exponential",))) == ()
     with pytest.raises(BoundRefused, match="replace-one"):
         mechanism.guarantee(design, PublicFacts(LATTICE, 150, "add-or-remove", places_public=True))
 
@@ -158,7 +158,7 @@ def test_private_places_are_refused_with_the_remedy(name: str) -> None:
 def test_designs_travel_as_mappings_and_impossible_ones_do_not_exist(name: str) -> None:
     mechanism, design = EVERY[name]
     assert mechanism.design_type.from_mapping(design.to_mapping()) == design
-    assert mechanism.grid(FACTS, Ask(("exponential",)))
+    assert mechanism.search.grid(FACTS, Ask(("exponential",)))
     for wrong in ({"scale": 0.0}, {"ridge": -1.0}, {"smoothing": 1}, {"lengthscale": np.inf}):
         with pytest.raises(DesignError):
             replace(design, **wrong)
@@ -190,5 +190,5 @@ def test_what_a_release_hides_by_its_noise_depends_on_public_places() -> None:
         ("noisy-cell-statistics", "values and places"),
         ("spectral-statistics", "values"),
     ):
-        assert MECHANISMS[name].hides(FACTS) == known
-    assert MECHANISMS["spectral-statistics"].hides(private) == "values and places"
+        assert MECHANISMS[name].protection.hides(FACTS) == known
+    assert MECHANISMS["spectral-statistics"].protection.hides(private) == "values and places"

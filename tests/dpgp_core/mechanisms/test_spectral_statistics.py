@@ -160,16 +160,16 @@ def test_only_what_is_hidden_of_an_unknown_mean_makes_the_map_less_sure() -> Non
 
 def test_without_reference_data_no_cutoff_is_taken_from_simulated_fields() -> None:
     facts, budget, blind = PublicFacts(LATTICE, 400), Budget(1.0, 1e-5), replace(DESIGN, common=0.3)
-    assert {each.cutoff_from for each in MECHANISM.variants(blind, Ask(("car",)))} == {"design"}
+    assert {each.cutoff_from for each in MECHANISM.search.variants(blind, Ask(("car",)))} == {"design"}
     assert MECHANISM.sharpened(DESIGN.with_cutoff(0.4), facts, budget) == DESIGN.with_cutoff(0.4)
     found = MECHANISM.sharpened(blind.with_cutoff(0.4), facts, budget)
     assert (found.cutoff_from, found.cutoff) == ("release", 0.5)
-    assert MECHANISM.place_of(found) == replace(blind, mu=1.0)
+    assert MECHANISM.search.place_of(found, facts) == replace(blind, mu=1.0)
 
 
 def test_the_local_stage_goes_as_far_up_as_down() -> None:
     """Lengthscale, signal, amplitude and ridge one at a time; amplitude against ridge, which change alike."""
-    moved = MECHANISM.refinement([DESIGN], PublicFacts(LATTICE, 400), Ask(("exponential",)))
+    moved = MECHANISM.search.refinement([DESIGN], PublicFacts(LATTICE, 400), Ask(("exponential",)))
     ratios = {
         tuple(
             round(getattr(each, name) / getattr(DESIGN, name), 9)

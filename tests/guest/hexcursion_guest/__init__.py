@@ -16,7 +16,7 @@ from data_loaders.observations import Tally
 from data_loaders.registry import Wanted
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import GENERIC_BOUNDS, Lattice
@@ -79,17 +79,6 @@ class Stripes(Mechanism):
     def calibrate(self, design: StripesDesign, facts: PublicFacts, budget: Budget) -> StripesDesign:
         mu = float(gaussian_mu(budget.epsilon, budget.delta))
         return replace(design, noise=2.0 * float(np.sqrt(design.paths)) / mu * (1.0 + 2.0**-48))
-
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[StripesDesign, ...]:
-        return tuple(StripesDesign(stripes=count, paths=ask.paths) for count in (3, 6))
-
-    def unpriced(self, design: StripesDesign) -> StripesDesign:
-        return replace(design, noise=1.0)
-
-    def refinement(
-        self, best: Sequence[StripesDesign], facts: PublicFacts, ask: Ask
-    ) -> tuple[StripesDesign, ...]:
-        return tuple(replace(design, stripes=design.stripes + 1, noise=1.0) for design in best)
 
     def prepare(
         self, design: StripesDesign, facts: PublicFacts, records: CollapsedRecords

@@ -15,7 +15,7 @@ import pytest
 import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
 import hexcursion.cli.run as run
 import hexcursion.releasing.transaction as transaction
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import SearchSpace
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.spectral.prior import Law
 from hexcursion.project.model import Project
@@ -154,7 +154,7 @@ def test_every_mechanism_says_where_it_releases() -> None:
 def test_neighbours_differ_in_released_numbers_alone(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = type(MECHANISMS[case.mechanism]).given is not Mechanism.given
+    given = MECHANISMS[case.mechanism].space.given is not SearchSpace.given
     by_hand = ("--lengthscale", "3000", "--ridge", "20") if given else ()
     assert differing(tmp_path, case, capsys, *by_hand) == {}
 

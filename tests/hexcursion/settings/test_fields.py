@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import FrozenInstanceError, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -123,9 +124,7 @@ def test_a_mechanism_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
 
     class Guest:
         protection, reads = Protection(), ()
-
-        def fixed(self, spacing: float) -> None:
-            """It is searched for."""
+        search = SimpleNamespace(fixed=lambda spacing: None)  # it is searched for
 
     monkeypatch.setitem(MECHANISMS, "guest", Guest())
     made = settings(mechanisms=("guest",), unit="cell", relation="add-or-remove", records_about=9)
@@ -142,9 +141,7 @@ def test_what_shows_places_needs_them_public(monkeypatch: pytest.MonkeyPatch) ->
 
     class Guest:
         protection, reads = Protection(), ()
-
-        def fixed(self, spacing: float) -> None:
-            """It is searched for."""
+        search = SimpleNamespace(fixed=lambda spacing: None)  # it is searched for
 
     monkeypatch.setitem(MECHANISMS, "guest", Guest())
     assert settings(mechanisms=("guest",), places_public=True).mechanisms == ("guest",)

@@ -17,7 +17,7 @@ from tests.dpgp_core.mechanisms.net.test_net_grids import ASK, PUBLIC, RANGES, s
 def test_gaussian_sums_over_public_places_are_offered_with_three_blurs(name: str) -> None:
     made: Any = {"cloaking": CloakingDesign, "functional": FunctionalDesign}[name]
     same(
-        MECHANISMS[name].grid(PUBLIC, ASK),
+        MECHANISMS[name].search.grid(PUBLIC, ASK),
         [
             made("car", each, 1.0, scale, 1.0, blur, paths=100)
             for each, scale, blur in product(RANGES[:2], (0.3, 0.6), (2.0, 8.0, 32.0))

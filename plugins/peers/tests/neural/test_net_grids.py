@@ -21,7 +21,7 @@ def test_the_network_is_offered_what_it_was_trained_for() -> None:
     rest = {"middle": 0.0, "spread": 0.5, "mu": 1.0, "paths": 100}
     widths = (133.333, 200.0, 293.333, 440.0, 666.667)
     same(
-        mechanism.grid(HIDDEN, ASK),
+        mechanism.search.grid(HIDDEN, ASK),
         [
             ConvCnpDesign(width=width, amplitude=1.0, ridge=1.0, sums="water-filled", **rest)
             for width in (333.333, 666.667, 1333.33)
@@ -32,7 +32,7 @@ def test_the_network_is_offered_what_it_was_trained_for() -> None:
         ],
     )
     quick = dict.fromkeys(
-        (each.sums, each.width) for each in mechanism.grid(HIDDEN, replace(ASK, quick=True))
+        (each.sums, each.width) for each in mechanism.search.grid(HIDDEN, replace(ASK, quick=True))
     )
     assert list(quick) == [("water-filled", 666.667), ("set-convolution", 200.0), ("set-convolution", 440.0)]
 
@@ -51,15 +51,15 @@ def test_the_ends_of_the_networks_training_belong_to_it(
 ) -> None:
     """Of half a window of 1,000 m: amplitude and ridge still move, and the width inwards."""
     mechanism: Any = MECHANISMS["convcnp"]
-    monkeypatch.setattr(type(mechanism), "window", lambda *_: SimpleNamespace(half=1000.0))
+    monkeypatch.setattr(f"{ConvCnpDesign.__module__}.window_of", lambda _: SimpleNamespace(half=1000.0))
     design = replace(PRICED["convcnp"][0], width=width, sums=sums)
-    assert len(mechanism.refinement([design], HIDDEN, ASK)) == 5
+    assert len(mechanism.search.refinement([design], HIDDEN, ASK)) == 5
 
 
 def test_the_kind_of_sums_and_the_width_share_work_and_there_is_no_prior() -> None:
     network = PRICED["convcnp"][0]
-    assert MECHANISMS["convcnp"].group_of(network) == ("set-convolution", 300.0)
-    assert MECHANISMS["convcnp"].family_of(network) == ""
+    assert MECHANISMS["convcnp"].search.group_of(network) == ("set-convolution", 300.0)
+    assert MECHANISMS["convcnp"].search.family_of(network) == ""
 
 
 def test_water_filled_sums_are_described_by_their_range() -> None:

@@ -33,7 +33,7 @@ def test_water_filled_sums_for_the_network_are_made_of_public_facts(monkeypatch:
     assert (width, mu, density, single) == (700.0, 2.0, 4.0, True)
     assert reference is counts
     assert model.nodes.size == 37
-    assert way.window == mechanism.window(facts)
+    assert way.window == convcnp.window_of(facts)
 
 
 def test_the_networks_plan_is_kept_for_each_width() -> None:
@@ -42,7 +42,7 @@ def test_the_networks_plan_is_kept_for_each_width() -> None:
     plan = mechanism.plan(NETWORK, facts)
     assert mechanism.plan(replace(NETWORK, mu=0.3), facts) is plan
     assert mechanism.plan(replace(NETWORK, width=310.0), facts) is not plan
-    assert mechanism.window(facts) is mechanism.window(facts)
+    assert convcnp.window_of(facts) is convcnp.window_of(facts)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,7 @@ def test_the_local_stage_of_the_network_stays_within_its_training(
     sums: Any, width: float, steps: list[float]
 ) -> None:
     mechanism: Any = MECHANISMS["convcnp"]
-    half = mechanism.window(HIDDEN).half
-    near = mechanism.refinement([replace(NETWORK, width=width * half, sums=sums)], HIDDEN, Ask(("car",)))
+    half = convcnp.window_of(HIDDEN).half
+    start = replace(NETWORK, width=width * half, sums=sums)
+    near = mechanism.search.refinement([start], HIDDEN, Ask(("car",)))
     assert [each.width / half for each in near] == pytest.approx(steps)

@@ -7,7 +7,7 @@ from tests.dpgp_core.mechanisms.net.test_net_designs import ASK, PRIVATE
 
 
 def test_a_given_sparse_process_has_points_one_range_apart() -> None:
-    design = MECHANISMS["sparse-gp"].given(PRIVATE, ASK, 1500.0, 2.0)
+    design = MECHANISMS["sparse-gp"].search.given(PRIVATE, ASK, 1500.0, 2.0)
     assert design is not None
     assert design.paths == 100
     model = (design.prior, design.lengthscale, design.ridge, design.scale)  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ def test_sparse_processes_are_offered_with_points_1_or_one_and_a_half_ranges_apa
     """As long as more than three points are left."""
     model = product(RANGES, (1.0, 1.5), (0.7, 1.5), (0.3, 0.6))
     same(
-        MECHANISMS["sparse-gp"].grid(HIDDEN, ASK),
+        MECHANISMS["sparse-gp"].search.grid(HIDDEN, ASK),
         [
             SparseGpDesign("car", each, ridge, scale, spacing * each, 1.0, paths=100)
             for each, spacing, ridge, scale in model

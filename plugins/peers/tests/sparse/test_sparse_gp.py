@@ -172,7 +172,7 @@ def test_the_reading_that_models_all_noise_is_the_calibrated_one() -> None:
 
 
 def test_the_grid_keeps_to_few_inducing_points() -> None:
-    designs = MECHANISM.grid(FACTS, Ask(("exponential",)))
+    designs = MECHANISM.search.grid(FACTS, Ask(("exponential",)))
     assert designs
     assert all(inducing_cells(FACTS, design.spacing).size <= MOST_POINTS for design in designs)
     with pytest.raises(InvalidValue, match="space them wider apart"):

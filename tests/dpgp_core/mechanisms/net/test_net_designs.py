@@ -26,8 +26,8 @@ LABELS = ("bin-means", *table("LABELS"))
 @pytest.mark.parametrize("name", LABELS)
 def test_a_given_model_of_public_places_has_the_middle_scale_and_private_places_have_none(name: str) -> None:
     mechanism = MECHANISMS[name]
-    assert mechanism.given(PRIVATE, ASK, 1500.0, 2.0) is None
-    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
+    assert mechanism.search.given(PRIVATE, ASK, 1500.0, 2.0) is None
+    design = mechanism.search.given(PUBLIC, ASK, 1500.0, 2.0)
     assert design is not None
     model = (design.prior, design.lengthscale, design.ridge, design.scale)  # type: ignore[attr-defined]
     assert model == ("car", 1500.0, 2.0, 0.6)
@@ -42,15 +42,15 @@ def test_a_given_model_of_public_places_has_the_middle_scale_and_private_places_
 )
 def test_the_cutoffs_that_cost_nothing_and_are_all_tried(name: str, cutoffs: tuple[float, ...]) -> None:
     mechanism = MECHANISMS[name]
-    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
+    design = mechanism.search.given(PUBLIC, ASK, 1500.0, 2.0)
     assert design is not None
-    tried = dict.fromkeys(each.cutoff for each in mechanism.variants(design, ASK))
+    tried = dict.fromkeys(each.cutoff for each in mechanism.search.variants(design, ASK))
     assert tuple(tried) == cutoffs
 
 
 def test_the_cutoffs_of_spectral_statistics() -> None:
     design = SpectralStatisticsDesign("water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 1.0)
-    variants = MECHANISMS["spectral-statistics"].variants(design, ASK)
+    variants = MECHANISMS["spectral-statistics"].search.variants(design, ASK)
     assert tuple(each.cutoff for each in variants) == (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 
 

@@ -81,7 +81,7 @@ def test_beside_a_thorough_search_one_value_is_tried() -> None:
 def test_paths_are_offered_with_every_prior_range_and_ridge() -> None:
     ridges = [0.3 * (9.797958971 / 0.3) ** (k / 10) for k in range(11)]
     same(
-        MECHANISMS["posterior-sampling"].grid(HIDDEN, ASK),
+        MECHANISMS["posterior-sampling"].search.grid(HIDDEN, ASK),
         [PosteriorSamplingDesign(*each, 1.0, paths=3) for each in product(ASK.priors, RANGES, ridges)],
     )
 
@@ -89,7 +89,7 @@ def test_paths_are_offered_with_every_prior_range_and_ridge() -> None:
 def test_cell_statistics_are_offered_with_three_deviations_and_three_scatters() -> None:
     model = product(ASK.priors, RANGES, (0.25, 0.5, 1.0), (0.7, 1.5, 3.0))
     same(
-        MECHANISMS["noisy-cell-statistics"].grid(HIDDEN, ASK),
+        MECHANISMS["noisy-cell-statistics"].search.grid(HIDDEN, ASK),
         [NoisyCellStatisticsDesign(a, b, d, c, 1.0, paths=100) for a, b, c, d in model],
     )
 
@@ -99,14 +99,14 @@ def test_beyond_600_cells_only_sparse_priors_are_offered_for_cell_statistics(
     cells: int, priors: set[str]
 ) -> None:
     facts, mechanism = PublicFacts(line(cells), 150), MECHANISMS["noisy-cell-statistics"]
-    assert {each.prior for each in mechanism.grid(facts, ASK)} == priors  # type: ignore[attr-defined]
-    dense = mechanism.grid(facts, Ask(("exponential",)))
+    assert {each.prior for each in mechanism.search.grid(facts, ASK)} == priors  # type: ignore[attr-defined]
+    dense = mechanism.search.grid(facts, Ask(("exponential",)))
     assert {each.prior for each in dense} == {"exponential"}, "where no sparse one is asked for"  # type: ignore[attr-defined]
 
 
 def test_spectral_statistics_are_offered_with_the_three_shortest_ranges_and_two_scatters() -> None:
     same(
-        MECHANISMS["spectral-statistics"].grid(HIDDEN, ASK),
+        MECHANISMS["spectral-statistics"].search.grid(HIDDEN, ASK),
         [
             SpectralStatisticsDesign(*SPECTRAL, each, 0.5, 0.0, 1.0, 1.0, ridge, 1.0, paths=100)
             for each, ridge in product(RANGES[:3], (0.8, 2.0))
@@ -116,7 +116,7 @@ def test_spectral_statistics_are_offered_with_the_three_shortest_ranges_and_two_
 
 def test_bins_are_offered_two_and_four_spacings_wide() -> None:
     same(
-        MECHANISMS["bin-means"].grid(PUBLIC, ASK),
+        MECHANISMS["bin-means"].search.grid(PUBLIC, ASK),
         [
             BinMeansDesign("car", each, 1.0, scale, width, 1.0, paths=100)
             for each, scale, width in product(RANGES[:2], (0.3, 0.6), (800.0, 1600.0))
@@ -125,7 +125,7 @@ def test_bins_are_offered_two_and_four_spacings_wide() -> None:
 
 
 def test_a_model_that_is_given_is_the_only_one_that_is_tried() -> None:
-    found = MECHANISMS["bin-means"].grid(PUBLIC, replace(ASK, model=(1234.0, 2.5)))
+    found = MECHANISMS["bin-means"].search.grid(PUBLIC, replace(ASK, model=(1234.0, 2.5)))
     assert {(each.lengthscale, each.ridge) for each in found} == {(1234.0, 2.5)}  # type: ignore[attr-defined]
 
 
@@ -141,7 +141,7 @@ def test_a_model_that_is_given_is_the_only_one_that_is_tried() -> None:
 )
 def test_what_a_curator_means_by_a_range_of_900_and_a_ridge_of_2(name: str, expected: Any) -> None:
     """With the first prior that was asked for; None where those two numbers say too little."""
-    assert MECHANISMS[name].given(PUBLIC, ASK, 900.0, 2.0) == expected
+    assert MECHANISMS[name].search.given(PUBLIC, ASK, 900.0, 2.0) == expected
 
 
 PRICED: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -166,15 +166,21 @@ TOLD = ("spectral-statistics", *table("TOLD_OF_THE_FIELD"))
 @pytest.mark.parametrize("name", sorted(PRICED))
 def test_without_its_noise_a_design_is_what_all_that_differ_in_it_alone_have_in_common(name: str) -> None:
     design, blank = PRICED[name]
-    assert MECHANISMS[name].unpriced(design) == replace(design, **blank)
+    found, other = (
+        MECHANISMS[name].search.unpriced(each, PUBLIC) for each in (design, replace(design, **blank))
+    )
+    assert found == other
+    assert replace(found, **blank) == replace(design, **blank) != replace(design, cutoff=0.3, **blank)
 
 
 def test_half_of_prior_noise_stays_half_without_the_noise() -> None:
     """Equal scales; a third of the variance leaves 1 and the root of a half."""
     sampling: Any = MECHANISMS["posterior-sampling"]
     design = PosteriorSamplingDesign("car", 900.0, 2.0, 0.3, 0.3, "separate")
-    assert sampling.unpriced(design) == replace(design, scale=1.0, noise_scale=1.0, bound="sharp")
-    third = sampling.unpriced(replace(design, noise_scale=0.3 / 2**0.5))
+    assert sampling.search.unpriced(design, HIDDEN) == replace(
+        design, scale=1.0, noise_scale=1.0, bound="sharp"
+    )
+    third = sampling.search.unpriced(replace(design, noise_scale=0.3 / 2**0.5), HIDDEN)
     assert (third.scale, third.noise_scale) == pytest.approx((1.0, 2**-0.5), rel=1e-5)
 
 
@@ -182,7 +188,7 @@ def test_half_of_prior_noise_stays_half_without_the_noise() -> None:
 def test_the_place_of_a_design_is_that_of_its_cutoff_at_a_half(name: str) -> None:
     design, blank = PRICED[name]
     moved = replace(design, cutoff=0.3)
-    assert MECHANISMS[name].place_of(moved) == replace(design, **blank)
+    assert MECHANISMS[name].search.place_of(moved, HIDDEN) == replace(design, **blank)
 
 
 def test_the_local_stage_of_paths_looks_40_per_cent_in_range_and_18_in_ridge() -> None:
@@ -191,7 +197,7 @@ def test_the_local_stage_of_paths_looks_40_per_cent_in_range_and_18_in_ridge() -
     around = product((1000.0, 1400.0, 1960.0), (1.0, 1.18, 1.3924))
     places = [(1400.0, 1.18), *(each for each in around if each != (1400.0, 1.18))]
     same(
-        MECHANISMS["posterior-sampling"].refinement([design, design], HIDDEN, ASK),
+        MECHANISMS["posterior-sampling"].search.refinement([design, design], HIDDEN, ASK),
         [
             PosteriorSamplingDesign("car", *each, 1.0, noise, paths=3)
             for each, noise in product(places, (0.0, 1.0))
@@ -202,7 +208,7 @@ def test_the_local_stage_of_paths_looks_40_per_cent_in_range_and_18_in_ridge() -
 def test_the_local_stage_of_spectral_statistics_goes_up_before_it_goes_down() -> None:
     """By 1.6: ridge, amplitude, one against the other, range, and the signal by its square."""
     design: Any = replace(PRICED["spectral-statistics"][0], ridge=1.0)
-    found: Any = MECHANISMS["spectral-statistics"].refinement([design], HIDDEN, ASK)
+    found: Any = MECHANISMS["spectral-statistics"].search.refinement([design], HIDDEN, ASK)
     moves = [
         (each.lengthscale / 900.0, each.signal / 0.5, each.amplitude, each.ridge) for each in found
     ]  # fmt: skip
@@ -218,12 +224,12 @@ def test_the_local_stage_of_spectral_statistics_goes_up_before_it_goes_down() ->
 
 @pytest.mark.parametrize("name", sorted(set(PRICED) - {"posterior-sampling", *TOLD}))
 def test_no_other_search_looks_around_its_best_designs(name: str) -> None:
-    assert MECHANISMS[name].refinement([PRICED[name][0]], PUBLIC, ASK) == ()
+    assert MECHANISMS[name].search.refinement([PRICED[name][0]], PUBLIC, ASK) == ()
 
 
 def test_paths_are_tried_with_four_numbers_of_rounds_of_smoothing() -> None:
     design = PRICED["posterior-sampling"][0]
-    found = MECHANISMS["posterior-sampling"].variants(design, ASK)
+    found = MECHANISMS["posterior-sampling"].search.variants(design, ASK)
     assert found == tuple(replace(design, smoothing=rounds) for rounds in (0, 2, 6, 15))
     with pytest.raises(DesignError, match=r"\(0, 2, 6, 15\) times, not 3 times"):
         MECHANISMS["posterior-sampling"].simulate(replace(design, smoothing=3), world())
@@ -242,18 +248,19 @@ def world(**changes: Any) -> Any:
 @pytest.mark.parametrize("name", TOLD)
 def test_mean_and_spread_of_a_world_go_into_the_reading_with_six_digits(name: str) -> None:
     design = PRICED[name][0]
-    assert MECHANISMS[name].fitted(design, world()) == replace(design, middle=0.123457, spread=0.987654)
+    fitted = MECHANISMS[name].search.fitted(design, world())
+    assert fitted == replace(design, middle=0.123457, spread=0.987654)
 
 
 def test_three_tenths_of_the_variance_are_common_where_no_reference_says_what_the_mean_is() -> None:
     design: Any = PRICED["spectral-statistics"][0]
     mechanism: Any = MECHANISMS["spectral-statistics"]
-    assert mechanism.fitted(design, world(mean_known=False)).common == 0.3
-    assert mechanism.fitted(replace(design, common=0.7), world()).common == 0.0
+    assert mechanism.search.fitted(design, world(mean_known=False)).common == 0.3
+    assert mechanism.search.fitted(replace(design, common=0.7), world()).common == 0.0
 
 
 def test_what_shares_work_and_what_a_frontier_compares() -> None:
     """Prior and range, where a design has one prior."""
     for name in sorted(set(PRICED) - set(TOLD)):
-        assert MECHANISMS[name].group_of(PRICED[name][0]) == ("car", 900.0)
-        assert MECHANISMS[name].family_of(PRICED[name][0]) == "car"
+        assert MECHANISMS[name].search.group_of(PRICED[name][0]) == ("car", 900.0)
+        assert MECHANISMS[name].search.family_of(PRICED[name][0]) == "car"

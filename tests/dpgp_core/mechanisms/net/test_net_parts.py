@@ -101,9 +101,9 @@ def test_what_a_spectral_reading_is_told_of_the_counts(
 
 def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> None:
     mechanism, open_ = MECHANISMS["spectral-statistics"], PublicFacts(LATTICE, 150, "add-or-remove")
-    assert mechanism.hides(KNOWN) == "values"
-    assert mechanism.hides(HIDDEN) == mechanism.hides(open_) == "values and places"
-    assert mechanism.hides(replace(open_, places_public=True)) == "values and places"
+    assert mechanism.protection.hides(KNOWN) == "values"
+    assert mechanism.protection.hides(HIDDEN) == mechanism.protection.hides(open_) == "values and places"
+    assert mechanism.protection.hides(replace(open_, places_public=True)) == "values and places"
 
 
 def test_records_and_sums_of_a_cell() -> None:

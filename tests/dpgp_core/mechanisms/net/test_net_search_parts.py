@@ -53,8 +53,8 @@ def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
 ) -> None:
     """A design beside the asked budget only would be priced at no budget at all there."""
     facts = PublicFacts(LATTICE, 150, places_public=True)
-    grid = MECHANISMS[name].grid(facts, Ask(("car",)))
-    beside = MECHANISMS[name].grid(facts, Ask(("car",), thorough=False))
+    grid = MECHANISMS[name].search.grid(facts, Ask(("car",)))
+    beside = MECHANISMS[name].search.grid(facts, Ask(("car",), thorough=False))
     assert (len(set(grid)), len(set(beside))) == (all_of_it, part)
     assert set(beside) <= set(grid)
 
@@ -74,25 +74,25 @@ def test_the_numbers_that_a_grid_tries(
 ) -> None:  # fmt: skip
     """Ridges in a thorough search and beside it, scales beside it, and the cutoffs of one design."""
     facts, mechanism = PublicFacts(LATTICE, 150, places_public=True), MECHANISMS[name]
-    full: Any = mechanism.grid(facts, Ask(("car",)))
-    few: Any = mechanism.grid(facts, Ask(("car",), thorough=False))
+    full: Any = mechanism.search.grid(facts, Ask(("car",)))
+    few: Any = mechanism.search.grid(facts, Ask(("car",), thorough=False))
     assert ridges <= {design.ridge for design in full}
     assert beside == {design.ridge for design in few if getattr(design, "sums", "") != "water-filled"}
     if scales is not None:
         assert {design.scale for design in few} == scales
     if cutoffs is not None:
-        found = {design.cutoff for design in mechanism.variants(full[-1], Ask(("car",)))}
+        found = {design.cutoff for design in mechanism.search.variants(full[-1], Ask(("car",)))}
         assert found == set(cutoffs)
 
 
 def test_a_changed_scale_keeps_the_share_of_prior_noise() -> None:
     mechanism, design = MECHANISMS["posterior-sampling"], replace(PATH, scale=0.5, noise_scale=0.125, paths=3)
-    assert mechanism.varied(design, "scale", 2.0) == replace(design, scale=2.0, noise_scale=0.5)
-    assert mechanism.varied(design, "ridge", 5.0) == replace(design, ridge=5.0)
+    assert mechanism.search.varied(design, "scale", 2.0) == replace(design, scale=2.0, noise_scale=0.5)
+    assert mechanism.search.varied(design, "ridge", 5.0) == replace(design, ridge=5.0)
 
 
 def test_a_design_given_by_hand_has_as_many_paths_as_are_asked_for() -> None:
-    given = MECHANISMS["posterior-sampling"].given(FACTS, Ask(("car",), paths=3), 900.0, 2.0)
+    given = MECHANISMS["posterior-sampling"].search.given(FACTS, Ask(("car",), paths=3), 900.0, 2.0)
     assert given == PosteriorSamplingDesign("car", 900.0, 2.0, 1.0, paths=3)
 
 
@@ -144,7 +144,7 @@ def test_counts_50_deviations_below_the_cut_have_the_exact_moments_and_no_series
 
 def test_the_place_of_a_design_forgets_how_it_is_priced_and_cut() -> None:
     moved = replace(PATH, scale=0.3, noise_scale=0.2, smoothing=2, cutoff=0.4)
-    assert MECHANISMS["posterior-sampling"].place_of(moved) == replace(
+    assert MECHANISMS["posterior-sampling"].search.place_of(moved, FACTS) == replace(
         PATH, scale=1.0, noise_scale=0.0, bound="sharp", smoothing=0, cutoff=0.5
     )
 

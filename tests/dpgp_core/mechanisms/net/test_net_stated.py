@@ -80,7 +80,6 @@ def test_whom_a_mechanism_protects(
     [
         ("free_paths", set(DESIGNS) - {"posterior-sampling"}),
         ("exact_on_a_computer", set(DESIGNS) - {"posterior-sampling"}),
-        ("quick", {"spectral-statistics"}),
         ("usual", {"posterior-sampling", "noisy-cell-statistics", "spectral-statistics"}),
     ],
 )
@@ -89,9 +88,9 @@ def test_the_switches_of_mechanisms_that_ship(switch: str, names: set[str]) -> N
     assert not getattr(Mechanism, switch)
 
 
-def test_a_search_looks_around_once_but_three_times_with_spectral_statistics() -> None:
-    stages = {name: MECHANISMS[name].local_stages for name in DESIGNS}
-    assert stages == {**dict.fromkeys(DESIGNS, 1), "spectral-statistics": 3}
+def test_a_search_looks_around_once_but_three_times_and_quickly_with_spectral_statistics() -> None:
+    stages = {name: (MECHANISMS[name].search.stages, MECHANISMS[name].search.quick) for name in DESIGNS}
+    assert stages == {**dict.fromkeys(DESIGNS, (1, False)), "spectral-statistics": (3, True)}
 
 
 @pytest.mark.parametrize("name", sorted(set(DESIGNS) - {"posterior-sampling"}))
@@ -155,6 +154,6 @@ def test_a_number_that_must_be_positive_is(name: str, value: float) -> None:
 
 def test_a_varied_count_is_whole_and_everything_else_a_number() -> None:
     mechanism, design = MECHANISMS["bin-means"], DESIGNS["bin-means"]
-    found: Any = mechanism.varied(design, "paths", 7.0)
+    found: Any = mechanism.search.varied(design, "paths", 7.0)
     assert (found.paths, type(found.paths)) == (7, int)
-    assert mechanism.varied(design, "width", 700.5).width == 700.5  # type: ignore[attr-defined]
+    assert mechanism.search.varied(design, "width", 700.5).width == 700.5  # type: ignore[attr-defined]

@@ -56,7 +56,7 @@ class Counted:
 
 
 def batch_of(task: SearchTask, name: str, designs: int) -> Batch:
-    grid = MECHANISMS[name].grid(task.facts, task.ask)[-designs:]
+    grid = MECHANISMS[name].search.grid(task.facts, task.ask)[-designs:]
     return Batch(name, tuple((design, EPSILONS) for design in grid), tuple(range(len(task.scenes))))
 
 
@@ -107,7 +107,7 @@ def test_answers_come_scene_by_scene_then_design_by_design_then_budget_by_budget
 def test_a_few_releases_of_many_cells_rank_designs(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     task, mechanism = search_task(project), MECHANISMS["noisy-cell-statistics"]
     world, size = task.scenes[0].world, task.facts.lattice.size
-    design = mechanism.calibrate(mechanism.grid(task.facts, task.ask)[0], task.facts, task.budget)
+    design = mechanism.calibrate(mechanism.search.grid(task.facts, task.ask)[0], task.facts, task.budget)
     full = mechanism.simulate(design, world)
     assert len(full) == 4
     for cells, releases in ((size, 1), (size + 1, 2), (3 * size, 3), (100 * size, 4)):

@@ -19,6 +19,7 @@ from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
     PATHS,
     LabelDesign,
+    LabelSpace,
     LabelSums,
     PreparedSums,
     model_words,
@@ -99,9 +100,6 @@ class GaussianLabelSums(LabelSums):
             return None
         return replace(design, mu=budget.mu)
 
-    def unpriced(self, design: GaussianLabelDesign) -> GaussianLabelDesign:
-        return replace(design, mu=1.0)
-
     def plan(self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords) -> LabelPlan:
         """The gridded features of the records' public places, kept: they depend on public facts only."""
         places = self.places_of(design, facts, records)
@@ -130,6 +128,15 @@ class GaussianLabelSums(LabelSums):
         return f"mu {significant(design.mu, 4)}; {model_words(design)}"
 
 
+class CloakingSpace(LabelSpace):
+    """A few models of the field, each with a few blurs."""
+
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[CloakingDesign, ...]:
+        return tuple(CloakingDesign(*model, 1.0, blur, paths=PATHS) for model in models for blur in BLURS)
+
+
 class Cloaking(GaussianLabelSums):
     """Release the map's leading directions with the noise that hides any one value at the least cost."""
 
@@ -141,12 +148,8 @@ class Cloaking(GaussianLabelSums):
     )
     source = "plugins/peers/docs/peers.md, cloaking"
     design_type = CloakingDesign
+    space = CloakingSpace
 
     def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:
         criterion: Criterion = design.criterion if isinstance(design, CloakingDesign) else "mean-square"
         return cloaked_rows(places, design.blur * design.ridge, criterion)
-
-    def shapes(
-        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
-    ) -> tuple[CloakingDesign, ...]:
-        return tuple(CloakingDesign(*model, 1.0, blur, paths=PATHS) for model in models for blur in BLURS)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.label_sums import PATHS
+from dpgp_core.mechanisms.label_sums import PATHS, LabelSpace
 from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.labels.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums
 from hexcursion_peers.labels.features import functional_rows
@@ -19,6 +19,15 @@ class FunctionalDesign(GaussianLabelDesign):
     """The posterior mean function with prior noise: a model of the field, and mu."""
 
     mechanism: ClassVar[str] = "functional"
+
+
+class FunctionalSpace(LabelSpace):
+    """A few models of the field, each with a few blurs."""
+
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[FunctionalDesign, ...]:
+        return tuple(FunctionalDesign(*model, 1.0, blur, paths=PATHS) for model in models for blur in BLURS)
 
 
 class Functional(GaussianLabelSums):
@@ -32,11 +41,7 @@ class Functional(GaussianLabelSums):
     )
     source = "plugins/peers/docs/peers.md, functional noise"
     design_type = FunctionalDesign
+    space = FunctionalSpace
 
     def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:
         return functional_rows(places, design.blur * design.ridge)
-
-    def shapes(
-        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
-    ) -> tuple[FunctionalDesign, ...]:
-        return tuple(FunctionalDesign(*model, 1.0, blur, paths=PATHS) for model in models for blur in BLURS)

@@ -15,7 +15,7 @@ from dpgp_core.excursion import agreed
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
@@ -154,6 +154,63 @@ class _PreparedSums:
         return [Released(mean[None], mean, sd) for mean, sd in zip(means, sds, strict=True)]
 
 
+def window_of(facts: PublicFacts) -> Window:
+    """The public window of the domain, kept with the domain's other shared work."""
+    lattice = facts.lattice
+    return facts.cache.keep(
+        "convcnp window", None, lambda: Window.of(lattice.domain_centres, lattice.spacing)
+    )
+
+
+class ConvCnpSpace(SearchSpace):
+    """Widths within what the network was trained for."""
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[ConvCnpDesign, ...]:
+        """The widths of the training; middle and spread of the field are those of a world: `fitted`."""
+        half = window_of(facts).half
+        corrected = tuple(
+            ConvCnpDesign(
+                float(f"{share * half:.6g}"), 0.0, 0.5, 1.0, 1.0, 1.0, sums="water-filled", paths=PATHS
+            )
+            for share in (RANGES[1:2] if ask.quick else RANGES)
+        )
+        return corrected + tuple(
+            ConvCnpDesign(float(f"{width * half:.6g}"), 0.0, 0.5, amplitude, ridge, 1.0, paths=PATHS)
+            for width in (WIDTHS[1::2] if ask.quick else WIDTHS)
+            for ridge in tried(RIDGES, ask.thorough)
+            for amplitude in tried(AMPLITUDES, ask.thorough, 0)
+        )
+
+    def refinement(
+        self, best: Sequence[ConvCnpDesign], facts: PublicFacts, ask: Ask
+    ) -> tuple[ConvCnpDesign, ...]:
+        """One parameter moved at a time, within what the network was trained for."""
+        half = window_of(facts).half
+        ends = {"set-convolution": (NARROWEST, WIDEST), "water-filled": (SHORTEST, LONGEST)}
+        moved = [
+            replace(design, **{name: getattr(design, name) * factor})
+            for design in best
+            for name in ("width", "amplitude", "ridge")
+            for factor in (STEP, 1.0 / STEP)
+        ]
+        return tuple(
+            design for design in moved if ends[design.sums][0] <= design.width / half <= ends[design.sums][1]
+        )
+
+    def fitted(self, design: ConvCnpDesign, world: World) -> ConvCnpDesign:
+        """Mean and spread of the field from the reference data of a world."""
+        return replace(design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"))
+
+    def group_of(self, design: ConvCnpDesign) -> tuple[str, float]:
+        return design.sums, design.width
+
+    def place_of(self, design: ConvCnpDesign, facts: PublicFacts) -> ConvCnpDesign:
+        return replace(design, mu=1.0, cutoff=0.5)
+
+    def variants(self, design: ConvCnpDesign, ask: Ask) -> tuple[ConvCnpDesign, ...]:
+        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS[:5])
+
+
 class ConvCnp(Mechanism):
     """Release noisy smooth sums of responses and of ones; a trained network reads mean and deviation."""
 
@@ -166,6 +223,7 @@ class ConvCnp(Mechanism):
     source = "plugins/peers/docs/convcnp.md, Theorem 1"
     protection = Protection("values and places", ("point", "cell"))
     design_type = ConvCnpDesign
+    space = ConvCnpSpace
     parameters = (
         Parameter("width", "encoder_width", "length"),
         Parameter("ridge", "ridge", "positive"),
@@ -195,54 +253,6 @@ class ConvCnp(Mechanism):
             return None
         return replace(design, mu=budget.mu)
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[ConvCnpDesign, ...]:
-        """The widths of the training; middle and spread of the field are those of a world: `fitted`."""
-        half = self.window(facts).half
-        corrected = tuple(
-            ConvCnpDesign(
-                float(f"{share * half:.6g}"), 0.0, 0.5, 1.0, 1.0, 1.0, sums="water-filled", paths=PATHS
-            )
-            for share in (RANGES[1:2] if ask.quick else RANGES)
-        )
-        return corrected + tuple(
-            ConvCnpDesign(float(f"{width * half:.6g}"), 0.0, 0.5, amplitude, ridge, 1.0, paths=PATHS)
-            for width in (WIDTHS[1::2] if ask.quick else WIDTHS)
-            for ridge in tried(RIDGES, ask.thorough)
-            for amplitude in tried(AMPLITUDES, ask.thorough, 0)
-        )
-
-    def refinement(
-        self, best: Sequence[ConvCnpDesign], facts: PublicFacts, ask: Ask
-    ) -> tuple[ConvCnpDesign, ...]:
-        """One parameter moved at a time, within what the network was trained for."""
-        half = self.window(facts).half
-        ends = {"set-convolution": (NARROWEST, WIDEST), "water-filled": (SHORTEST, LONGEST)}
-        moved = [
-            replace(design, **{name: getattr(design, name) * factor})
-            for design in best
-            for name in ("width", "amplitude", "ridge")
-            for factor in (STEP, 1.0 / STEP)
-        ]
-        return tuple(
-            design for design in moved if ends[design.sums][0] <= design.width / half <= ends[design.sums][1]
-        )
-
-    def fitted(self, design: ConvCnpDesign, world: World) -> ConvCnpDesign:
-        """Mean and spread of the field from the reference data of a world."""
-        return replace(design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"))
-
-    def group_of(self, design: ConvCnpDesign) -> tuple[str, float]:
-        return design.sums, design.width
-
-    def unpriced(self, design: ConvCnpDesign) -> ConvCnpDesign:
-        return replace(design, mu=1.0)
-
-    def place_of(self, design: ConvCnpDesign) -> ConvCnpDesign:
-        return replace(design, mu=1.0, cutoff=0.5)
-
-    def variants(self, design: ConvCnpDesign, ask: Ask) -> tuple[ConvCnpDesign, ...]:
-        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS[:5])
-
     def prepare(self, design: ConvCnpDesign, facts: PublicFacts, records: CollapsedRecords) -> _PreparedSums:
         records.refuse_outside(facts.lattice.size)
         plan = self.plan(design, facts)
@@ -252,13 +262,6 @@ class ConvCnp(Mechanism):
         plan.field(none, none, _noise(design, plan), design.told(records.n))
         return _PreparedSums(design, plan, records)
 
-    def window(self, facts: PublicFacts) -> Window:
-        """The public window of the domain, kept with the domain's other shared work."""
-        lattice = facts.lattice
-        return facts.cache.keep(
-            "convcnp window", None, lambda: Window.of(lattice.domain_centres, lattice.spacing)
-        )
-
     def plan(self, design: ConvCnpDesign, facts: PublicFacts) -> EncoderPlan | WaterFilledPlan:
         """Everything public of a design, kept likewise."""
         lattice = facts.lattice
@@ -267,7 +270,7 @@ class ConvCnp(Mechanism):
             model = facts.cache.keep(
                 "spectral model", len(facts.parents), lambda: SpectralModel(lattice, store, facts.parents)
             )
-            way = facts.cache.keep("convcnp correction", None, lambda: Correction(self.window(facts)))
+            way = facts.cache.keep("convcnp correction", None, lambda: Correction(window_of(facts)))
             return WaterFilledPlan(
                 model, way, design.width, design.mu, facts.n / lattice.size, facts.counts, facts.single
             )
@@ -275,7 +278,7 @@ class ConvCnp(Mechanism):
         return facts.cache.keep(
             "convcnp plan",
             design.width,
-            lambda: EncoderPlan.of(lattice, self.window(facts), nodes, design.width),
+            lambda: EncoderPlan.of(lattice, window_of(facts), nodes, design.width),
         )
 
     def simulate(self, design: ConvCnpDesign, world: World) -> Bools:

@@ -13,7 +13,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
@@ -227,6 +227,35 @@ class _PreparedMoments:
         return Released(mean[None], mean, sd)
 
 
+class SparseSpace(SearchSpace):
+    """Ranges whose inducing points are few enough; both readings of each release are free."""
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SparseGpDesign, ...]:
+        if facts.lattice.size > MOST_CELLS:
+            return ()
+        designs = [
+            SparseGpDesign(ask.priors[0], lengthscale, ridge, scale, spacing * lengthscale, 1.0, paths=PATHS)
+            for lengthscale in coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
+            for spacing in SPACINGS
+            for ridge in tried(RIDGES, ask.thorough)
+            for scale in tried(SCALES, ask.thorough)
+        ]
+        few = {
+            spacing: 3 < inducing_cells(facts, spacing).size <= MOST_POINTS
+            for spacing in {design.spacing for design in designs}
+        }
+        return tuple(design for design in designs if few[design.spacing])
+
+    def variants(self, design: SparseGpDesign, ask: Ask) -> tuple[SparseGpDesign, ...]:
+        readings: tuple[InducingReading, ...] = get_args(InducingReading)
+        return tuple(
+            replace(design, cutoff=cutoff, reading=reading) for reading in readings for cutoff in FEW_CUTOFFS
+        )
+
+    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> SparseGpDesign:
+        return SparseGpDesign(ask.priors[0], lengthscale, ridge, SCALES[1], lengthscale, 1.0, paths=PATHS)
+
+
 class SparseGp(Mechanism):
     """Release noisy moments of kernels with inducing points, once; any number of maps is free."""
 
@@ -239,6 +268,7 @@ class SparseGp(Mechanism):
     source = "plugins/peers/docs/peers.md, sparse Gaussian process"
     protection = Protection("values and places", ("point", "cell"))
     design_type = SparseGpDesign
+    space = SparseSpace
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),
@@ -273,35 +303,6 @@ class SparseGp(Mechanism):
         if not self.protection.holds(facts):
             return None
         return replace(design, mu=budget.mu)
-
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SparseGpDesign, ...]:
-        """Ranges whose inducing points are few enough; both readings of each release are free."""
-        if facts.lattice.size > MOST_CELLS:
-            return ()
-        designs = [
-            SparseGpDesign(ask.priors[0], lengthscale, ridge, scale, spacing * lengthscale, 1.0, paths=PATHS)
-            for lengthscale in coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
-            for spacing in SPACINGS
-            for ridge in tried(RIDGES, ask.thorough)
-            for scale in tried(SCALES, ask.thorough)
-        ]
-        few = {
-            spacing: 3 < inducing_cells(facts, spacing).size <= MOST_POINTS
-            for spacing in {design.spacing for design in designs}
-        }
-        return tuple(design for design in designs if few[design.spacing])
-
-    def unpriced(self, design: SparseGpDesign) -> SparseGpDesign:
-        return replace(design, mu=1.0)
-
-    def variants(self, design: SparseGpDesign, ask: Ask) -> tuple[SparseGpDesign, ...]:
-        readings: tuple[InducingReading, ...] = get_args(InducingReading)
-        return tuple(
-            replace(design, cutoff=cutoff, reading=reading) for reading in readings for cutoff in FEW_CUTOFFS
-        )
-
-    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> SparseGpDesign:
-        return SparseGpDesign(ask.priors[0], lengthscale, ridge, SCALES[1], lengthscale, 1.0, paths=PATHS)
 
     def prepare(
         self, design: SparseGpDesign, facts: PublicFacts, records: CollapsedRecords
