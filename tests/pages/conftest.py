@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +13,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from data_loaders.demo_data import write_demo
 from hexcursion.door import pipeline
 from hexcursion.door.remedies import Remedy, Tried
 from hexcursion.ledger.places import home
+from hexcursion.project import example as example_files
 from hexcursion.project.example import example_settings, is_example
 from hexcursion.project.model import Project
 from hexcursion.record import Expected
@@ -47,11 +53,40 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(designs, "workers", lambda: 1)
 
 
+@pytest.fixture(scope="session")
+def _kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of all workers, for what every one of them would make again."""
+    own = tmp_path_factory.getbasetemp()
+    kept = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "kept"
+    kept.mkdir(exist_ok=True)
+    return kept
+
+
+def _put(place: Path, made: bytes) -> None:
+    """Write what another worker may write too: it appears at once and whole."""
+    scratch = place.with_suffix(f".{os.getpid()}")
+    scratch.write_bytes(made)
+    scratch.replace(place)
+
+
+@pytest.fixture(autouse=True)
+def _written_once(monkeypatch: pytest.MonkeyPatch, _kept: Path) -> None:
+    """The example's files are made once, and copied to every home."""
+
+    def copied(folder: Path, *, seed: int, changed: bool) -> None:
+        made = _kept / f"example-{seed}-{changed}-{os.getpid()}"
+        if not made.is_dir():
+            write_demo(made, seed=seed, changed=changed)
+        shutil.copytree(made, folder)
+
+    monkeypatch.setattr(example_files, "write_demo", copied)
+
+
 SEARCHED: dict[str, Tuned] = {}
 
 
 @pytest.fixture(autouse=True)
-def _searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def _searched_once(monkeypatch: pytest.MonkeyPatch, _kept: Path) -> None:
     """The example is searched once with the same settings: its files are the same in every home."""
 
     def remembered(project: Project, *arguments: Any, **options: Any) -> Tuned:
@@ -59,7 +94,10 @@ def _searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
             return tune(project, *arguments, **options)
         asked = repr((project.settings, options)).replace(str(home()), "home")
         if asked not in SEARCHED:
-            SEARCHED[asked] = tune(project, *arguments, **options)
+            place = _kept / hashlib.sha256(asked.encode()).hexdigest()
+            if not place.is_file():
+                _put(place, pickle.dumps(tune(project, *arguments, **options)))
+            SEARCHED[asked] = pickle.loads(place.read_bytes())
         return SEARCHED[asked]
 
     monkeypatch.setattr(pipeline, "tune", remembered)
