@@ -24,7 +24,7 @@ from studies.mutations.record import Outcome
 PRELOADED = (
     "numpy", "scipy.sparse.linalg", "scipy.optimize", "scipy.special", "scipy.stats", "pandas", "pyproj",
     "pyarrow.parquet", "shapely", "geopandas", "pyogrio", "h3", "sqlalchemy", "sqlalchemy.dialects.sqlite",
-    "jsonschema", "matplotlib.figure", "matplotlib.backends.backend_agg", "tomlkit", "playwright.sync_api",
+    "jsonschema", "PIL.ImageFont", "tomlkit", "playwright.sync_api",
 )  # fmt: skip
 LEFT_OUT = "not slow and not browser and not postgres"
 PATIENCE = 300  # seconds of the clock after which pytest fails a single test that waits for something

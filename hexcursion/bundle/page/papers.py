@@ -11,6 +11,7 @@ from geo import Domain
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
 from geo.maps.painting import Painting
+from geo.maps.static_map import draw_map
 from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.exports import EXPORTS
@@ -110,10 +111,6 @@ def map_png(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
     """PNG of the published map: the classes of the release."""
-    from geo.maps.static_map import (
-        draw_map,  # with matplotlib, which a search in a process of its own never needs
-    )
-
     return draw_map(
         domain, painted(statement, products), subtitle=_subtitle(statement),
         attribution=statement["attribution"], around=around(domain, layers),
@@ -123,13 +120,11 @@ def map_png(
 def map_pdf(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
-    """One page to print: the same map as shapes, with the three facts of the release above it."""
-    from geo.maps.static_map import draw_map
-
+    """One page to print: the same map, finer, with the three facts of the release above it."""
     facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
     return draw_map(
         domain, painted(statement, products), subtitle="\n".join([_subtitle(statement), *facts]),
-        attribution=statement["attribution"], around=around(domain, layers), kind="pdf",
+        attribution=statement["attribution"], around=around(domain, layers), kind="pdf", dpi=200,
     )  # fmt: skip
 
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import io
 import struct
-from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.image import imread
 from numpy.typing import NDArray
+from PIL import Image
 
 from geo import domain_from_bbox, domain_from_cells
 from geo.colours import Theme, colour
 from geo.context.surroundings import Place, Surroundings
 from geo.maps.painting import paint_difference, paint_set, paint_three_way
-from geo.maps.static_map import draw_map, draw_names, round_length
+from geo.maps.static_map import _MapSheet, draw_map, round_length
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 8)
 EAST = DOMAIN.centres[:, 0] > 0
@@ -24,8 +22,7 @@ SET = paint_set(EAST, inside="at least $5 and $6", outside="below", title="Where
 
 
 def pixels(picture: bytes) -> NDArray[np.int64]:
-    image: Any = imread(io.BytesIO(picture))
-    return np.rint(255 * image[..., :3]).astype(np.int64)
+    return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(np.int64)
 
 
 def places(picture: bytes, role: str, theme: Theme = "light") -> NDArray[np.int64]:
@@ -114,8 +111,23 @@ def test_the_ground_and_names_are_drawn_around_the_cells_and_their_source_is_nam
     assert named == draw_map(DOMAIN, SET, around=known)
     assert pixels(named).shape[0] > pixels(plain).shape[0]  # a line for the source
     assert len(places(named, "water")) > 1000 > len(places(plain, "water"))
-    figure = Figure(figsize=(6, 4))
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(-20_000, 20_000)
-    axes.set_ylim(-15_000, 15_000)
-    assert draw_names(axes, known, DOMAIN.crs, "light") == ("Largest",)
+    metres = np.array([20_000.0, 15_000.0])
+    sheet = _MapSheet.showing(-metres, metres, (600, 400), 100, "#ffffff").reduced()
+    assert sheet.names(known, DOMAIN.crs, "light") == ("Largest",)
+
+
+def test_metres_lie_in_the_middle_of_the_sheet_with_north_up() -> None:
+    sheet = _MapSheet.showing(np.array([0.0, 0.0]), np.array([100.0, 50.0]), (200, 200), 100, "#ffffff")
+    assert sheet.image.size == (400, 400)
+    corners = np.array([(0.0, 0.0), (100.0, 50.0)])
+    assert sheet.placed(corners).tolist() == [[0.0, 300.0], [400.0, 100.0]]
+    assert sheet.reduced().placed(corners).tolist() == [[0.0, 150.0], [200.0, 50.0]]
+    assert sheet.metres_per_inch == sheet.reduced().metres_per_inch == 50.0
+
+
+def test_a_page_to_print_has_the_width_of_the_picture_and_the_same_bytes_every_time() -> None:
+    page = draw_map(DOMAIN, SET, width=4.0, kind="pdf")
+    assert page.startswith(b"%PDF-")
+    assert b"/MediaBox [ 0 0 288.0 " in page  # points: 72 an inch
+    assert b"Date" not in page
+    assert page == draw_map(DOMAIN, SET, width=4.0, kind="pdf")

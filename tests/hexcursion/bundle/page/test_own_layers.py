@@ -369,7 +369,7 @@ def test_the_printed_map_names_its_sources(
     """Every licence asks for it: all credits of the statement stand on the sheet, as PNG and as PDF."""
     drawn: list[dict[str, Any]] = []
     monkeypatch.setattr(
-        "geo.maps.static_map.draw_map", lambda *_, **keywords: drawn.append(keywords) or b"picture"
+        "hexcursion.bundle.page.papers.draw_map", lambda *_, **keywords: drawn.append(keywords) or b"picture"
     )
     statement = {**bundle.statement, "attribution": ["Office of Maps, 2024", "Register of Sales"]}
     assert draw(statement, bundle.domain, bundle.published, bundle.layers) == b"picture"
