@@ -3,7 +3,7 @@
 See README.md in this folder for what it promises, and what it cannot see.
 """
 
-from hexcursion.ledger.account import ROUNDING, Account, Budget, Charge, Overlap, Preview
+from hexcursion.ledger.account import ROUNDING, Account, Budget, Charge, Preview
 from hexcursion.ledger.chain import Finding
 from hexcursion.ledger.entry import Entry
 from hexcursion.ledger.errors import (
@@ -22,6 +22,6 @@ from hexcursion.ledger.sentences import OtherUnit, Standing
 
 __all__ = [
     "ROUNDING", "Account", "Budget", "BudgetExceeded", "Charge", "Entry", "Finding", "Ledger", "LedgerBusy",
-    "LedgerDamaged", "LedgerError", "NoBudget", "NoLedger", "OtherUnit", "Overlap", "Preview", "RecordKeys",
+    "LedgerDamaged", "LedgerError", "NoBudget", "NoLedger", "OtherUnit", "Preview", "RecordKeys",
     "RequestTaken", "Reservation", "Standing", "begin", "ledger_to_plan", "open_ledger",
 ]  # fmt: skip

@@ -284,15 +284,3 @@ class Preview:
     def fits(self) -> bool:
         """Whether the ledger would accept the release now."""
         return self.budget is not None and self.budget.covers(self.after) and not self.refused
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """An earlier dataset that holds some of the records that were asked about."""
-
-    dataset: str  # its fingerprint
-    shared: int  # how many of the records it holds: counted if `exact`, otherwise estimated from a sample
-    most: int  # upper bound on that number
-    exact: bool
-    accounts: tuple[Account, ...]  # its accounts with charges, one for each unit of protection
-    counted: bool  # False where a person decided that these are not the same records

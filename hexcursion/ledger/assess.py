@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 
 from dpgp_core.accounting.composition import HIDING, Cost
 from dpgp_core.accounting.guarantee import group_epsilon, priced_for, together, weakest
-from hexcursion.ledger.account import UNITS, Account, Budget, Charge, Overlap, Preview, epsilon
+from hexcursion.ledger.account import UNITS, Account, Budget, Charge, Preview, epsilon
 from hexcursion.ledger.book import Book
-from hexcursion.ledger.entry import BUDGET, LINK, RECORDS, Draft
+from hexcursion.ledger.entry import Draft
 from hexcursion.ledger.errors import BudgetExceeded, LedgerDamaged, LedgerError, PromiseBroken
 from hexcursion.ledger.overlap import Likeness, Links, Shared, count_shared, likeness
 from hexcursion.ledger.records import RecordKeys, Sketch
@@ -58,17 +58,6 @@ def meet(book: Book, dataset: str, keys: RecordKeys | None, kept: Mapping[str, b
     each = count_shared(keys, sketches)[0]
     others = {name: likeness(keys, sketch) for name, sketch in sketches.items() if not each[name].count}
     return Meeting(each, keys, sketches, {name: seen for name, seen in others.items() if seen is not None})
-
-
-def overlaps(book: Book, meeting: Meeting, dataset: str) -> tuple[Overlap, ...]:
-    """Every dataset that holds some of the records, with its accounts; the largest overlap first."""
-    counted = book.links.neighbours(dataset, meeting.found)
-    found = []
-    for name in meeting.found:
-        accounts = tuple(account for unit in UNITS if (account := book.account(name, unit)).charged)
-        shared = meeting.each[name]
-        found.append(Overlap(name, shared.count, shared.most, shared.exact, accounts, name in counted))
-    return tuple(sorted(found, key=lambda overlap: -overlap.shared))
 
 
 def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -> Preview:
@@ -232,7 +221,7 @@ def joined(charge: Charge, links: Links) -> list[Draft]:
     known = (charge.dataset, *links.neighbours(charge.dataset))
     facts = {"joined": True, "reason": RECOGNISED, "person": login_name() or "the curator"}
     return [
-        Draft(LINK, {"other": other, **facts}, charge.dataset)
+        Draft("link", {"other": other, **facts}, charge.dataset)
         for other in charge.same_as
         if other not in known
     ]
@@ -255,11 +244,11 @@ def registration(dataset: str, records: RecordKeys, meeting: Meeting, writing: W
         "digest": hashlib.sha256(hashes).hexdigest(),
         "shares": {name: meeting.each[name].count for name in meeting.found},
     }
-    return Draft(RECORDS, facts, dataset)
+    return Draft("records", facts, dataset)
 
 
 def inherited(charge: Charge, budget: Budget) -> Draft:
     """The first budget of a dataset that shares records with others: the smallest of theirs."""
     reason = "the smallest budget of the datasets that hold some of the same records"
     facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": ""}
-    return Draft(BUDGET, facts, charge.dataset, charge.unit)
+    return Draft("budget", facts, charge.dataset, charge.unit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -22,72 +23,40 @@ from hexcursion.ledger.account import (
     on_current_grid,
     read_cost,
 )
-from hexcursion.ledger.entry import (
-    BUDGET,
-    COMMIT,
-    DRAW,
-    GENESIS,
-    LINK,
-    ORDERS,
-    RECORDS,
-    RESERVE,
-    SCHEMA_VERSION,
-    TRACE,
-    UNUSED,
-    VOID,
-    Entry,
-    EntryKind,
-)
+from hexcursion.ledger.entry import SCHEMA_VERSION, Entry, EntryKind
 from hexcursion.ledger.errors import LedgerError, RequestTaken
 from hexcursion.ledger.overlap import Decision, Links
+from hexcursion.words import plural
 
-MOST_MARKS = 2000  # kept of one trace: the smallest, so that two traces with common records keep common marks
-
-
-@dataclass(frozen=True)
-class TraceMarks:
-    """Keyed hashes of a trace's records: they tell a second release of the same places, and nothing else."""
-
-    marks: tuple[str, ...]  # 12 hex digits each, ascending, at most `MOST_MARKS`
+TraceMarks = tuple[str, ...]
+"""Keyed hashes of a trace's records, 12 hex digits each, ascending, at most 2,000 of them: they tell a second
+release of the same places, and nothing else."""
 
 
 class TraceBook:
     """The traces that were charged, read in order."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self._seen: dict[str, int] = {}
+        self._seen: dict[str, int] = {}  # mark -> its entry
         self._requests: dict[str, int] = {}
 
     def accept(self, entry: Entry) -> None:
-        """Take one entry in. Raise `LedgerError` if some of its records were released before."""
+        """Take one entry in. Raise as `check`."""
         facts = entry.facts
-        before = self.released(TraceMarks(tuple(facts["marks"])))
-        if before is not None:
-            raise LedgerError(_again(before))
-        self.entries.append(entry)
+        self.check(facts["marks"], facts["request"])
         self._seen.update(dict.fromkeys(facts["marks"], entry.number))
         self._requests[facts["request"]] = entry.number
 
-    def released(self, marks: TraceMarks) -> int | None:
-        """The entry of an earlier trace that holds some of these records, or None."""
-        return next((self._seen[mark] for mark in marks.marks if mark in self._seen), None)
-
-    def check(self, marks: TraceMarks, request: str) -> None:
+    def check(self, marks: Iterable[str], request: str) -> None:
         """Raise RequestTaken or LedgerError where the same click or the same records came before."""
         if request in self._requests:
             raise RequestTaken(self._requests[request], "a released trace")
-        before = self.released(marks)
-        if before is not None:
-            raise LedgerError(_again(before))
-
-
-def _again(before: int) -> str:
-    return (
-        f"Records of this trace were released before, as entry {before}: a second draw would tell more "
-        f"than either "
-        "says, so none is made. Use what was released then."
-    )
+        for mark in marks:
+            if mark in self._seen:
+                raise LedgerError(
+                    f"Records of this trace were released before, as entry {self._seen[mark]}: a second draw "
+                    "would tell more than either says, so none is made. Use what was released then."
+                )
 
 
 Outcome = Literal["open", "released", "given back"]
@@ -134,20 +103,23 @@ class Book:
 
     def accept(self, entry: Entry) -> None:
         """Take one more entry in; change nothing and raise `LedgerError` for one that may not follow."""
-        if (entry.kind == GENESIS) != (entry.number == 0):
+        if (entry.kind == "genesis") != (entry.number == 0):
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
-        if entry.kind in (GENESIS, ORDERS):
-            self._grid(entry)
-        elif entry.kind == RECORDS:
+        if entry.kind in ("genesis", "orders"):
+            if entry.kind == "genesis":
+                self.key_identity = entry.facts["key"]
+                check_version(entry.facts["schema"])
+            self.orders = decode(entry.curve)
+        elif entry.kind == "records":
             check_account(entry.dataset, UNITS[0])
             self.links.register(entry.dataset, entry.facts)
-        elif entry.kind == LINK:
+        elif entry.kind == "link":
             self._link(entry)
-        elif entry.kind == BUDGET:
+        elif entry.kind == "budget":
             self._budget(entry)
-        elif entry.kind == RESERVE:
+        elif entry.kind == "reserve":
             self._reserve(entry)
-        elif entry.kind == TRACE:
+        elif entry.kind == "trace":
             self.traces.accept(entry)
         else:
             self._follow(entry)
@@ -158,20 +130,20 @@ class Book:
         running = self._accounts.get((dataset, unit), _Running())
         shares = self.links.neighbours(dataset, seen)
         others = [self._accounts[other, unit] for other in shares if (other, unit) in self._accounts]
-        charged = tuple(running.costs)
-        budget = running.budget
-        if budget is None:
-            for other in others:
-                if other.budget is not None:
-                    budget = other.budget if budget is None else budget.or_less(other.budget)
+        theirs = [other.budget for other in others if other.budget is not None]
+        inherited = running.budget is None and bool(theirs)
         return Account(
-            dataset=dataset, unit=unit, budget=budget,
+            dataset=dataset,
+            unit=unit,
+            budget=reduce(Budget.or_less, theirs) if inherited else running.budget,
             cost=together(cost for each in (running, *others) for cost in each.costs.values()),
-            charged=charged, open=tuple(number for number in charged if self._last[number] != COMMIT),
-            note=self._note(dataset, unit, shares), shares=shares,
+            charged=tuple(running.costs),
+            open=tuple(number for number in running.costs if self._last[number] != "commit"),
+            note=self._note(dataset, unit, shares),
+            shares=shares,
             others=tuple(sorted(number for other in others for number in other.costs)),
-            inherited=running.budget is None and budget is not None,
-        )  # fmt: skip
+            inherited=inherited,
+        )
 
     def set_budget(self, dataset: str, unit: Unit, budget: Budget, *, signed: bool = False) -> None:
         """Let a budget hold from here on. `signed`: whether a person gave a reason for it. Raise
@@ -218,19 +190,13 @@ class Book:
     def outcome(self, number: int) -> Outcome:
         """What became of a charge: open ones are under way, or were broken off and stay charged."""
         last = self._last[self.reserve_entry(number).number]
-        return "released" if last == COMMIT else "given back" if last in (UNUSED, VOID) else "open"
+        return "released" if last == "commit" else "given back" if last in ("unused", "void") else "open"
 
     def check_request(self, request: str) -> None:
         """Raise RequestTaken if this request was charged before, whatever became of it."""
         if request in self.requests:
             number = self.requests[request]
             raise RequestTaken(number, self.state(number))
-
-    def _grid(self, entry: Entry) -> None:
-        if entry.kind == GENESIS:
-            self.key_identity = entry.facts["key"]
-            check_version(entry.facts["schema"])
-        self.orders = decode(entry.curve)
 
     def _link(self, entry: Entry) -> None:
         facts = entry.facts
@@ -256,7 +222,7 @@ class Book:
             self.requests[request] = entry.number
         running.costs[entry.number] = cost
         self._reserves[entry.number] = entry
-        self._last[entry.number] = RESERVE
+        self._last[entry.number] = "reserve"
 
     def _follow(self, entry: Entry) -> None:
         charge = self.reserve_entry(-1 if entry.refers_to is None else entry.refers_to)
@@ -264,36 +230,36 @@ class Book:
         if (entry.dataset, entry.unit) != (charge.dataset, charge.unit):
             raise LedgerError(f"Entry {number} belongs to another dataset or unit.")
         last = self._last[number]
-        if last in (UNUSED, VOID):
+        if last in ("unused", "void"):
             raise LedgerError(
                 f"The charge of entry {number} was given back, so nothing may be drawn or published on it: "
                 "discard what was made and reserve anew."
             )
-        if last == COMMIT:
+        if last == "commit":
             raise LedgerError(
                 f"Entry {number} is committed: what was released stays charged, and is published only once."
             )
-        if entry.kind == DRAW:
-            if last != RESERVE:
+        if entry.kind == "draw":
+            if last != "reserve":
                 raise LedgerError(f"Entry {number} has drawn already: reserve anew for another draw.")
-        elif entry.kind == UNUSED:
-            if last != RESERVE:
+            if "place" in facts:
+                self.places[number] = facts["place"]
+        elif entry.kind == "unused":
+            if last != "reserve":
                 raise LedgerError(f"Entry {number} may have drawn: only a person can void it, with a reason.")
-        elif entry.kind == COMMIT:
+        elif entry.kind == "commit":
             self._commit(number, last, facts["release_id"], facts["digest"])
-        elif entry.kind == VOID:
+        elif entry.kind == "void":
             if not (facts["reason"].strip() and facts["person"].strip()):
                 raise LedgerError("A charge is voided by a person with a reason: give both.")
         else:
             raise LedgerError(f"The ledger knows no entries of the kind {entry.kind!r}.")
         self._last[number] = entry.kind
-        if entry.kind == DRAW and "place" in facts:
-            self.places[number] = facts["place"]
-        if entry.kind in (UNUSED, VOID):
+        if entry.kind in ("unused", "void"):
             del self._accounts[entry.dataset, entry.unit].costs[number]
 
     def _commit(self, number: int, last: EntryKind, release_id: str, digest: str) -> None:
-        if last != DRAW:
+        if last != "draw":
             raise LedgerError(f"Entry {number} has drawn nothing: declare the draw before it is made.")
         if not release_id.strip() or release_id in self.releases:
             raise LedgerError(f"The release id {release_id!r} is empty or taken: every release has its own.")
@@ -303,20 +269,23 @@ class Book:
         self.digests[release_id] = digest
 
     def _note(self, dataset: str, unit: Unit, shares: tuple[str, ...]) -> str:
-        counted: dict[str, int] = dict.fromkeys(UNITS, 0)
-        here, whose = 0, "these records" if shares else "this dataset"
-        for (known, name), running in self._accounts.items():
-            if known == dataset or known in shares:
-                counted[name] += len(running.costs)
-                here += len(running.costs) if known != dataset and name == unit else 0
-        notes = [
-            f"Not counted here: {count} release{'s' if count > 1 else ''} of {whose} with the unit "
-            f"{name!r}. What protects a {name} does not protect a {unit} equally, so the two epsilons "
-            "neither add up nor cover each other."
-            for name, count in counted.items()
-            if name != unit and count
-        ]
+        (other_unit,) = (name for name in UNITS if name != unit)
+        here = self._count(shares, unit)
+        elsewhere = self._count((dataset, *shares), other_unit)
+        notes = []
         if here:
-            times = "1 release" if here == 1 else f"{here} releases"
-            notes.insert(0, f"Counted here too: {times} of datasets that hold some of the same records.")
+            notes.append(
+                f"Counted here too: {plural(here, 'release')} of datasets that hold some of the same records."
+            )
+        if elsewhere:
+            whose = "these records" if shares else "this dataset"
+            notes.append(
+                f"Not counted here: {plural(elsewhere, 'release')} of {whose} with the unit {other_unit!r}. "
+                f"What protects a {other_unit} does not protect a {unit} equally, so the two epsilons "
+                "neither add up nor cover each other."
+            )
         return " ".join(notes)
+
+    def _count(self, datasets: Iterable[str], unit: Unit) -> int:
+        """How many charges of these datasets count under a unit."""
+        return sum(len(self._accounts.get((name, unit), _Running()).costs) for name in datasets)

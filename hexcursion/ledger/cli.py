@@ -14,7 +14,7 @@ from dpgp_core.numbers import lower, upper
 from hexcursion.ledger.account import Account
 from hexcursion.ledger.assess import login_name
 from hexcursion.ledger.chain import clock_notes
-from hexcursion.ledger.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
+from hexcursion.ledger.entry import Entry
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError
 from hexcursion.ledger.ledger import Ledger
 from hexcursion.ledger.opening import open_ledger
@@ -184,22 +184,22 @@ def _entry_text(entry: Entry) -> str:
 def _detail(entry: Entry) -> str:
     try:
         facts = entry.facts
-        if entry.kind == GENESIS:
+        if entry.kind == "genesis":
             return f"  ledger {facts['ledger']}"
-        if entry.kind == BUDGET:
+        if entry.kind == "budget":
             why = f"  ({facts['person']}: {facts['reason']})" if facts["reason"] else ""
             return f"  epsilon {facts['epsilon']:g} at delta {facts['delta']:g}{why}"
-        if entry.kind == RESERVE:
+        if entry.kind == "reserve":
             return "  " + json.dumps(facts["facts"], sort_keys=True)
-        if entry.kind == COMMIT:
+        if entry.kind == "commit":
             return f"  {facts['release_id']}"
-        if entry.kind == VOID:
+        if entry.kind == "void":
             return f"  ({facts['person']}: {facts['reason']})"
-        if entry.kind == RECORDS:
+        if entry.kind == "records":
             return f"  {facts['n']} records, shared with {len(facts['shares'])} datasets"
-        if entry.kind == TRACE:
+        if entry.kind == "trace":
             return "  " + json.dumps(facts["facts"], sort_keys=True)
-        if entry.kind == LINK:
+        if entry.kind == "link":
             verb = "joined with" if facts["joined"] else "kept apart from"
             return f"  {verb} {facts['other'][:12]}  ({facts['person']}: {facts['reason']})"
     except (ValueError, TypeError, KeyError):

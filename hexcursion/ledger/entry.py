@@ -7,30 +7,26 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from dpgp_core.mechanisms.design import Unit
 from hexcursion.ledger.errors import LedgerError
 
 SCHEMA_VERSION = 4  # those before it were never released
-GENESIS: Final = "genesis"  # the first row: ledger id, key identity, schema version, grid of orders
-ORDERS: Final = "orders"  # a new grid of orders, from which later charges count
-RECORDS: Final = "records"  # a dataset's record hashes are kept, and how many records it shares with others
-LINK: Final = "link"  # a person's decision that two datasets hold the same records, or do not
-BUDGET: Final = "budget"
-RESERVE: Final = "reserve"  # the charge; everything below refers to one
-DRAW: Final = "draw"  # private randomness is about to be drawn
-COMMIT: Final = "commit"  # stored and published as release_id with this digest
-UNUSED: Final = "unused"  # given back by the program: nothing was drawn
-VOID: Final = "void"  # given back by a person, with a reason
-TRACE: Final = (
-    "trace"  # a location trace is about to be released: a protection of its own, added to no epsilon
-)
 EntryKind = Literal[
-    "genesis", "orders", "records", "link", "budget", "reserve", "draw", "commit", "unused", "void",
-    "trace",
-]  # fmt: skip
-"""What a row says; the constants above are its words."""
+    "genesis",  # the first row: ledger id, key identity, schema version, grid of orders
+    "orders",  # a new grid of orders, from which later charges count
+    "records",  # a dataset's record hashes are kept, and how many records it shares with others
+    "link",  # a person's decision that two datasets hold the same records, or do not
+    "budget",
+    "reserve",  # the charge; draw, commit, unused and void refer to one
+    "draw",  # private randomness is about to be drawn
+    "commit",  # stored and published as release_id with this digest
+    "unused",  # given back by the program: nothing was drawn
+    "void",  # given back by a person, with a reason
+    "trace",  # a location trace is about to be released: a protection of its own, added to no epsilon
+]
+"""What a row says."""
 
 CLOCK = "clock_behind"
 """A fact of any row: so many seconds its time lies before that of the row that it follows."""
@@ -58,7 +54,7 @@ class Entry:
         digest = hashlib.sha256(b"hexcursion-ledger-row\n")
         for name in HASHED_COLUMNS:
             value = getattr(self, name)
-            data = _bytes(value)
+            data = value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogateescape")
             digest.update(f"{name}:{type(value).__name__}:{len(data)}:".encode())
             digest.update(data)
         return digest.hexdigest()
@@ -105,21 +101,17 @@ def seconds_behind(created: str, before: str) -> int:
     """How many seconds a row's time (ISO 8601) lies before that of the row above it; 0 where that cannot be
     read."""
     try:
-        return max(
-            0, round((datetime.fromisoformat(before) - datetime.fromisoformat(created)).total_seconds())
-        )
+        behind = datetime.fromisoformat(before) - datetime.fromisoformat(created)
     except (TypeError, ValueError):
         return 0
+    return max(0, round(behind.total_seconds()))
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:
     """The one JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no inf or NaN. Raise
     `LedgerError` if JSON would not give the same value back."""
     try:
-        text = json.dumps(
-            value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False,
-            check_circular=True,
-        )  # fmt: skip
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
         same = json.loads(text) == value
     except (TypeError, ValueError, RecursionError):
         same = False
@@ -129,9 +121,3 @@ def canonical_json(value: Mapping[str, Any]) -> str:
             "lists and objects with text keys."
         )
     return text
-
-
-def _bytes(value: object) -> bytes:
-    if isinstance(value, bytes):
-        return value
-    return str(value).encode("utf-8", "surrogateescape")

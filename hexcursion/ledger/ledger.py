@@ -19,28 +19,13 @@ from hexcursion.ledger.account import (
     Account,
     Budget,
     Charge,
-    Overlap,
     Preview,
     check_account,
     encode,
     written_cost,
 )
-from hexcursion.ledger.book import MOST_MARKS, Book, Outcome, TraceMarks
-from hexcursion.ledger.entry import (
-    BUDGET,
-    COMMIT,
-    DRAW,
-    LINK,
-    ORDERS,
-    RESERVE,
-    TRACE,
-    UNUSED,
-    VOID,
-    Draft,
-    Entry,
-    EntryKind,
-    canonical_json,
-)
+from hexcursion.ledger.book import Book, Outcome, TraceMarks
+from hexcursion.ledger.entry import Draft, Entry, EntryKind, canonical_json
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError
 from hexcursion.ledger.places import LedgerKey
 from hexcursion.ledger.records import RecordKeys, record_keys
@@ -70,7 +55,7 @@ class Reservation:
     def begin_draw(self, place: str | Path = "") -> None:
         """Declare that private randomness is about to be drawn: from here on the charge is not given back.
         `place`: where the release will be put; a person cannot void the charge once something lies there."""
-        self.ledger.begin_draw(self.number, place)
+        self.ledger._follow(self.number, "draw", {"place": os.path.abspath(place)} if place else {})
 
     def commit(self, release_id: str, digest: str) -> None:
         """The release is stored under this id; `digest` is the SHA-256 of what was stored."""
@@ -78,7 +63,7 @@ class Reservation:
 
     def release_unused(self) -> None:
         """Give the charge back; refused once a draw was declared."""
-        self.ledger.release_unused(self.number)
+        self.ledger._follow(self.number, "unused", {})
 
 
 class Ledger:
@@ -140,13 +125,6 @@ class Ledger:
         book = self._book()
         assess.check(book, charge, self._meet(book, charge.dataset, charge.records), budget)
 
-    def overlaps(self, records: RecordKeys, dataset: str = "") -> tuple[Overlap, ...]:
-        """Every other dataset that holds some of these records, with its accounts; the largest share first.
-        `dataset`: the fingerprint of the dataset the records make up: it is no overlap of itself, and a
-        person's decisions about it count."""
-        book = self._book()
-        return assess.overlaps(book, self._meet(book, dataset, records), dataset)
-
     def committed(self) -> Mapping[str, str]:
         """Release id -> SHA-256 of what was stored, for every release that was committed."""
         return self._book().digests
@@ -204,7 +182,7 @@ class Ledger:
         account = self.account(dataset, unit)
         if account.takes(budget):
             facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": person}
-            self._append(lambda book, _: [Draft(BUDGET, facts, dataset, unit)])
+            self._append(lambda book, _: [Draft("budget", facts, dataset, unit)])
         return budget
 
     def decide(self, dataset: str, other: str, joined: bool, *, reason: str, person: str) -> None:
@@ -212,7 +190,7 @@ class Ledger:
         Joined, every release of one counts for the other as well, from the first on. Kept apart, none does:
         the person answers for it that no record is in both."""
         facts = {"other": other, "joined": bool(joined), "reason": reason, "person": person}
-        self._append(lambda book, _: [Draft(LINK, facts, dataset)])
+        self._append(lambda book, _: [Draft("link", facts, dataset)])
 
     def datasets_of(self, entries: Iterable[int]) -> tuple[str, ...]:
         """The datasets of charges by their numbers; LedgerError for a number that is no charge."""
@@ -243,7 +221,7 @@ class Ledger:
             if budget is not None and assess.charged_account(book, charge, meeting).inherited:
                 drafts.append(assess.inherited(charge, budget))
             drafts.append(
-                Draft(RESERVE, facts, charge.dataset, charge.unit, curve=encode(charge.cost.curve.values))
+                Draft("reserve", facts, charge.dataset, charge.unit, curve=encode(charge.cost.curve.values))
             )
             return drafts
 
@@ -262,17 +240,9 @@ class Ledger:
                 "it is voided with a reason."
             )
 
-    def begin_draw(self, number: int, place: str | Path = "") -> None:
-        """Declare the draw of a charge; see Reservation."""
-        self._follow(number, DRAW, {"place": os.path.abspath(place)} if place else {})
-
     def commit(self, number: int, release_id: str, digest: str) -> None:
         """Record that a charge was released; see Reservation."""
-        self._follow(number, COMMIT, {"release_id": release_id, "digest": digest})
-
-    def release_unused(self, number: int) -> None:
-        """Give back a charge on which nothing was drawn; see Reservation."""
-        self._follow(number, UNUSED, {})
+        self._follow(number, "commit", {"release_id": release_id, "digest": digest})
 
     def void(self, number: int, reason: str, person: str) -> None:
         """A person answers for giving back a charge that was never released; committed ones stay charged.
@@ -287,7 +257,7 @@ class Ledger:
                 f"Entry {number} has a bundle, in {bundles[0]}: what was released stays charged. If it is "
                 "not a release of this entry, move it away first."
             )
-        self._follow(number, VOID, {"reason": reason, "person": person})
+        self._follow(number, "void", {"reason": reason, "person": person})
 
     # How a row is written
 
@@ -326,7 +296,7 @@ class Ledger:
             book = self._checked(writing.snapshot, chain.read_witness(self._key))
             last = writing.snapshot.entries[-1]
             made = make(book, writing)
-            regrid = [] if np.array_equal(book.orders, GRID) else [Draft(ORDERS, {}, curve=encode(GRID))]
+            regrid = [] if np.array_equal(book.orders, GRID) else [Draft("orders", {}, curve=encode(GRID))]
             for draft in (*regrid, *made):
                 last = draft.after(last)
                 book.accept(last)
@@ -337,7 +307,9 @@ class Ledger:
         return last
 
 
-_DIGITS = 12
+_DIGITS, _MOST_MARKS = 12, 2000
+"""Of each mark, and of the marks that are kept: the smallest, so that two traces with common records keep
+common marks."""
 
 
 def trace_marks(ledger: Ledger, time: ArrayLike, longitude: ArrayLike, latitude: ArrayLike) -> TraceMarks:
@@ -347,7 +319,7 @@ def trace_marks(ledger: Ledger, time: ArrayLike, longitude: ArrayLike, latitude:
     if not table.size:
         raise LedgerError("There are no records of a trace to mark: load one first.")
     rows = (row.astype(">f8").tobytes() for row in table + 0.0)
-    return TraceMarks(tuple(sorted({ledger._key.mac("trace", row)[:_DIGITS] for row in rows})[:MOST_MARKS]))
+    return tuple(sorted({ledger._key.mac("trace", row)[:_DIGITS] for row in rows})[:_MOST_MARKS])
 
 
 def check_trace(ledger: Ledger, marks: TraceMarks) -> None:
@@ -359,11 +331,11 @@ def charge_trace(ledger: Ledger, marks: TraceMarks, facts: Mapping[str, Any], re
     """Charge a trace's release before anything is drawn, once for each `request` (from `Ledger.request`); it
     is never given back. `facts`: public JSON. Raise `LedgerError` where some of its records were released
     before, `RequestTaken` for a request that was charged; nothing is written then."""
-    body: dict[str, Any] = {"facts": dict(facts), "marks": list(marks.marks), "request": request}
+    body: dict[str, Any] = {"facts": dict(facts), "marks": list(marks), "request": request}
     canonical_json(body)
 
-    def draft(book: Any, _: object) -> Sequence[Draft]:
+    def draft(book: Book, _: Writing) -> list[Draft]:
         book.traces.check(marks, request)
-        return [Draft(TRACE, body)]
+        return [Draft("trace", body)]
 
     return ledger._append(draft)

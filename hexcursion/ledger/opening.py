@@ -20,7 +20,7 @@ from hexcursion.ledger.chain import (
     sign_head,
     witness_path,
 )
-from hexcursion.ledger.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
+from hexcursion.ledger.entry import SCHEMA_VERSION, Draft, Entry
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError, NoLedger
 from hexcursion.ledger.ledger import Ledger
 from hexcursion.ledger.places import (
@@ -97,7 +97,7 @@ def _lost(store: Store, remembered: str) -> LedgerError:
 def first_entry(key: LedgerKey) -> Entry:
     """The first entry of a new ledger."""
     facts = {"schema": SCHEMA_VERSION, "ledger": secrets.token_hex(8), "key": key.identity}
-    return Draft(GENESIS, facts, curve=encode(GRID)).after(None)
+    return Draft("genesis", facts, curve=encode(GRID)).after(None)
 
 
 def _genesis(key: LedgerKey, store: Store) -> tuple[Entry, Head]:
@@ -111,7 +111,7 @@ def _genesis(key: LedgerKey, store: Store) -> tuple[Entry, Head]:
 def _check_identity(store: Store, key: LedgerKey) -> None:
     """Refuse a wrong key; a damaged first entry is left for `verify` to name."""
     first = store.first()
-    if first is None or first.kind != GENESIS or first.hash != first.expected_hash():
+    if first is None or first.kind != "genesis" or first.hash != first.expected_hash():
         return
     check_version(first.facts["schema"])
     if first.facts["key"] != key.identity:

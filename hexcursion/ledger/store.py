@@ -37,68 +37,83 @@ from hexcursion.ledger.errors import LedgerBusy, LedgerError
 METADATA = MetaData()
 
 ENTRIES = Table(
-    "ledger_entries", METADATA, Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("kind", Text, nullable=False), Column("created", Text, nullable=False),
-    Column("dataset", Text, nullable=False), Column("unit", Text, nullable=False),
-    Column("refers_to", Integer), Column("curve", Text, nullable=False), Column("body", Text, nullable=False),
-    Column("previous", Text, nullable=False), Column("hash", Text, nullable=False), sqlite_strict=True,
-)  # fmt: skip
+    "ledger_entries",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    *(Column(name, Text, nullable=False) for name in ("kind", "created", "dataset", "unit")),
+    Column("refers_to", Integer),
+    *(Column(name, Text, nullable=False) for name in ("curve", "body", "previous", "hash")),
+    sqlite_strict=True,
+)
 
 # One row: how many entries there are and the last one's hash, signed with the curator's key.
 HEAD = Table(
-    "ledger_head", METADATA, Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("entries", Integer, nullable=False), Column("hash", Text, nullable=False),
-    Column("signature", Text, nullable=False), sqlite_strict=True,
-)  # fmt: skip
+    "ledger_head",
+    METADATA,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("entries", Integer, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("signature", Text, nullable=False),
+    sqlite_strict=True,
+)
 
 # Record hashes of each dataset; the chain's `records` entry holds their SHA-256.
 RECORDS = Table(
-    "ledger_records", METADATA, Column("dataset", Text, primary_key=True),
-    Column("hashes", LargeBinary, nullable=False), sqlite_strict=True,
-)  # fmt: skip
+    "ledger_records",
+    METADATA,
+    Column("dataset", Text, primary_key=True),
+    Column("hashes", LargeBinary, nullable=False),
+    sqlite_strict=True,
+)
 
 # Which entry charged which request: the database itself refuses the second one.
 REQUESTS = Table(
-    "ledger_requests", METADATA, Column("request", Text, primary_key=True),
-    Column("entry", Integer, nullable=False, unique=True), sqlite_strict=True,
-)  # fmt: skip
-
-_BESIDE = (RECORDS, REQUESTS)
-
-TRIGGERS = (
-    "ledger_entries_no_update", "ledger_entries_no_delete", "ledger_entries_in_order", "ledger_head_forward",
-    "ledger_head_no_delete",
-    *(f"{table.name}_no_{verb}" for table in _BESIDE for verb in ("update", "delete")),
-)  # fmt: skip
-POSTGRES_TRIGGERS = (*TRIGGERS, *(f"{table.name}_no_truncate" for table in (ENTRIES, HEAD, *_BESIDE)))
+    "ledger_requests",
+    METADATA,
+    Column("request", Text, primary_key=True),
+    Column("entry", Integer, nullable=False, unique=True),
+    sqlite_strict=True,
+)
 
 _APPEND_ONLY = "the ledger is append-only"
 _IN_ORDER = "ledger entries are numbered without gaps"
 _FORWARD = "the head of the ledger only moves forward"
+_REFUSED = tuple(
+    (table.name, verb)
+    for table in (ENTRIES, HEAD, RECORDS, REQUESTS)
+    for verb in ("update", "delete", "truncate")
+    if (table, verb) != (HEAD, "update")
+)
+"""What no table takes; a head is updated, by one entry more."""
 
-SQLITE_DDL = (
-    f"""CREATE TRIGGER ledger_entries_no_update BEFORE UPDATE ON ledger_entries
-        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END""",
-    f"""CREATE TRIGGER ledger_entries_no_delete BEFORE DELETE ON ledger_entries
-        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END""",
-    # Also stops INSERT OR REPLACE, which deletes without firing the trigger above.
-    f"""CREATE TRIGGER ledger_entries_in_order BEFORE INSERT ON ledger_entries
+# Each trigger by its name. `missing_triggers` compares these very texts with those of the file.
+SQLITE_TRIGGERS = {
+    f"{table}_no_{verb}": f"""CREATE TRIGGER {table}_no_{verb} BEFORE {verb.upper()} ON {table}
+        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END"""
+    for table, verb in _REFUSED
+    if verb != "truncate"
+} | {
+    # Also stops INSERT OR REPLACE, which deletes without firing the triggers above.
+    "ledger_entries_in_order": f"""CREATE TRIGGER ledger_entries_in_order BEFORE INSERT ON ledger_entries
         WHEN NEW.number IS NOT (SELECT coalesce(max(number) + 1, 0) FROM ledger_entries)
         BEGIN SELECT RAISE(ABORT, '{_IN_ORDER}'); END""",
-    f"""CREATE TRIGGER ledger_head_forward BEFORE UPDATE ON ledger_head
+    "ledger_head_forward": f"""CREATE TRIGGER ledger_head_forward BEFORE UPDATE ON ledger_head
         WHEN NEW.id IS NOT OLD.id OR NEW.entries IS NOT OLD.entries + 1
         BEGIN SELECT RAISE(ABORT, '{_FORWARD}'); END""",
-    f"""CREATE TRIGGER ledger_head_no_delete BEFORE DELETE ON ledger_head
-        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END""",
-    *(
-        f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
-        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END"""
-        for table in _BESIDE
-        for verb in ("update", "delete")
-    ),
-)
+}
 
-POSTGRES_DDL = (
+POSTGRES_TRIGGERS = {
+    f"{table}_no_{verb}": f"""CREATE TRIGGER {table}_no_{verb} BEFORE {verb.upper()} ON {table}
+        FOR EACH {"STATEMENT" if verb == "truncate" else "ROW"} EXECUTE FUNCTION ledger_refuse()"""
+    for table, verb in _REFUSED
+} | {
+    "ledger_entries_in_order": """CREATE TRIGGER ledger_entries_in_order BEFORE INSERT ON ledger_entries
+        FOR EACH ROW EXECUTE FUNCTION ledger_check_order()""",
+    "ledger_head_forward": """CREATE TRIGGER ledger_head_forward BEFORE UPDATE ON ledger_head
+        FOR EACH ROW EXECUTE FUNCTION ledger_check_head()""",
+}
+
+POSTGRES_FUNCTIONS = (
     f"""CREATE OR REPLACE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS
         $$ BEGIN RAISE EXCEPTION '{_APPEND_ONLY}'; END $$""",
     f"""CREATE OR REPLACE FUNCTION ledger_check_order() RETURNS trigger LANGUAGE plpgsql AS
@@ -116,26 +131,6 @@ POSTGRES_DDL = (
             END IF;
             RETURN NEW;
         END $$""",
-    """CREATE TRIGGER ledger_entries_no_update BEFORE UPDATE ON ledger_entries
-        FOR EACH ROW EXECUTE FUNCTION ledger_refuse()""",
-    """CREATE TRIGGER ledger_entries_no_delete BEFORE DELETE ON ledger_entries
-        FOR EACH ROW EXECUTE FUNCTION ledger_refuse()""",
-    """CREATE TRIGGER ledger_entries_no_truncate BEFORE TRUNCATE ON ledger_entries
-        FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()""",
-    """CREATE TRIGGER ledger_entries_in_order BEFORE INSERT ON ledger_entries
-        FOR EACH ROW EXECUTE FUNCTION ledger_check_order()""",
-    """CREATE TRIGGER ledger_head_forward BEFORE UPDATE ON ledger_head
-        FOR EACH ROW EXECUTE FUNCTION ledger_check_head()""",
-    """CREATE TRIGGER ledger_head_no_delete BEFORE DELETE ON ledger_head
-        FOR EACH ROW EXECUTE FUNCTION ledger_refuse()""",
-    """CREATE TRIGGER ledger_head_no_truncate BEFORE TRUNCATE ON ledger_head
-        FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()""",
-    *(
-        f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
-        FOR EACH {"STATEMENT" if verb == "truncate" else "ROW"} EXECUTE FUNCTION ledger_refuse()"""
-        for table in _BESIDE
-        for verb in ("update", "delete", "truncate")
-    ),
 )
 
 
@@ -242,7 +237,10 @@ class Store:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
             if not inspect(connection).has_table(ENTRIES.name):
-                _make_tables(connection)
+                METADATA.create_all(connection)
+                postgres = (*POSTGRES_FUNCTIONS, *POSTGRES_TRIGGERS.values())
+                for statement in SQLITE_TRIGGERS.values() if self.sqlite else postgres:
+                    connection.exec_driver_sql(statement)
             if _read(connection).entries:
                 return False
             entry, head = first()
@@ -300,8 +298,7 @@ class Store:
             if self.sqlite:
                 rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
                 texts = {row[0] for row in rows}
-                pairs = list(zip(TRIGGERS, SQLITE_DDL, strict=True))
-                return tuple(name for name, text in pairs if text not in texts)
+                return tuple(name for name, text in SQLITE_TRIGGERS.items() if text not in texts)
             tables = ", ".join(f"to_regclass('{table.name}')" for table in METADATA.tables.values())
             rows = connection.exec_driver_sql(
                 f"SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN ({tables})"
@@ -340,12 +337,6 @@ def _read(connection: Connection) -> Snapshot:
 def _records(connection: Connection) -> dict[str, bytes]:
     rows = connection.execute(select(RECORDS.c.dataset, RECORDS.c.hashes))
     return {row[0]: bytes(row[1]) if isinstance(row[1], bytes | memoryview) else b"" for row in rows}
-
-
-def _make_tables(connection: Connection) -> None:
-    METADATA.create_all(connection)
-    for statement in SQLITE_DDL if connection.dialect.name == "sqlite" else POSTGRES_DDL:
-        connection.exec_driver_sql(statement)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -8,17 +8,17 @@ from typing import Any
 
 from dpgp_core.numbers import significant, upper
 from hexcursion.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
-from hexcursion.ledger import entry as kinds
 from hexcursion.ledger.chain import clock_notes
+from hexcursion.ledger.entry import EntryKind
 from hexcursion.words import plural, remaining
 
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
-KINDS: dict[kinds.EntryKind, str] = {
-    kinds.GENESIS: "ledger begun", kinds.ORDERS: "new grid of orders", kinds.RECORDS: "record hashes kept",
-    kinds.LINK: "decision of a person", kinds.BUDGET: "budget set", kinds.RESERVE: "charged",
-    kinds.DRAW: "drawing began", kinds.COMMIT: "released", kinds.UNUSED: "given back, nothing drawn",
-    kinds.VOID: "voided by a person", kinds.TRACE: "trace released",
+KINDS: dict[EntryKind, str] = {
+    "genesis": "ledger begun", "orders": "new grid of orders", "records": "record hashes kept",
+    "link": "decision of a person", "budget": "budget set", "reserve": "charged",
+    "draw": "drawing began", "commit": "released", "unused": "given back, nothing drawn",
+    "void": "voided by a person", "trace": "trace released",
 }  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def names_of(entries: Iterable[Entry]) -> dict[str, str]:
     read."""
     found: dict[str, dict[str, None]] = {}
     for entry in entries:
-        if entry.kind in (kinds.RESERVE, kinds.TRACE) and entry.hash == entry.expected_hash():
+        if entry.kind in ("reserve", "trace") and entry.hash == entry.expected_hash():
             facts = entry.facts.get("facts", {})
             for word in ("title", "file"):
                 text = str(facts.get(word) or "").strip()
@@ -137,23 +137,23 @@ def _details(entry: Entry) -> str:
     if entry.hash != entry.expected_hash():
         return "changed after it was written"
     facts = entry.facts
-    if entry.kind == kinds.RESERVE:
+    if entry.kind == "reserve":
         return _charged(facts["facts"])
-    if entry.kind == kinds.TRACE:
+    if entry.kind == "trace":
         said = facts["facts"]
         secrets = plural(said["secrets"], "secret")
         return f"{secrets} of {said['records']:,} records, μ {upper(said['mu'], 4)}, in no sum with ε"
-    if entry.kind == kinds.BUDGET:
+    if entry.kind == "budget":
         return f"ε {significant(facts['epsilon'], 4)} at δ {significant(facts['delta'], 3)}"
-    if entry.kind == kinds.COMMIT:
+    if entry.kind == "commit":
         return f"{facts['release_id']} (charge {entry.refers_to})"
-    if entry.kind == kinds.VOID:
+    if entry.kind == "void":
         return f"charge {entry.refers_to}: {facts['reason']} ({facts['person']})"
-    if entry.kind == kinds.RECORDS:
+    if entry.kind == "records":
         shared = len(facts["shares"])
         with_others = f"some shared with {plural(shared, 'other dataset')}" if shared else "none known before"
         return f"{plural(facts['n'], 'record')}, {with_others}"
-    if entry.kind == kinds.LINK:
+    if entry.kind == "link":
         verb = "joined with" if facts["joined"] else "kept apart from"
         return f"{verb} {facts['other'][:SHOWN_DIGITS]}: {facts['reason']} ({facts['person']})"
     return f"charge {entry.refers_to}" if entry.refers_to is not None else ""

@@ -15,7 +15,9 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.rdp import RdpCurve
 from hexcursion.ledger import Charge, Ledger, open_ledger
 from hexcursion.ledger.chain import witness_path
+from hexcursion.ledger.overlap import Shared
 from hexcursion.ledger.places import ledger_url, read_key
+from hexcursion.ledger.records import RecordKeys
 
 BACKENDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 DIGEST = "ab" * 32
@@ -90,6 +92,12 @@ def postgres_server() -> URL:
 def charge_for(dataset: str, mu: float = 0.1, unit: str = "point", **facts: object) -> Charge:
     """A charge priced by its curve alone."""
     return Charge(dataset, unit, Cost.renyi(RdpCurve.gaussian(mu)), facts)
+
+
+def recognised(ledger: Ledger, records: RecordKeys, dataset: str = "") -> dict[str, Shared]:
+    """How many of these records each other dataset holds, where it holds any."""
+    meeting = ledger._meet(ledger._book(), dataset, records)
+    return {name: meeting.each[name] for name in meeting.found}
 
 
 def release(ledger: Ledger, charge: Charge, name: str) -> int:

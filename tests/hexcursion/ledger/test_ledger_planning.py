@@ -10,6 +10,7 @@ from dpgp_core.accounting.composition import Cost
 from hexcursion.ledger import Charge, LedgerError, begin, ledger_to_plan, open_ledger
 from hexcursion.ledger.chain import witness_path
 from hexcursion.ledger.places import create_key, witness_folder
+from tests.hexcursion.ledger.places import recognised
 
 DATASET, DELTA = "ab" * 32, 1e-5
 
@@ -26,7 +27,7 @@ def test_a_plan_asks_an_empty_ledger_and_leaves_nothing_behind(tmp_path: Path) -
     assert (preview.budget, preview.before) == (None, 0.0)
     assert preview.asked == pytest.approx(0.5, rel=1e-4)
     assert ledger.accounts() == ()
-    assert ledger.overlaps(ledger.record_keys([0.1, 0.2], [51.0, 51.1], [1.0, 2.0])) == ()
+    assert recognised(ledger, ledger.record_keys([0.1, 0.2], [51.0, 51.1], [1.0, 2.0])) == {}
     with pytest.raises(LedgerError, match="is not begun: open it before anything is charged"):
         ledger.set_budget(DATASET, "point", 1.0, DELTA)
     assert list(tmp_path.iterdir()) == []
@@ -74,7 +75,7 @@ def test_a_plan_made_while_another_begins_with_the_same_key_reads_what_is_begun(
     keys = other.record_keys([0.1, 0.2], [51.0, 51.1], [1.0, 2.0])
     other.reserve(Charge(DATASET, "point", Cost.pure(0.5), records=keys))
     assert planned.preview(charge(0.25), DELTA).before == pytest.approx(0.5, rel=1e-4)
-    assert [found.dataset for found in planned.overlaps(keys)] == [DATASET]
+    assert list(recognised(planned, keys)) == [DATASET]
     assert planned.verify() == []
     assert begin(planned).entries() == other.entries()
 

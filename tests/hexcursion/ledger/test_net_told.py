@@ -14,7 +14,7 @@ from hexcursion.ledger.account import Account, Budget
 from hexcursion.ledger.cli import _account_text
 from hexcursion.ledger.places import LedgerKey, create_key
 from hexcursion.ledger.sentences import Standing, shared_text
-from hexcursion.ledger.store import SQLITE_DDL, TRIGGERS
+from hexcursion.ledger.store import POSTGRES_TRIGGERS, SQLITE_TRIGGERS
 from tests.hexcursion.ledger.places import Place, charge_for
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
@@ -127,5 +127,6 @@ def test_a_held_ledger_is_waited_for_a_minute(place: Place) -> None:
 
 
 def test_each_trigger_is_made_under_the_name_by_which_it_is_missed() -> None:
-    assert [statement.split()[2] for statement in SQLITE_DDL] == list(TRIGGERS)
-    assert len(TRIGGERS) == 9
+    for triggers, many in ((SQLITE_TRIGGERS, 9), (POSTGRES_TRIGGERS, 13)):
+        assert [statement.split()[2] for statement in triggers.values()] == list(triggers)
+        assert len(triggers) == many

@@ -94,7 +94,7 @@ def release_trace(
     work = None if out is None else _work_folder(out)
     try:
         marks = marks_of(plan, ledger)
-        request = ledger.request("trace", session or release_id, *marks.marks)
+        request = ledger.request("trace", session or release_id, *marks)
         entry = charge_trace(ledger, marks, {**public_facts(plan), "release_id": release_id}, request)
         try:
             published = _drawn(plan, release_id, ledger.seal(entry), SystemEntropy())

@@ -23,7 +23,7 @@ from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.choice import given_choice
 from hexcursion.settings.model import ReleaseSettings
 from pages.ledger.view import view_ledger
-from tests.hexcursion.ledger.places import charge_for, release
+from tests.hexcursion.ledger.places import charge_for, recognised, release
 from tests.town import Town
 
 
@@ -69,8 +69,9 @@ def test_segments_of_one_file_are_charged_together(
     assert shared_text(plan.preview.standing).startswith(f"{sizes[0]:,} of these {sizes[1]:,} records were")
     publish(plan, ledger, tmp_path / "homes")
     last = plan_release(everything, given_choice(everything), ledger)
-    shared = {overlap.dataset: overlap.shared for overlap in ledger.overlaps(last.charge.records)}  # type: ignore[arg-type]
-    assert sorted(shared.values()) == sorted(sizes[:2])
+    assert last.charge.records is not None
+    shared = recognised(ledger, last.charge.records)
+    assert sorted(each.count for each in shared.values()) == sorted(sizes[:2])
     assert last.preview.after > plan.preview.after > first.release.privacy.epsilon
     stated = read_bundle(tmp_path / "homes").statement
     assert lines["Earlier releases"] in [line["text"] for line in stated["receipt"]]

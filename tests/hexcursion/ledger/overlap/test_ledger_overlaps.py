@@ -16,10 +16,11 @@ from dpgp_core.releasing import Relation
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger.account import encode, written_cost
 from hexcursion.ledger.book import Book
-from hexcursion.ledger.entry import BUDGET, GENESIS, RECORDS, RESERVE, Draft
+from hexcursion.ledger.entry import Draft
+from hexcursion.ledger.overlap import Shared
 from hexcursion.ledger.sentences import account_lines, shared_text
 from tests.hexcursion.ledger.overlap.market import DELTA, MU, Market, market, pay, says
-from tests.hexcursion.ledger.places import DIGEST, charge_for, release
+from tests.hexcursion.ledger.places import DIGEST, charge_for, recognised, release
 
 # Charged together
 
@@ -34,10 +35,9 @@ def test_three_parts_of_one_file_share_what_they_spend(ledger: Ledger) -> None:
         "Some or all of these records were part of releases that cost epsilon 1 before; together 1.466. How "
         "many they are is not published."
     )
-    (overlap,) = ledger.overlaps(planned.records, planned.dataset)
-    assert (overlap.dataset, overlap.shared, overlap.exact, overlap.counted) == (first, 421, True, True)
-    assert [account.charged for account in overlap.accounts] == [(3,)]
-    assert overlap.accounts[0].spent == pytest.approx(1.0, abs=1e-9)
+    assert recognised(ledger, planned.records, planned.dataset) == {first: Shared(421, 421, True)}
+    assert ledger.account(first, "point").charged == (3,)
+    assert ledger.account(first, "point").spent == pytest.approx(1.0, abs=1e-9)
     second = pay(ledger, planned, "homes")
     third = all_sales.charge(ledger)
     standing = ledger.preview(third).standing
@@ -96,7 +96,7 @@ def test_parts_that_share_no_record_do_not_pay_for_each_other(ledger: Ledger) ->
     sales = market(300)
     west, east = sales.part(slice(0, 100)), sales.part(slice(200, 300))
     pay(ledger, west.charge(ledger), "west")
-    assert ledger.overlaps(east.charge(ledger).records) == ()
+    assert recognised(ledger, east.charge(ledger).records) == {}
     assert "Earlier releases" not in says(ledger, east.charge(ledger))
     pay(ledger, east.charge(ledger), "east")
     pay(ledger, sales.charge(ledger), "all")
@@ -112,21 +112,21 @@ def test_an_account_bounds_the_cost_of_every_record_in_it(releases: list[tuple[s
     """For each record, the releases that held it cost no more than each of its accounts says."""
     keys = {frozenset(held): f"{number:064x}" for number, (held, _) in enumerate(releases)}
     book, last = Book(), None
-    drafts = [Draft(GENESIS, {"schema": 4, "ledger": "x", "key": "k"}, curve=encode(ORDERS))]
+    drafts = [Draft("genesis", {"schema": 4, "ledger": "x", "key": "k"}, curve=encode(ORDERS))]
     for held, mu in releases:
         name = keys[frozenset(held)]
-        if not any(draft.kind == RECORDS and draft.dataset == name for draft in drafts):
+        if not any(draft.kind == "records" and draft.dataset == name for draft in drafts):
             before = {
                 other: len(held & set(group))
                 for group, other in keys.items()
-                if any(draft.kind == RECORDS and draft.dataset == other for draft in drafts)
+                if any(draft.kind == "records" and draft.dataset == other for draft in drafts)
             }
             shares = {other: count for other, count in before.items() if count}
-            drafts.append(Draft(RECORDS, {"n": len(held), "digest": DIGEST, "shares": shares}, name))
+            drafts.append(Draft("records", {"n": len(held), "digest": DIGEST, "shares": shares}, name))
             budget = {"epsilon": 1e6, "delta": DELTA, "reason": "", "person": ""}
-            drafts.append(Draft(BUDGET, budget, name, "point"))
+            drafts.append(Draft("budget", budget, name, "point"))
         facts = {"facts": {}, "cost": written_cost(Cost.gaussian(mu))}
-        drafts.append(Draft(RESERVE, facts, name, "point", curve=encode(RdpCurve.gaussian(mu).values)))
+        drafts.append(Draft("reserve", facts, name, "point", curve=encode(RdpCurve.gaussian(mu).values)))
     for draft in drafts:
         last = draft.after(last)
         book.accept(last)
@@ -157,7 +157,7 @@ def test_a_person_keeps_data_apart_that_agree_by_chance(ledger: Ledger) -> None:
         f"By a person's decision (ledger entry {entry}) releases of another dataset that seemed to hold some "
         "of the same records are not counted: other stations of 2022."
     )
-    assert not ledger.overlaps(planned.records, planned.dataset)[0].counted
+    assert recognised(ledger, planned.records, planned.dataset).keys() == {one}
     pay(ledger, planned, "two")
     assert ledger.account(one, "point").spent == pytest.approx(1.0, abs=1e-9)
     ledger.decide(one, planned.dataset, True, reason="the same stations after all", person="Ada")
@@ -170,7 +170,7 @@ def test_a_person_joins_data_whose_hashes_cannot_agree(ledger: Ledger) -> None:
     sales = market(100)
     pounds = pay(ledger, sales.charge(ledger), "pounds", budget=1.2)
     euros = Market(sales.x, sales.y, 1.17 * sales.price).charge(ledger)
-    assert ledger.overlaps(euros.records, euros.dataset) == ()
+    assert recognised(ledger, euros.records, euros.dataset) == {}
     ledger.decide(euros.dataset, pounds, True, reason="the same sales in euros", person="Ada")
     assert says(ledger, euros)["Earlier releases"].startswith("Some or all of these records were part")
     with pytest.raises(BudgetExceeded):

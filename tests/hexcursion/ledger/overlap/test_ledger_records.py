@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hexcursion.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
+from hexcursion.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, open_ledger
 from hexcursion.ledger import records as records_module
 from hexcursion.ledger.overlap import count_shared, matched
 from hexcursion.ledger.places import LedgerKey
 from hexcursion.ledger.records import Sketch, record_keys
 from hexcursion.ledger.sentences import shared_text
 from tests.hexcursion.ledger.overlap.market import DELTA, Market, market, pay
-from tests.hexcursion.ledger.places import Place
+from tests.hexcursion.ledger.places import Place, recognised
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 
@@ -49,8 +49,8 @@ def test_a_small_change_makes_no_fresh_dataset(ledger: Ledger, changed: Callable
     pay(ledger, sales.charge(ledger), "first", budget=1.2)
     again = changed(sales).charge(ledger)
     assert ledger.preview(again).before == pytest.approx(1.0, abs=1e-9)
-    shared = ledger.overlaps(again.records, "")[0].shared
-    assert shared >= 499
+    (shared,) = recognised(ledger, again.records).values()
+    assert shared.count >= 499
     with pytest.raises(BudgetExceeded):
         ledger.reserve(again)
 
@@ -232,8 +232,8 @@ def test_a_dataset_is_registered_once_and_read_by_another_process(place: Place, 
         pay(ledger, sales.charge(ledger), name)
     kinds = [entry.kind for entry in ledger.entries()]
     assert kinds.count("records") == 1
-    found: tuple[Overlap, ...] = open_ledger(place.address, place.key).overlaps(sales.charge(ledger).records)
-    assert [overlap.shared for overlap in found] == [50]
+    found = recognised(open_ledger(place.address, place.key), sales.charge(ledger).records)
+    assert [shared.count for shared in found.values()] == [50]
 
 
 @pytest.mark.filterwarnings("error")
