@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.numbers import Decimal, Rule
@@ -24,53 +23,33 @@ NOTHING_MEASURED = (
 )
 
 
-class Wanted(Protocol):
+@dataclass(frozen=True)
+class Wanted:
     """What is said of one source; every loader takes what it needs of it."""
 
-    @property
-    def path(self) -> str: ...
-    @property
-    def loader(self) -> str | None: ...  # a name in LOADERS; None leaves it to what else is said
-    @property
-    def postcodes(self) -> str | None: ...
-    @property
-    def segment(self) -> str: ...
-    @property
-    def years(self) -> tuple[int, ...]: ...
-    @property
-    def value(self) -> str | None: ...
-    @property
-    def x(self) -> str | None: ...
-    @property
-    def y(self) -> str | None: ...
-    @property
-    def crs(self) -> str: ...
-    @property
-    def where(self) -> tuple[tuple[str, str], ...]: ...
-    @property
-    def identifier(self) -> str | None: ...
-    @property
-    def time(self) -> str | None: ...
-    @property
-    def layer(self) -> str | None: ...
-    @property
-    def place_sd(self) -> str | None: ...
-    @property
-    def header_row(self) -> int | None: ...
-    @property
-    def decimal(self) -> Decimal | None: ...
-    @property
-    def missing(self) -> tuple[str, ...]: ...
-    @property
-    def censored(self) -> Rule: ...
-    @property
-    def detection_limit(self) -> float | None: ...
-    @property
-    def condition(self) -> str | None: ...
-    @property
-    def limit_column(self) -> str | None: ...
-    @property
-    def day_first(self) -> bool | None: ...
+    path: str
+    postcodes: str | None = None
+    segment: str = "all"
+    years: tuple[int, ...] = ()
+    value: str | None = None
+    x: str | None = None
+    y: str | None = None
+    crs: str = "EPSG:4326"
+    where: tuple[tuple[str, str], ...] = ()
+    identifier: str | None = None
+    time: str | None = None
+    layer: str | None = None
+    header_row: int | None = None
+    decimal: Decimal | None = None
+    missing: tuple[str, ...] = ()
+    censored: Rule = "limit"
+    detection_limit: float | None = None
+    condition: str | None = None
+    limit_column: str | None = None
+    day_first: bool | None = None
+    place_sd: str | None = None
+    trip: str | None = None
+    loader: str | None = None  # a name in LOADERS; None leaves it to what else is said
 
 
 Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from data_loaders import DataError, Loader, loader_of
 from data_loaders.columns.numbers import missing_of
 from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
+from data_loaders.registry import Wanted
 from dpgp_core.spectral.prior import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
 from hexcursion.errors import WorkflowError
@@ -19,7 +20,7 @@ OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
 
 
 @dataclass(frozen=True)
-class SourceSettings(Checked):
+class SourceSettings(Checked, Wanted):
     """One source: Price Paid sales with a postcode lookup, a sensor table, or what another loader reads.
 
     Where no `loader` is named, a source with `postcodes` and without `value` is a Price Paid file, any other
