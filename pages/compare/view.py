@@ -34,7 +34,7 @@ from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
 from hexcursion.words import agreement_words, design_words, plural, quantity, spread_words
-from pages.shared.subprocess_job import Job, in_subprocess, workers
+from pages.shared.subprocess_job import in_background, workers
 
 if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
     from pages.shared.session.workspace import Found
@@ -122,13 +122,6 @@ def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{100 * value:.0f} %"
 
 
-def compare_job(
-    settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
-) -> Job[tuple[Project, Comparison]]:
-    """Load and compare in a process of its own."""
-    return Job(lambda report: in_subprocess(report, load_and_compare, settings, names, epsilons))
-
-
 def load_and_compare(
     report: Report, settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> tuple[Project, Comparison]:
@@ -137,6 +130,9 @@ def load_and_compare(
     name: ExecutorName = "processes" if several > 1 else "serial"
     name = "dask" if settings.executor == "dask" else name
     return compare_settings(settings, names, epsilons, report, name, several)
+
+
+compare_job = in_background(load_and_compare)
 
 
 LEAST, SMOOTHED = (3, 5, 10), 10.0

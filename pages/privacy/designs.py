@@ -25,7 +25,7 @@ from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
-from pages.shared.subprocess_job import Job, Lost, in_subprocess, workers
+from pages.shared.subprocess_job import Job, Lost, in_background, in_subprocess, workers
 
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 
@@ -46,18 +46,11 @@ def family(design: Design) -> str:
     return f"{mechanism.title}, {PRIORS[family].title}" if family else mechanism.title
 
 
-def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:
-    """Load and search in the background; `piloted` is the project of a pilot that was paid for already.
-
-    The tuning that it states does not say yet whether somebody looked: a plan adds that from the settings."""
-
-    return Job(lambda report: in_subprocess(report, load_and_tune, settings, piloted))
-
-
 def load_and_tune(
     report: Report, settings: ReleaseSettings, piloted: Project | None = None
 ) -> tuple[Project, Tuned]:
-    """Load the data, unless a pilot's project holds them, and search; picklable, for a process of its own."""
+    """Load the data, unless `piloted`, a pilot's project, holds them, and search. The tuning that is stated
+    does not say yet whether somebody looked: a plan adds that from the settings."""
     if piloted is None:
         project = load_with_earlier(settings, lambda fraction, text: report(0.05 * fraction, text))
     else:
@@ -72,6 +65,9 @@ def load_and_tune(
         report(0.05 + 0.95 * fraction, text)
 
     return project, search_design(blind, tell, name, several, walked=BUDGETS)
+
+
+search_job = in_background(load_and_tune)
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:

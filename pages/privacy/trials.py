@@ -14,7 +14,6 @@ from dpgp_core.numbers import lower, significant, upper
 from hexcursion.door.remedies import Tried, try_remedies
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
-from hexcursion.project.response import ResponseScale
 from hexcursion.search.bench import (
     STEPS,
     Bench,
@@ -31,7 +30,7 @@ from hexcursion.search.task import FrontierPoint, Scored, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import plural, ratio_words, spread_words
 from pages.privacy.designs import expected_words, family
-from pages.shared.subprocess_job import Job, in_subprocess
+from pages.shared.subprocess_job import in_background
 
 NO_BOUND = "no finite bound"
 
@@ -69,22 +68,51 @@ class VariationView:
     words: str
 
 
-def solve_job(project: Project, tuned: Tuned, wanted: float) -> Job[FrontierPoint | None]:
-    """The smallest epsilon that reaches a wanted agreement, in the background."""
-    return Job(lambda report: in_subprocess(report, _solve, project, tuned, wanted))
-
-
 def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
+    """The smallest epsilon that reaches a wanted agreement."""
     return smallest_epsilon(as_searched(project, tuned), tuned, wanted, report)
 
 
-def remedies_job(project: Project, tuned: Tuned) -> Job[tuple[Tried, ...]]:
-    """What other choices reach in simulation, in the background."""
-    return Job(lambda report: in_subprocess(report, _try, project, tuned))
-
-
 def _try(report: Report, project: Project, tuned: Tuned) -> tuple[Tried, ...]:
+    """What other choices reach in simulation."""
     return tuple(try_remedies(as_searched(project, tuned), tuned, report))
+
+
+def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[VariationView, ...]:
+    """What each parameter of a design does."""
+    report(0.0, "Taking up the reference data")
+    bench = Bench(project, tuned.result)
+    return tuple(_view(variation) for variation in sweep(bench, scored, report))
+
+
+def _judge(report: Report, project: Project, tuned: Tuned, scored: Scored, typed: Design) -> Scored:
+    """Price and utility of a typed design under the response scale of `scored`."""
+    report(0.1, "Pricing the design and simulating its release")
+    try:
+        return Bench(project, tuned.result).score(typed, scored.response)
+    except WorkflowError:
+        raise
+    except ValueError as error:  # of a prior that cannot be made, among others
+        raise WorkflowError(f"This design is impossible: {error}") from error
+
+
+def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:
+    """How often the sets of a design are right on the reference data."""
+    report(0.0, "Taking up the reference data")
+    return coverage_of(Bench(project, tuned.result), scored, report)
+
+
+def _lose(report: Report, project: Project, tuned: Tuned) -> tuple[Loss, ...]:
+    """What the frontier's designs lose of a field, beside the least that any can."""
+    return losses(as_searched(project, tuned), tuned.result, report)
+
+
+solve_job = in_background(_solve)
+remedies_job = in_background(_try)
+sweep_job = in_background(_sweep)
+typed_job = in_background(_judge)
+coverage_job = in_background(_cover)
+limit_job = in_background(_lose)
 
 
 def best_reached(tuned: Tuned) -> FrontierPoint:
@@ -97,51 +125,6 @@ def best_reached(tuned: Tuned) -> FrontierPoint:
 def most_epsilon() -> float:
     """The largest epsilon that the search for a smallest one considers."""
     return STEPS[-1]
-
-
-def sweep_job(project: Project, tuned: Tuned, scored: Scored) -> Job[tuple[VariationView, ...]]:
-    """What each parameter of a design does, in the background."""
-    return Job(lambda report: in_subprocess(report, _sweep, project, tuned, scored))
-
-
-def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[VariationView, ...]:
-    report(0.0, "Taking up the reference data")
-    bench = Bench(project, tuned.result)
-    return tuple(_view(variation) for variation in sweep(bench, scored, report))
-
-
-def typed_job(project: Project, tuned: Tuned, scored: Scored, typed: Design) -> Job[Scored]:
-    """Price and utility of a typed design under the response scale of `scored`, in the background."""
-    return Job(lambda report: in_subprocess(report, _judge, project, tuned, scored.response, typed))
-
-
-def _judge(report: Report, project: Project, tuned: Tuned, response: ResponseScale, typed: Design) -> Scored:
-    report(0.1, "Pricing the design and simulating its release")
-    try:
-        return Bench(project, tuned.result).score(typed, response)
-    except WorkflowError:
-        raise
-    except ValueError as error:  # of a prior that cannot be made, among others
-        raise WorkflowError(f"This design is impossible: {error}") from error
-
-
-def coverage_job(project: Project, tuned: Tuned, scored: Scored) -> Job[SimulatedCoverage]:
-    """How often the sets of a design are right on the reference data, in the background."""
-    return Job(lambda report: in_subprocess(report, _cover, project, tuned, scored))
-
-
-def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:
-    report(0.0, "Taking up the reference data")
-    return coverage_of(Bench(project, tuned.result), scored, report)
-
-
-def limit_job(project: Project, tuned: Tuned) -> Job[tuple[Loss, ...]]:
-    """What the frontier's designs lose of a field, beside the least that any can, in the background."""
-    return Job(lambda report: in_subprocess(report, _lose, project, tuned))
-
-
-def _lose(report: Report, project: Project, tuned: Tuned) -> tuple[Loss, ...]:
-    return losses(as_searched(project, tuned), tuned.result, report)
 
 
 def loss_dots(found: tuple[Loss, ...]) -> list[dict[str, Any]]:

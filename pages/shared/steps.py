@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from dpgp_core.plugins import Registry
 
@@ -23,60 +24,74 @@ class Screen:
     section: str = "More"
 
 
-START = Screen(
-    "Start", "pages/start/page.py", "start", ":material/home:",
-    "Make a public map of where private values exceed a threshold.",
-)  # fmt: skip
-TOUR = Screen(
-    "Guided tour", "pages/tour/page.py", "tour", ":material/tour:",
-    "See in two minutes what a private map shows that a public one cannot.", curator=False,
-)  # fmt: skip
-DATA = Screen(
-    "Data", "pages/data/page.py", "data", ":material/table_rows:",
-    "Choose the private values and the public data to compare them with.",
-)  # fmt: skip
-HEXAGONS = Screen(
-    "Hexagons", "pages/hexagons/page.py", "hexagons", ":material/hexagon:",
-    "Choose the public area and the size of its hexagons.",
-)  # fmt: skip
-PRIVACY = Screen(
-    "Privacy and utility", "pages/privacy/page.py", "privacy", ":material/balance:",
+def _own(title: str, address: str, icon: str, question: str, **more: Any) -> Screen:
+    """A screen of this program, by the folder of its page and the name of its icon."""
+    return Screen(title, f"pages/{address}/page.py", address, f":material/{icon}:", question, **more)
+
+
+START = _own("Start", "start", "home", "Make a public map of where private values exceed a threshold.")
+TOUR = _own(
+    "Guided tour",
+    "tour",
+    "tour",
+    "See in two minutes what a private map shows that a public one cannot.",
+    curator=False,
+)
+DATA = _own(
+    "Data", "data", "table_rows", "Choose the private values and the public data to compare them with."
+)
+HEXAGONS = _own("Hexagons", "hexagons", "hexagon", "Choose the public area and the size of its hexagons.")
+PRIVACY = _own(
+    "Privacy and utility",
+    "privacy",
+    "balance",
     "Say who is protected and how strongly, and find the best map that this allows.",
-)  # fmt: skip
-RELEASE = Screen(
-    "Release", "pages/release/page.py", "release", ":material/shield_lock:",
+)
+RELEASE = _own(
+    "Release",
+    "release",
+    "shield_lock",
     "Read what will be published and what it costs, then release the map once.",
-)  # fmt: skip
-PUBLISH = Screen(
-    "Publish", "pages/publish/page.py", "publish", ":material/folder_zip:",
+)
+PUBLISH = _own(
+    "Publish",
+    "publish",
+    "folder_zip",
     "Download the files to publish, and see the page that comes with them.",
-)  # fmt: skip
-VIEWER = Screen(
-    "Viewer", "pages/viewer/page.py", "viewer", ":material/map:",
-    "Open a published map. Nothing private is read here.", curator=False, heads_itself=True,
-)  # fmt: skip
-LEDGER = Screen(
-    "Ledger", "pages/ledger/page.py", "ledger", ":material/receipt_long:",
-    "See what was released so far and how much budget is left.",
-)  # fmt: skip
-COMPARE = Screen(
-    "Compare", "pages/compare/page.py", "compare", ":material/compare_arrows:",
+)
+VIEWER = _own(
+    "Viewer",
+    "viewer",
+    "map",
+    "Open a published map. Nothing private is read here.",
+    curator=False,
+    heads_itself=True,
+)
+LEDGER = _own("Ledger", "ledger", "receipt_long", "See what was released so far and how much budget is left.")
+COMPARE = _own(
+    "Compare",
+    "compare",
+    "compare_arrows",
     "See which mechanism draws the best map at each budget, and what today's rules would publish instead.",
-)  # fmt: skip
-STUDIES = Screen(
-    "Studies", "pages/studies/page.py", "studies", ":material/experiment:",
-    "Run attacks, the paper's experiments and our comparisons.",
-)  # fmt: skip
-HELP = Screen(
-    "How this works", "pages/help/page.py", "help", ":material/help:",
-    "See the idea in three pictures, the guarantee in plain words, and what each word means.", curator=False,
-)  # fmt: skip
+)
+STUDIES = _own(
+    "Studies", "studies", "experiment", "Run attacks, the paper's experiments and our comparisons."
+)
+HELP = _own(
+    "How this works",
+    "help",
+    "help",
+    "See the idea in three pictures, the guarantee in plain words, and what each word means.",
+    curator=False,
+)
 
 MAIN_PATH = (DATA, HEXAGONS, PRIVACY, RELEASE, PUBLISH)
 SECTIONS: dict[str, tuple[Screen, ...]] = {
-    "": (START, TOUR), "From data to map": MAIN_PATH, "Look and check": (VIEWER, COMPARE, LEDGER, STUDIES),
+    "": (START, TOUR),
+    "From data to map": MAIN_PATH,
+    "Look and check": (VIEWER, COMPARE, LEDGER, STUDIES),
     "About": (HELP,),
-}  # fmt: skip
+}
 SCREENS = tuple(screen for screens in SECTIONS.values() for screen in screens)
 PAGES = Registry("hexcursion.pages", {screen.address: screen for screen in SCREENS}, Screen, "address")
 
@@ -89,8 +104,9 @@ def all_sections() -> dict[str, tuple[Screen, ...]]:
         if address not in PAGES.own:
             screen = PAGES[address]
             added[screen.section] = (*added.get(screen.section, ()), screen)
-    begin = {name: SECTIONS[name] for name in list(SECTIONS)[:2]}
-    return {name: (*SECTIONS.get(name, ()), *added.get(name, ())) for name in {**begin, **added, **SECTIONS}}
+    first, path, *rest = SECTIONS
+    names = dict.fromkeys((first, path, *added, *rest))
+    return {name: (*SECTIONS.get(name, ()), *added.get(name, ())) for name in names}
 
 
 def neighbours(screen: Screen) -> tuple[Screen | None, Screen | None]:

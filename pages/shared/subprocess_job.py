@@ -19,10 +19,10 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 
 from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.estimates.model import most_memory
@@ -31,6 +31,7 @@ from hexcursion.words import plural
 from pages.shared.uploads import PrivateFolder
 
 Result = TypeVar("Result")
+Given = ParamSpec("Given")
 Stage = Literal["running", "done", "failed", "cancelled"]
 
 
@@ -261,14 +262,22 @@ class Lost(WorkflowError):
     """A subprocess ended without an answer; how far it had come is not known."""
 
 
-def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any) -> Result:
-    """Return `work(report, *arguments)` from a process of its own, when it is its turn, or raise what it
-    raised.
+def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
+    """Return `work(report, ...)` from a process of its own, when it is its turn, or raise what it raised.
 
     `report` may raise to cancel: the process and its children are ended then. Function and arguments are
     pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer."""
     with _turns().turn(whose(), lambda why: report(0.0, why)):
-        return _in_a_process(report, work, arguments)
+        return _in_a_process(report, partial(work, **named) if named else work, arguments)
+
+
+def in_background(work: Callable[Concatenate[Report, Given], Result]) -> Callable[Given, Job[Result]]:
+    """Return a function that starts `work(report, ...)` as a job in a process of its own."""
+
+    def begin(*arguments: Given.args, **named: Given.kwargs) -> Job[Result]:
+        return Job(lambda report: in_subprocess(report, work, *arguments, **named))
+
+    return begin
 
 
 def _in_a_process(report: Report, work: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:

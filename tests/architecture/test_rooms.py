@@ -215,8 +215,8 @@ THREADS = {
 def test_what_a_screen_computes_in_the_background_runs_in_a_process_of_its_own() -> None:
     """A job is a thread of the server: whatever computes there holds up everybody's screens."""
     text = {path: path.read_text(encoding="utf-8") for path in sources("pages")}
-    begun = {path for path in text if re.search(r"(?<!\w)Job\(", text[path])}
-    elsewhere = {path for path in begun if "in_subprocess(report" in text[path]}
+    begun = {path for path in text if re.search(r"(?<!\w)Job\(|in_background\(", text[path])}
+    elsewhere = {path for path in begun if re.search(r"in_subprocess\(report|in_background\(", text[path])}
     names = {path.relative_to(ROOT).as_posix() for path in begun}
     assert len(names - THREADS) >= 5
     assert {path.relative_to(ROOT).as_posix() for path in begun - elsewhere} <= THREADS
@@ -237,7 +237,7 @@ def loaded(path: Path, seen: set[Path]) -> set[Path]:
 
 def test_a_subprocess_of_a_screen_loads_no_streamlit() -> None:
     """Whatever a screen computes in a subprocess stands where no screen is loaded with it."""
-    asked = re.compile(r"in_subprocess\((?:report|lambda fraction, text: None), (\w+)")
+    asked = re.compile(r"(?:in_subprocess\((?:report|lambda fraction, text: None), |in_background\()(\w+)")
     text = {path: path.read_text(encoding="utf-8") for path in sources("pages")}
     names = {name for each in text.values() for name in asked.findall(each)} - {"work"}
     homes = {name: path for name in names for path in text if f"def {name}(" in text[path]}

@@ -27,7 +27,6 @@ from pages.privacy import designs, frontier, pilot_panel, search_panel, trials
 from pages.release import checks
 from pages.shared import subprocess_job
 from pages.shared.subprocess_job import Job
-from pages.viewer import reading
 from tests.patience import HANG
 
 OpenApp = Callable[..., AppTest]
@@ -48,7 +47,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
         return work(report, *arguments)
 
-    for module in (designs, trials, subprocess_job, reading):
+    for module in (designs, subprocess_job):
         monkeypatch.setattr(module, "in_subprocess", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
 

@@ -17,7 +17,6 @@ from tests.patience import HANG
 
 @pytest.fixture(autouse=True)
 def _here_and_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "in_subprocess", lambda report, work, *arguments: work(report, *arguments))
     monkeypatch.setattr(view, "workers", lambda: 1)
 
 

@@ -17,10 +17,10 @@ from hexcursion.bundle.published.bundle_store import media_of, offers, open_bund
 from hexcursion.bundle.published.office_key import public_line, sign_bundle
 from hexcursion.bundle.read import read_bundle
 from hexcursion.record import Expected
+from pages.shared import subprocess_job
 from pages.shared.released_view import threshold_stops
 from pages.shared.session.side_jobs import SideJobName
 from pages.shared.steps import VIEWER
-from pages.viewer import reading
 from pages.viewer.reading import belief_html
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
@@ -205,7 +205,7 @@ def test_shares_of_areas_are_computed_apart_and_once_for_each_threshold(
         return work(report, *arguments)
 
     write_bundle(make_release(small_domain(), paths=12), tmp_path / "london")
-    monkeypatch.setattr(reading, "in_subprocess", counted)
+    monkeypatch.setattr(subprocess_job, "in_subprocess", counted)
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
     app = with_areas(open_app(VIEWER.path), json.dumps(AREA).encode())
     assert not app.error
@@ -234,7 +234,7 @@ def test_a_computation_of_shares_is_cancelled_and_begun_again(
         return work(report, *arguments)
 
     write_bundle(make_release(small_domain(), paths=12), tmp_path / "london")
-    monkeypatch.setattr(reading, "in_subprocess", waiting)
+    monkeypatch.setattr(subprocess_job, "in_subprocess", waiting)
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
     app = open_app(VIEWER.path)
     file = ("areas.geojson", json.dumps(AREA).encode(), "application/geo+json")

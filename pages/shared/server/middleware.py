@@ -36,7 +36,7 @@ HEALTH = f"{CORE}health"  # says "ok" and nothing else; asked by supervisors und
 OPEN = ("health", "host-config", "stream", "upload_file", "bidi-components")
 """What browsers need of Streamlit's own addresses; the others (metrics, for example) are for nobody here."""
 MISDIRECTED, POLICY_VIOLATION = 421, 1008
-REFUSAL = b"This app does not answer under this name. Its operator can add the name to HEXCURSION_HOSTS.\n"
+REFUSAL = "This app does not answer under this name. Its operator can add the name to HEXCURSION_HOSTS.\n"
 
 
 def is_open(path: str) -> bool:
@@ -110,12 +110,7 @@ class Gate:
         elif meant:
             await self.app(scope, receive, send)
         else:
-            headers = [
-                (b"content-type", b"text/plain; charset=utf-8"),
-                (b"content-length", str(len(REFUSAL)).encode()),
-            ]
-            await send({"type": "http.response.start", "status": MISDIRECTED, "headers": headers})
-            await send({"type": "http.response.body", "body": REFUSAL})
+            await PlainTextResponse(REFUSAL, MISDIRECTED)(scope, receive, send)
 
 
 def _header(scope: Scope, name: bytes) -> str | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -61,27 +63,32 @@ class Preview:
     limits: tuple[float, ...] = ()  # between classes, in the data's unit; for the curator's eyes only
 
 
+@contextmanager
+def as_workflow_errors() -> Iterator[None]:
+    """Raise what the libraries say of a file as `WorkflowError`, in the same words."""
+    try:
+        yield
+    except (DataError, GeoError, OSError) as error:
+        raise WorkflowError(str(error)) from error
+
+
+@as_workflow_errors()
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
     """Read a source and say what was read, kept and dropped; `spread` keeps quantiles: of reference data,
     never of private ones. `WorkflowError` if it cannot be read."""
-    try:
-        observations, report = load_source(source, unit)
-        seen = _preview(observations, report.lines())
-        if not spread or observations.size == 0:
-            return seen
-        quantiles = np.quantile(observations.value, np.linspace(0.0, 1.0, QUANTILES + 1))
-        return replace(seen, quantiles=tuple(float(value) for value in quantiles))
-    except (DataError, GeoError) as error:
-        raise WorkflowError(str(error)) from error
+    observations, report = load_source(source, unit)
+    seen = _preview(observations, report.lines())
+    if not spread or observations.size == 0:
+        return seen
+    quantiles = np.quantile(observations.value, np.linspace(0.0, 1.0, QUANTILES + 1))
+    return replace(seen, quantiles=tuple(quantiles.tolist()))
 
 
+@as_workflow_errors()
 def propose_columns(path: str, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
     """Guess which columns of a table hold coordinates and value, for a person to confirm; `WorkflowError` if
     it cannot be read."""
-    try:
-        return guess_columns(path, layer=layer, header_row=header_row)
-    except DataError as error:
-        raise WorkflowError(str(error)) from error
+    return guess_columns(path, layer=layer, header_row=header_row)
 
 
 def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
@@ -91,15 +98,19 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
     places = np.round(np.column_stack([longitude, latitude]), 5)
     first, known = min(ROWS_SHOWN, observations.size), np.isfinite(places).all(axis=1)
     classes, limits = value_classes(observations.value[shown][known])
+    rows = np.column_stack([places[:first], observations.value[:first]])
     return Preview(
-        lines=lines, size=observations.size, unit=observations.unit, kind=observations.kind,
-        generated=observations.generated, attribution=observations.attribution,
-        rows=tuple(
-            (float(lon), float(lat), float(value))
-            for (lon, lat), value in zip(places[:first], observations.value[:first], strict=True)
-        ), places=tuple((float(lon), float(lat)) for lon, lat in places[known]), classes=classes,
+        lines=lines,
+        size=observations.size,
+        unit=observations.unit,
+        kind=observations.kind,
+        generated=observations.generated,
+        attribution=observations.attribution,
+        rows=tuple(map(tuple, rows.tolist())),
+        places=tuple(map(tuple, places[known].tolist())),
+        classes=classes,
         limits=limits,
-    )  # fmt: skip
+    )
 
 
 def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[float, ...]]:
@@ -114,16 +125,11 @@ def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[f
 
 def class_words(preview: Preview) -> tuple[str, ...]:
     """What the values of each class are, in their unit; a class that holds none is left out."""
-    said = [with_unit(significant(limit, 3), preview.unit) for limit in preview.limits]
-    words = []
-    for number in sorted(set(preview.classes)):
-        if number == 0:
-            words.append(f"up to {said[0]}")
-        elif number == len(said):
-            words.append(f"above {said[-1]}")
-        else:
-            words.append(f"{said[number - 1]} to {said[number]}")
-    return tuple(words)
+    limits = [with_unit(significant(limit, 3), preview.unit) for limit in preview.limits]
+    words = [f"up to {limits[0]}"] if limits else []
+    words += [f"{below} to {above}" for below, above in pairwise(limits)]
+    words += [f"above {limits[-1]}"] if limits else []
+    return tuple(words[number] for number in sorted(set(preview.classes)))
 
 
 Box = tuple[float, float, float, float]
@@ -138,17 +144,15 @@ class Stray:
     swapped: bool
 
 
+@as_workflow_errors()
 def domain_of(
     region: str | None, bbox: Box | None, resolution: int, crosses_date_line: bool | None = None,
     features: tuple[str, ...] = (), column: str | None = None, land_only: bool = True,
 ) -> Domain:  # fmt: skip
     """Return the cells of a GeoJSON file or a box; `WorkflowError` if there are none."""
-    try:
-        if bbox is not None:
-            return fill_box(bbox, resolution, crosses_date_line, land_only)
-        return fill_region(str(region), resolution, features, column)
-    except (DomainError, DataError, OSError) as error:
-        raise WorkflowError(str(error)) from error
+    if bbox is not None:
+        return fill_box(bbox, resolution, crosses_date_line, land_only)
+    return fill_region(str(region), resolution, features, column)
 
 
 def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
@@ -159,14 +163,12 @@ def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mappin
     )  # fmt: skip
 
 
+@as_workflow_errors()
 def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
     """Return the public layers that choices name; `WorkflowError` if one cannot be drawn."""
-    try:
-        named = ("layers", "label_columns", "layer_colours", "layer_widths")
-        paths, columns, colours, widths = (choices.get(name, ()) for name in named)
-        return load_layers(paths, columns, domain, colours, widths)
-    except (GeoError, DataError, OSError) as error:
-        raise WorkflowError(str(error)) from error
+    named = ("layers", "label_columns", "layer_colours", "layer_widths")
+    paths, columns, colours, widths = (choices.get(name, ()) for name in named)
+    return load_layers(paths, columns, domain, colours, widths)
 
 
 def stray(domain: Domain, preview: Preview | None) -> Stray | None:
@@ -233,12 +235,10 @@ def columns_of(path: str) -> dict[str, tuple[str, ...]]:
         return {}  # said where the area is filled
 
 
+@as_workflow_errors()
 def turned(path: str) -> bytes:
     """Return an area file with longitude and latitude exchanged; `WorkflowError` if it is none."""
-    try:
-        return json.dumps(exchanged(path)).encode()
-    except DomainError as error:
-        raise WorkflowError(str(error)) from error
+    return json.dumps(exchanged(path)).encode()
 
 
 def area_shares(
