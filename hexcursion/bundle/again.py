@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 from collections.abc import Mapping
@@ -29,7 +27,7 @@ from hexcursion.bundle import layout
 from hexcursion.bundle.products import CONFIDENCE
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.tables import StoredSums
+from hexcursion.bundle.tables import StoredSums, csv_text
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.project.load import build_lattice
@@ -186,12 +184,8 @@ class Density:
 
     def table(self) -> str:
         """The columns as CSV."""
-        made = io.StringIO(newline="")
-        rows = self._rows()
-        writer = csv.DictWriter(made, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        return made.getvalue()
+        columns = self.columns()
+        return csv_text([columns, *zip(*columns.values(), strict=True)])
 
     def _geojson(self) -> str:
         shapes = cell_polygons(self.domain.cells)

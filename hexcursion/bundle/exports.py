@@ -7,12 +7,11 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pyarrow as pa
-
 from dpgp_core.plugins import Registry
 from hexcursion.bundle.geopackage import GEOPACKAGE
 from hexcursion.bundle.layers import Export, Exported
-from hexcursion.bundle.untrusted import BundleError, checked_parquet, neutral_cell, table_of
+from hexcursion.bundle.tables import csv_text
+from hexcursion.bundle.untrusted import BundleError, checked_parquet, neutral_cell, readable, table_of
 
 PARQUET = "cells.parquet"
 GEOMETRY = "geometry"
@@ -33,23 +32,22 @@ def write_parquet(exported: Exported) -> bytes:
 def read_parquet(content: bytes) -> Mapping[str, Sequence[Any]]:
     """The columns without the outlines, after size, names and types were found right. Raise `BundleError` if
     it is no GeoParquet file, is damaged, or is larger than a bundle's."""
-    try:
+    with readable(PARQUET, "Parquet"):
         file = checked_parquet(content, PARQUET, COLUMNS)
         names = file.schema_arrow.names
         if GEOMETRY not in names or b"geo" not in (file.schema_arrow.metadata or {}):
             raise BundleError(f"{PARQUET} is no GeoParquet file: it has no outlines.")
         table = table_of(file, PARQUET, [name for name in names if name != GEOMETRY])
         return dict(table.to_pydict())
-    except (pa.ArrowException, OSError, ValueError, UnicodeError, MemoryError) as error:
-        if isinstance(error, BundleError):
-            raise
-        raise BundleError(f"{PARQUET} is damaged: it cannot be read_parquet as Parquet.") from error
 
 
 GEOPARQUET = Export(
-    PARQUET, "the cells as GeoParquet, with mean and deviation where there are", 200_000_000, write_parquet,
+    PARQUET,
+    "the cells as GeoParquet, with mean and deviation where there are",
+    200_000_000,
+    write_parquet,
     read_parquet,
-)  # fmt: skip
+)
 
 
 CSV = "cells.csv"
@@ -59,20 +57,15 @@ ALIAS = "hex_id"  # what Kepler.gl, CARTO and Unfolded look for
 def write_table(exported: Exported) -> bytes:
     """Comma-separated UTF-8 with a heading; booleans as true and false."""
     columns = {"h3": exported.columns["h3"], ALIAS: exported.columns["h3"], **exported.columns}
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(map(_said, column) for column in columns.values()), strict=True))
-    return sink.getvalue().encode()
+    rows = zip(*(map(_written, column) for column in columns.values()), strict=True)
+    return csv_text([columns, *rows]).encode()
 
 
 def read_table(content: bytes) -> Mapping[str, Sequence[Any]]:
     """The columns as they were written; numbers and truth values are told by their look. Raise `BundleError`
     if it is damaged, its rows have different lengths, or `hex_id` is not `h3` again."""
-    try:
+    with readable(CSV, "a table"):
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
-    except (csv.Error, UnicodeError) as error:
-        raise BundleError(f"{CSV} is damaged: it cannot be read_table as a table.") from error
     if not rows or any(len(row) != len(rows[0]) for row in rows) or len(set(rows[0])) != len(rows[0]):
         raise BundleError(f"{CSV} is damaged: its rows have different lengths.")
     found = {name: [row[place] for row in rows[1:]] for place, name in enumerate(rows[0])}
@@ -81,7 +74,7 @@ def read_table(content: bytes) -> Mapping[str, Sequence[Any]]:
     return {name: [_meant(text) for text in column] for name, column in found.items() if name != ALIAS}
 
 
-def _said(value: Any) -> str:
+def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return neutral_cell(value) if isinstance(value, str) else repr(value)

@@ -19,7 +19,7 @@ from geo.maps.painting import Mark
 from hexcursion import words
 from hexcursion.bundle.layers import DECLARED, Export, Exported
 from hexcursion.bundle.products import LOOKS, class_labels, class_values, column_words, threshold_words
-from hexcursion.bundle.untrusted import BundleError
+from hexcursion.bundle.untrusted import BundleError, readable
 
 TABLE = "layer_styles"
 DrawnBy = Literal["SimpleFill", "SimpleLine", "SimpleMarker", "PointPatternFill"]
@@ -248,14 +248,9 @@ def read(content: bytes) -> Mapping[str, Sequence[Any]]:
     `BundleError` if it is no GeoPackage, is damaged, or has no layer of cells."""
     if not content.startswith(_START):
         raise BundleError(f"{NAME} is no GeoPackage.")
-    try:
-        with closing(sqlite3.connect(":memory:")) as database:
-            database.deserialize(content)
-            return _cells(database, len(content))
-    except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:  # ValueError: no UTF-8
-        if isinstance(error, BundleError):
-            raise
-        raise BundleError(f"{NAME} is damaged: it cannot be read as a GeoPackage.") from error
+    with readable(NAME, "a GeoPackage"), closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(content)
+        return _cells(database, len(content))
 
 
 def _cells(database: sqlite3.Connection, size: int) -> dict[str, list[Any]]:

@@ -202,6 +202,9 @@ def _from_folder(folder: Path) -> dict[str, bytes]:
     return _complete(contents)
 
 
+_TWISTED = (OverflowError, KeyError, IndexError)  # what twisted headers lead to
+
+
 def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     try:
@@ -217,11 +220,9 @@ def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
                 total += len(contents[name])
                 if total > allowed:
                     raise BundleError("The zip swells beyond all measure when unpacked: it is not a bundle.")
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
-        raise BundleError(NO_ZIP) from error
-    except (ValueError, UnicodeError, OverflowError, KeyError, IndexError) as error:
-        if isinstance(error, BundleError):
-            raise
+    except BundleError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError, *_TWISTED) as error:
         raise BundleError(NO_ZIP) from error
     return _complete(contents)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from dpgp_core.spectral.prior import standardised
 from dpgp_core.spectral.sums import KeptField, KeptSums
 from geo import MAX_CELLS
 from hexcursion.bundle import layout
-from hexcursion.bundle.untrusted import BundleError, checked_parquet, clean, table_of
+from hexcursion.bundle.untrusted import BundleError, checked_parquet, clean, readable, table_of
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.record import Release
 
@@ -34,6 +34,20 @@ MAX_PATHS = 10_000
 MAX_VALUES = 50_000_000
 # Beyond this many grid steps a double no longer holds every multiple of the grid exactly.
 MAX_MAGNITUDE = 2.0**30
+
+
+def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
+    """Parquet with these columns, compressed, without the writer's own schema."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
+    return sink.getvalue()
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as comma-separated lines, the heading first."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def rounded(paths: Floats) -> Floats:
@@ -68,9 +82,7 @@ def paths_bytes(
     if records is not None:
         columns[RECORDS] = pa.array(records, type=pa.float64())
     columns |= {f"{kind}_{k + 1}": pa.array(path, type=pa.float64()) for k, path in enumerate(paths)}
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
-    return sink.getvalue()
+    return parquet_bytes(columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +103,12 @@ def read_paths(
     """The file's values, checked; `field`, `records` and `shown` say whether these columns must be there.
     Raise `BundleError` if it is damaged, or has other columns, types or sizes, or values that are not on the
     grid."""
-    try:
+    with readable(f"{kind}s.parquet", "Parquet"):
         extra = (FIELD if field else ()) + (SHOWN if shown else ()) + ((RECORDS,) if records else ())
         table, count = _checked_table(content, extra, kind)
         cells = tuple(table.column("h3").to_pylist())
         columns = [table.column(name).to_numpy() for name in table.column_names[1:]]
         values = np.array(columns, dtype=np.float64)
-    except (pa.ArrowException, OSError, ValueError, UnicodeError, MemoryError) as error:
-        if isinstance(error, BundleError):
-            raise
-        raise BundleError(f"{kind}s.parquet is damaged: it cannot be read as Parquet.") from error
     if values.shape != (count, len(cells)) or not all(isinstance(cell, str) for cell in cells):
         raise BundleError(f"{kind}s.parquet lacks values.")
     if not np.all(np.isfinite(values)) or np.abs(values).max() > MAX_MAGNITUDE:
@@ -156,11 +164,7 @@ def relative_block(release: Release) -> dict[str, Any]:
 
 def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
     """The table `h3`, `value`, a row a cell; the (N,) values as they are, in the data's own unit."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows([cell, repr(float(value))] for cell, value in zip(cells, field, strict=True))
-    return text.getvalue().encode()
+    return _cells_csv(HEADER, cells, field[:, np.newaxis])
 
 
 def field_of(
@@ -173,15 +177,28 @@ def field_of(
         raise BundleError(f"The privacy statement and the bundle disagree about {layout.PUBLIC_FIELD}.")
     if stated is None:
         return None
-    try:
-        rows = list(csv.reader(io.StringIO(contents[layout.PUBLIC_FIELD].decode("utf-8"))))
-        values = np.array([float(row[1]) for row in rows[1:]])
-        fits = rows[0] == HEADER and [row[0] for row in rows[1:]] == list(cells)
-    except (ValueError, IndexError, csv.Error) as error:
-        raise BundleError(f"{layout.PUBLIC_FIELD} is damaged: it is not a table of hexagons.") from error
-    if not fits or not np.all(np.isfinite(values)) or (stated["ratio"] and not np.all(values > 0)):
+    values = _cells_read(contents, layout.PUBLIC_FIELD, HEADER, cells)
+    if values is None or not np.all(np.isfinite(values)) or (stated["ratio"] and not np.all(values > 0)):
         raise BundleError(f"{layout.PUBLIC_FIELD} does not hold one public value for each hexagon.")
-    return values
+    return values[:, 0]
+
+
+def _cells_csv(header: Sequence[str], cells: Sequence[str], values: Floats) -> bytes:
+    """The table of (N, k) values, a row a cell, its name first; each float as it is."""
+    rows = zip(cells, values.tolist(), strict=True)
+    return csv_text([header, *([cell, *map(repr, row)] for cell, row in rows)]).encode()
+
+
+def _cells_read(
+    contents: Mapping[str, bytes], name: str, header: Sequence[str], cells: Sequence[str]
+) -> Floats | None:
+    """The (N, k) values of such a table; None for another header, other cells or other lengths."""
+    with readable(name, "a table of hexagons"):
+        first, *rows = csv.reader(io.StringIO(contents[name].decode("utf-8")))
+        values = [[float(value) for value in row[1:]] for row in rows]
+        fits = first == list(header) and [row[0] for row in rows] == list(cells)
+    fits = fits and all(len(row) == len(header) - 1 for row in values)
+    return np.array(values) if fits else None
 
 
 def covariates_block(covariates: Covariates | None) -> dict[str, Any]:
@@ -205,12 +222,7 @@ def covariates_block(covariates: Covariates | None) -> dict[str, Any]:
 
 def covariates_bytes(cells: Sequence[str], covariates: Covariates) -> bytes:
     """The table `h3` and a column for each covariate, numbered as the statement lists them; a row a cell."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_numbered(len(covariates.names)))
-    for cell, row in zip(cells, covariates.values, strict=True):
-        writer.writerow([cell, *(repr(float(value)) for value in row)])
-    return text.getvalue().encode()
+    return _cells_csv(_numbered(len(covariates.names)), cells, covariates.values)
 
 
 def covariates_of(
@@ -225,13 +237,8 @@ def covariates_of(
         raise BundleError(f"The privacy statement, its design and the bundle disagree about {name}.")
     if stated is None:
         return None
-    try:
-        rows = list(csv.reader(io.StringIO(contents[name].decode("utf-8"))))
-        values = np.array([[float(value) for value in row[1:]] for row in rows[1:]])
-        fits = rows[0] == _numbered(len(stated["columns"])) and [row[0] for row in rows[1:]] == list(cells)
-    except (ValueError, IndexError, csv.Error) as error:
-        raise BundleError(f"{name} is damaged: it is not a table of hexagons.") from error
-    if not fits or values.shape != (len(cells), len(stated["columns"])):
+    values = _cells_read(contents, name, _numbered(len(stated["columns"])), cells)
+    if values is None:
         raise BundleError(f"{name} does not hold one number of each covariate for each hexagon.")
     try:
         standardised(values)
@@ -311,9 +318,7 @@ def sums_bytes(kept: KeptSums, public_mean: Floats | None) -> bytes:
         )
         for name, values in columns.items()
     }
-    sink = io.BytesIO()
-    pq.write_table(pa.table(made), sink, compression="zstd", store_schema=False)
-    return sink.getvalue()
+    return parquet_bytes(made)
 
 
 def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: int) -> StoredSums | None:
@@ -344,7 +349,7 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         raise BundleError(f"The design and {name} disagree about public columns of the public records.")
     if (more is not None) != (statement["design"].get("first", 0.0) > 0.0):
         raise BundleError(f"The design and {name} disagree about a second look.")
-    try:
+    with readable(name, "Parquet"):
         file = checked_parquet(contents[name], name, len(COLUMNS))
         types = [str(column.type) for column in file.schema_arrow]
         if file.schema_arrow.names != wanted or types != [
@@ -352,10 +357,6 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         ]:
             raise BundleError(f"{name} does not have the columns that the privacy statement names.")
         table = table_of(file, name, wanted)
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
-        if isinstance(error, BundleError):
-            raise
-        raise BundleError(f"{name} is damaged: it cannot be read as Parquet.") from error
     found = {column: _leading(table.column(column), name) for column in wanted}
     sizes = {"sums": stated["count"], "counts": stated["count"], "public_counts": cells, "public_mean": cells}
     if more is not None:

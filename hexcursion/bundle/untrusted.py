@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import io
 import json
 import math
+import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +24,21 @@ from hexcursion.errors import WorkflowError
 
 class BundleError(WorkflowError):
     """A bundle that cannot be written or must not be trusted; the text is one sentence."""
+
+
+_UNREADABLE = (pa.ArrowException, sqlite3.Error, csv.Error, OSError, ValueError)
+_TOO_MUCH = (OverflowError, IndexError, RecursionError, MemoryError)
+
+
+@contextmanager
+def readable(name: str, kind: str) -> Iterator[None]:
+    """Raise `BundleError` for what a library says of a file that it cannot read as a `kind`."""
+    try:
+        yield
+    except BundleError:
+        raise
+    except (*_UNREADABLE, *_TOO_MUCH) as error:
+        raise BundleError(f"{name} is damaged: it cannot be read as {kind}.") from error
 
 
 LONGEST = {"h3": 15, "class": 18}  # letters of the texts in the columns that hold such
@@ -135,12 +153,11 @@ def strict_json(content: bytes, name: str) -> Any:
             raise BundleError(f"{name} holds a number too large to read.")
         return int(text)
 
-    try:
+    with readable(name, "JSON"):
         return json.loads(
-            content.decode("utf-8"), parse_constant=constant, object_pairs_hook=unique, parse_float=number,
+            content.decode("utf-8"),
+            parse_constant=constant,
+            object_pairs_hook=unique,
+            parse_float=number,
             parse_int=whole,
-        )  # fmt: skip
-    except BundleError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{name} is damaged: it cannot be read as JSON.") from error
+        )

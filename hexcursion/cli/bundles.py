@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import getpass
-import io
 import json
 import os
 import sys
@@ -36,6 +34,7 @@ from hexcursion.bundle.signature import (
     operators_signers,
     read_signers,
 )
+from hexcursion.bundle.tables import csv_text
 from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
@@ -134,12 +133,9 @@ def line(answer: AreaAnswer) -> str:
 
 def table_csv(answers: Sequence[AreaAnswer]) -> str:
     """The answers as a table; names are harmless in a spreadsheet."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     rows = [answer.row() for answer in answers]
-    writer.writerow(rows[0])
-    writer.writerows([neutral_cell(v) if isinstance(v, str) else v for v in row.values()] for row in rows)
-    return text.getvalue()
+    values = ([neutral_cell(v) if isinstance(v, str) else v for v in row.values()] for row in rows)
+    return csv_text([rows[0], *values])
 
 
 def areas_geojson(areas: Areas, answers: Sequence[AreaAnswer]) -> str:

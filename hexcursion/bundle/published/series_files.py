@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from html import escape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpgp_core.numbers import significant, upper
 from geo import decimals_for
@@ -41,6 +37,7 @@ from hexcursion.bundle.published.series_report import (
     question_of,
     steps_of,
 )
+from hexcursion.bundle.tables import csv_text, parquet_bytes
 from hexcursion.bundle.untrusted import BundleError, neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
@@ -368,21 +365,16 @@ def _long(series: Series) -> bytes:
         "probability_of_rise": none + np.round(series.risen[1:], SHARE_DECIMALS).ravel().tolist(),
         "probability_of_fall": none + np.round(series.fallen[1:], SHARE_DECIMALS).ravel().tolist(),
     }  # fmt: skip
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
-    return sink.getvalue()
+    return parquet_bytes(columns)
 
 
 def _areas(series: Series) -> bytes:
     """CSV: area, period, its mean value, and the ends of the interval that holds it with 90 %."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["area", "period", "value", "low", "high"])
+    rows = [["area", "period", "value", "low", "high"]]
     mean, spread = series.reading.areas, REACH * series.reading.area_deviation
     for place, name in enumerate(series.areas):
         for row, label in enumerate(series.labels):
             middle, reach = mean[row, place], spread[row, place]
             values = series.values(np.array([middle, middle - reach, middle + reach])).tolist()
-            said = [f"{value:.6g}" for value in values]
-            writer.writerow([neutral_cell(name), neutral_cell(label), *said])
-    return text.getvalue().encode()
+            rows.append([neutral_cell(name), neutral_cell(label), *(f"{value:.6g}" for value in values)])
+    return csv_text(rows).encode()
