@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr, pdtrik
+from scipy.special import gammaincinv, ndtr, ndtri, pdtrik
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import cutoff_for_map
-from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
+from dpgp_core.linalg import Floats, Ints, cholesky
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, compared
-from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments, unclipped
-from dpgp_core.spectral.public_field import PublicField
+from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, PublicPrior, clipped_moments
+from dpgp_core.spectral.public_field import Belief, PublicField
 
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
@@ -26,66 +28,10 @@ TRUSTS = (1.0, 2.5)
 
 COUNTS = 3  # draws of the private records' places for which the map without privacy is made
 MAPS = 24  # draws of that map for one simulated release
+ROUNDS = 4  # in which answers of yes and no are made linear around what was read before
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
 
 Smoothed = tuple[Ints, Floats, Posterior]
-
-
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """One drift of `DRIFTS` with one trust of `TRUSTS`, and the posterior of the field under it.
-
-    The field less the public map is `N(0, C)`, C = trust * covariance + drift^2 * covariance of a drift. Its
-    clipped form is linear, `slope` times the field; what that leaves out is in the record noise.
-    """
-
-    # drift, trust: of C
-    drift: float
-    trust: float
-    prior: ClippedPrior  # the law of clipped responses for the mean variance of C
-    root: Floats  # (p, p) lower Cholesky factor of the released sums' covariance V
-    before: Floats  # (M,) prior variance of the field at the nodes
-    # (M, p) the public map's covariance, and that of a drift, times the records and the features
-    links: tuple[Floats, Floats]
-
-    @cached_property
-    def link(self) -> Floats:
-        """(M, p) covariance of the field with the released sums; made for beliefs of some weight alone."""
-        own, drifted = self.links
-        return self.slope * (self.trust * own + self.drift**2 * drifted)
-
-    def half(self) -> Floats:
-        """(p, M) what the sums tell of the field: `half.T @ half` is the covariance that they take away."""
-        return solve_lower(self.root, np.ascontiguousarray(self.link.T))
-
-    @cached_property
-    def deviation(self) -> Floats:
-        """(M,) posterior standard deviation of the field in linear form."""
-        left = self.before - np.square(self.half()).sum(axis=0)
-        return np.asarray(np.sqrt(np.maximum(left, 1e-12)))
-
-    @property
-    def slope(self) -> float:
-        """Of a clipped response in the field, on average."""
-        return self.prior.deviation / self.prior.before.deviation
-
-    def log_evidence(self, sums: Floats) -> float:
-        """Log density of released sums (p,), nats, up to a constant that all beliefs share."""
-        white = solve_lower(self.root, sums)
-        return -0.5 * float(white @ white) - float(np.sum(np.log(self.root.diagonal())))
-
-    def corrected(self, left: Floats) -> Floats:
-        """`V^-1 left` for (p,) or (p, R)."""
-        return solve_lower(self.root, solve_lower(self.root, left), transposed=True)
-
-    def mean(self, sums: Floats) -> Floats:
-        """(M,) posterior mean of the field less the public map, in linear form."""
-        return np.asarray(self.link @ self.corrected(sums))
-
-    def unclipped(self, sums: Floats, linear: Floats) -> tuple[Floats, Floats, Floats]:
-        """Paths (R, M) before clipping, of those in linear form; mean and deviation (M,), for sums (p,)."""
-        slope = self.slope
-        return unclipped(slope * self.mean(sums), slope * self.deviation, self.prior, slope * linear)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,19 +58,51 @@ class DriftReader:
     The sums weigh a node's value by its true count, which differs from m: u C0 is the variance of that error.
     The term of E covers what neighbours share, where errors of their counts cancel. The field less the public
     map has mean `W V^-1 T`; beliefs weigh as `N(T; 0, V)`. Draws follow Matheron's rule.
+
+    Answers of yes and no are released as they are, -1 and 1: with a `law` they are, at each node, `mean +
+    slope` times the field less the public map. T is then taken less A diag(m) mean, and E counts by the mean
+    square of the share of yes less that of no.
     (docs/spectral-statistics.md, the reading with a published reference.)
     """
 
     def __init__(
         self, field: PublicField, features: Floats, counts: NodeCounts, noise: float,
-        *, places_known: bool = False, single: bool = False,
+        *, places_known: bool = False, single: bool = False, law: LinearLaw | None = None,
     ) -> None:  # fmt: skip
         self._field, self._features, self._noise = field, features, noise
-        self.counts = counts
+        self.counts, self.law = counts, law
         self._known, self._single = places_known, single
         self._smoothed: list[Smoothed] = []
         self._drawn: tuple[Floats, tuple[Floats, Floats]] | None = None
         self.beliefs = self._made()
+
+    @classmethod
+    def of_answers(
+        cls, field: PublicField, features: Floats, counts: NodeCounts, noise: float, **known: bool
+    ) -> DriftReader:
+        """The same of answers, made linear around the public map as far as it may be off; `at` says more."""
+        before = np.mean([field.before(*each) for each in _pairs()], axis=0)
+        law = LinearLaw.about(field.at_nodes, field.at_nodes, np.sqrt(before))
+        return cls(field, features, counts, noise, law=law, **known)
+
+    def at(self, sums: Floats) -> DriftReader:
+        """This reader; of answers one made linear around what is read of released sums (p,)."""
+        made, public = self, self._field.at_nodes
+        for _ in range(0 if self.law is None else ROUNDS - 1):
+            value, deviation = made.around(sums)
+            value = np.clip(value, -REACH, REACH)  # beyond, answers say little more
+            made = copy(made)  # with whatever depends on the counts alone
+            made.law = LinearLaw.about(public, value, deviation)
+            made.beliefs = made._made()
+        return made
+
+    def around(self, sums: Floats) -> tuple[Floats, Floats]:
+        """(M,) mean and deviation of the field itself given sums (p,), in linear form, of all beliefs."""
+        kept, likely = self._kept(self.weights(sums))
+        means = np.array([belief.mean(self._left(sums)) for belief in kept])
+        square = likely @ (np.square(means) + np.square([belief.deviation for belief in kept]))
+        mean = likely @ means
+        return self._field.at_nodes + mean, np.sqrt(square - np.square(mean))
 
     @classmethod
     def of(
@@ -133,32 +111,49 @@ class DriftReader:
         """Read sums given counts (p,), None where places are public; InvalidValue without a public field."""
         if field is None:
             raise InvalidValue(NO_FIELD)
-        return cls(
+        make = cls.of_answers if plan.plan.field.law == "yes-no" else cls
+        return make(
             field, plan.features.values, plan.counts(known, released), plan.noise.sums,
             places_known=known.kind == "known", single=known.single,
         )  # fmt: skip
 
     def _made(self) -> tuple[Belief, ...]:
         field, a, m = self._field, self._features, self.counts.mean
-        loaded = m[:, None] * a
+        slopes = np.ones(m.size) if self.law is None else self.law.deviation
+        loaded = (m * slopes)[:, None] * a
         own, drifted = field.covariance @ loaded, field.drift @ loaded
-        own_seen, drifted_seen = loaded.T @ own + (self._astray[:, None] * a).T @ a, loaded.T @ drifted
-        records = loaded.T @ (np.square(self._local)[:, None] * a)
-        found = []
-        for trust in TRUSTS:
-            for drift in DRIFTS:
-                before = trust * field.covariance.diagonal() + drift**2 * field.drift.diagonal()
+        own_seen = loaded.T @ own + ((np.square(slopes) * self._astray)[:, None] * a).T @ a
+        drifted_seen = loaded.T @ drifted
+        records = (m[:, None] * a).T @ (np.square(self._noises)[:, None] * a)
+        weight, known, found = np.maximum(m, 1e-12), 1.0 - np.square(self._noises), []
+        for trust, drift in _pairs():
+            before, prior = field.before(trust, drift), None
+            slope, record_noise, square = 1.0, 1.0, float(np.average(known, weights=weight))
+            if self.law is None:
                 deviation = float(np.sqrt(before.mean()))
                 prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
-                slope = prior.deviation / deviation
-                covariance = slope**2 * (trust * own_seen + drift**2 * drifted_seen)
-                covariance += prior.record_noise**2 * records
-                covariance += prior.deviation**2 * self.counts.error
-                covariance[np.diag_indices_from(covariance)] += self._noise**2
-                root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",
-                                "use more noise")  # fmt: skip
-                found.append(Belief(drift, trust, prior, root, before, (own, drifted)))
+                slope, record_noise = prior.deviation / deviation, prior.record_noise
+                square = prior.deviation**2
+            covariance = slope**2 * (trust * own_seen + drift**2 * drifted_seen)
+            covariance += record_noise**2 * records
+            covariance += square * self.counts.error
+            covariance[np.diag_indices_from(covariance)] += self._noise**2
+            root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",
+                            "use more noise")  # fmt: skip
+            found.append(Belief(drift, trust, prior, root, before, (own, drifted), square))
         return tuple(found)
+
+    def _left(self, sums: Floats) -> Floats:
+        """Released sums (p,), or (p, R), less what the public map alone would have them be."""
+        if self.law is None:
+            return sums
+        offset = self._features.T @ (self.counts.mean * self.law.mean)
+        return sums - (offset if sums.ndim == 1 else offset[:, None])
+
+    @property
+    def _noises(self) -> Floats:
+        """(M,) deviation of a record's response around the field, up to a factor that a belief may have."""
+        return self._local if self.law is None else self.law.record_noise
 
     @property
     def _local(self) -> Floats:
@@ -167,16 +162,20 @@ class DriftReader:
     @cached_property
     def _astray(self) -> Floats:
         """(M,) variance of each node's own count times that of the field there, at trust 1."""
+        return np.asarray(self._unsure * self._field.covariance.diagonal())
+
+    @cached_property
+    def _unsure(self) -> Floats:
+        """(M,) variance of each node's own count."""
         m, room = self.counts.mean, self._field.nodes.cells_per_node
         if self._known:
             return np.zeros(m.size)
         alone = m * np.maximum(1.0 - m / room, 0.0)  # at most one record in a cell
-        unsure = alone if self._single else self.counts.growth * m**2 + CHANCE * m
-        return np.asarray(unsure * self._field.covariance.diagonal())
+        return np.asarray(alone if self._single else self.counts.growth * m**2 + CHANCE * m)
 
     def weights(self, sums: Floats) -> Floats:
         """(B,) posterior weights of the beliefs given released sums (p,)."""
-        evidence = np.array([belief.log_evidence(sums) for belief in self.beliefs])
+        evidence = np.array([belief.log_evidence(self._left(sums)) for belief in self.beliefs])
         weight = np.exp(evidence - evidence.max())
         return np.asarray(weight / weight.sum())
 
@@ -185,7 +184,7 @@ class DriftReader:
         nodes, (kept, likely) = self._field.nodes, self._kept(self.weights(sums))
         none, readings = np.empty((0, self.counts.mean.size)), []
         for belief in kept:
-            _, mean, sd = belief.unclipped(sums, none)
+            _, mean, sd = belief.unclipped(self._left(sums), none)
             readings.append(Reading(nodes.spread(mean), nodes.spread(sd), np.empty((0, nodes.cells))))
         made = mixed(readings, likely)
         return made.mean, made.sd
@@ -200,7 +199,7 @@ class DriftReader:
         if sums.size < FEWEST_CHECKED:
             return None
         belief = self.beliefs[int(np.argmax(self.weights(sums)))]
-        return compared(self._field.nodes.lattice, belief.half().T, belief.root, sums)
+        return compared(self._field.nodes.lattice, belief.half().T, belief.root, self._left(sums))
 
     def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
         """The field and the map without privacy given released sums (p,), by joint draws (>= 2): free."""
@@ -212,8 +211,8 @@ class DriftReader:
         for belief, number, end in zip(kept, numbers, ends, strict=True):
             here = slice(end - number, end)
             drawn = np.sqrt(belief.trust) * own[:, here] + belief.drift * drifted[:, here]
-            linear, errors = self._draws(belief, sums, drawn, entropy)
-            paths, centre, sd = belief.unclipped(sums, linear.T)
+            linear, errors = self._draws(belief, self._left(sums), drawn, entropy)
+            paths, centre, sd = belief.unclipped(self._left(sums), linear.T)
             if number:
                 maps.append(self._maps(belief, paths, errors, entropy))
             stated = nodes.spread(sd)
@@ -243,11 +242,12 @@ class DriftReader:
         `field` (M, R) holds draws from before the release, in linear form.
         """
         a, m, number = self._features, self.counts.mean, field.shape[1]
-        deviation = belief.prior.record_noise * self._local * np.sqrt(m)
+        slopes = belief.slope if self.law is None else self.law.deviation[:, None]
+        deviation = belief.record_noise * self._noises * np.sqrt(m)
         errors = deviation[:, None] * entropy.normal((m.size, number))
         astray = np.sqrt(belief.trust * self._astray)[:, None] * entropy.normal((m.size, number))
-        seen = a.T @ (belief.slope * (m[:, None] * field + astray) + errors)
-        seen += belief.prior.deviation * (self._error_root @ entropy.normal((a.shape[1], number)))
+        seen = a.T @ (slopes * (m[:, None] * field + astray) + errors)
+        seen += np.sqrt(belief.square) * (self._error_root @ entropy.normal((a.shape[1], number)))
         seen += self._noise * entropy.normal((a.shape[1], number))
         pull = belief.corrected(sums[:, None] - seen)
         return field + belief.link @ pull, errors + np.square(deviation)[:, None] * (a @ pull)
@@ -264,22 +264,30 @@ class DriftReader:
         A node's mean holds the part of the noise that the released sums saw, and another that they did not.
         That map cuts single records to its own bound, which pulls means near it inward.
         """
-        model = self._field.map
-        m = self.counts.mean
+        model, m = self._field.map, self.counts.mean
         assert model is not None  # `smoother` refuses otherwise
-        found = np.empty(paths.shape)
+        found, at_nodes = np.empty(paths.shape), self._field.at_nodes
         parts = np.array_split(np.arange(len(paths)), min(COUNTS, len(paths)))
         for part, (place, n, smoother) in zip(parts, self._smoothers(entropy), strict=False):
-            scatter = self._field.scatters[place]
-            noise = belief.prior.record_noise * self._local[place]
-            share = belief.slope * scatter**2 / (noise**2 * np.maximum(m[place], n))
+            value, most = at_nodes[place] + paths[part][:, place], np.maximum(m[place], n)
+            noise = belief.record_noise * self._noises[place]
+            if self.law is None:
+                scatter = self._field.scatters[place]
+                share = belief.slope * scatter**2 / (noise**2 * most)
+            else:  # answers scatter by their share
+                value = 2.0 * ndtr(value) - 1.0
+                scatter = np.sqrt(1.0 - np.square(value))
+                share = scatter / (noise * most)
             unseen = np.maximum(scatter**2 / n - np.square(share * noise) * m[place], 0.0)
-            mean = self._field.at_nodes[place] + paths[part][:, place]
+            mean = value
             mean += share * errors[place][:, part].T
             mean += np.sqrt(unseen) * entropy.normal((part.size, place.size))
-            cut, _ = clipped_moments((mean - model.centre) / model.clip, scatter / model.clip)
-            shown = smoother.mean_of(cut.T).T
-            found[part] = model.centre + model.clip * shown - self._field.at_nodes
+            if self.law is None:
+                mean, _ = clipped_moments((mean - model.centre) / model.clip, scatter / model.clip)
+            shown = smoother.mean_of(np.clip(mean, -1.0, 1.0).T).T
+            if self.law is not None:
+                shown = np.clip(ndtri(np.clip(0.5 + 0.5 * shown, 0.0, 1.0)), -REACH, REACH)
+            found[part] = model.centre + model.clip * shown - at_nodes
         return found
 
     def _smoothers(self, entropy: Entropy) -> list[Smoothed]:
@@ -287,7 +295,7 @@ class DriftReader:
         if not self._smoothed:
             one = self._smoother(entropy)
             more = [one if self._known else self._smoother(entropy) for _ in range(COUNTS - 1)]
-            self._smoothed = [one, *more]
+            self._smoothed += [one, *more]
         return self._smoothed
 
     def _smoother(self, entropy: Entropy) -> Smoothed:
@@ -328,11 +336,17 @@ class DriftReader:
         """
         found, shown, own = [], [], []
         for _ in range(releases):
-            read = self.read(exact + self._noise * entropy.normal(exact.size), MAPS, entropy)
+            sums = exact + self._noise * entropy.normal(exact.size)
+            read = self.at(sums).read(sums, MAPS, entropy)
             found.append(ndtr(sign * (read.field.mean - level) / np.maximum(read.field.sd, 1e-12)))
             shown.append(ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12)))
             own.append(cutoff_for_map(shown[-1], shown[-1]))
         return np.array(found), np.array(shown), np.array(own)
+
+
+def _pairs() -> list[tuple[float, float]]:
+    """Trust and drift of every belief."""
+    return list(product(TRUSTS, DRIFTS))
 
 
 def _shuffled(reading: Reading, entropy: Entropy) -> Reading:

@@ -130,8 +130,8 @@ class SpectralStatisticsDesign(Design):
         if self.law != "amount" and abs(self.ridge * self.spread * self.amplitude - 1.0) > 1e-6:
             what = "answers of yes and no" if self.law == "yes-no" else "counted records"
             raise DesignError(f"{what} scatter by 1: ridge, spread and amplitude disagree.")
-        if self.drift and self.law != "amount":
-            raise DesignError("the drift of a published map is weighed of amounts alone: leave it out.")
+        if self.drift and self.law in SPREADS_OF_COUNTS:
+            raise DesignError("the drift of a published map is not weighed of counted records: leave it out.")
         if self.cutoff_from not in get_args(CutoffFrom):
             raise DesignError(
                 f"unknown origin of the cutoff {self.cutoff_from!r}: "

@@ -147,7 +147,10 @@ def read_again(
     if design.drift:
         if kept.field is None:
             raise InvalidValue("the public records that this release starts from are not kept with its sums.")
+        if design.law == "yes-no" and kept.field.scatter != 1.0:
+            raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
         reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes, made.columns))
+        reader = reader.at(released.sums)
         return *reader.stated(released.sums), reader.check(released.sums)
     second = second_again(design, made, released, known, kept)
     found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0), second)
@@ -199,7 +202,7 @@ class PreparedSums:
         (released,) = self.released(ExactNoise(entropy))
         kept = KeptSums.of(released, self.plan.features, self.known.cells, self.field)
         if self.field is not None:
-            reader = DriftReader.of(self.plan, self.known, released.counts, self.field)
+            reader = DriftReader.of(self.plan, self.known, released.counts, self.field).at(released.sums)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
             found, records = read.field, reader.counts.at_cells(self.plan.nodes)
             drawn = found.draws[: self.design.paths]

@@ -220,14 +220,23 @@ class LinearLaw:
     @classmethod
     def around(cls, prior: PublicPrior, value: Floats, deviation: Floats) -> LinearLaw:
         """For a field N(value, deviation^2) at each node (M,): the best linear guess, and what it leaves."""
-        wide = np.sqrt(prior.scatter**2 + np.square(deviation))
+        made = cls.about(prior.mean, value, deviation, prior.scatter)
+        return cls(made.mean, made.deviation * prior.deviation, made.record_noise)
+
+    @classmethod
+    def about(
+        cls, start: Floats | float, value: Floats, deviation: Floats, scatter: float = 1.0
+    ) -> LinearLaw:
+        """The same in the field less `start`, a number or (M,): `mean + deviation (field - start)`.
+
+        `scatter` is that of a record around the field.
+        """
+        wide = np.sqrt(scatter**2 + np.square(deviation))
         at = value / wide
         centre = 2.0 * ndtr(at) - 1.0
         slope = 2.0 * np.exp(-0.5 * np.square(at)) / np.sqrt(2.0 * np.pi) / wide
         left = 1.0 - np.square(centre) - np.square(slope * deviation)
-        return cls(
-            centre + slope * (prior.mean - value), slope * prior.deviation, np.sqrt(np.maximum(left, 1e-6))
-        )
+        return cls(centre + slope * (start - value), slope, np.sqrt(np.maximum(left, 1e-6)))
 
 
 def clipped_moments(value: Floats, scatter: Floats | float) -> tuple[Floats, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -13,7 +14,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.prior import at_nodes
+from dpgp_core.spectral.prior import ClippedPrior, at_nodes, unclipped
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of a record's variance that the field has
@@ -93,19 +94,15 @@ class PublicField:
         free = float(count[some].sum()) - some.size
         within = float(square[some].sum())
         known = None if columns is None else at_nodes(nodes, columns)
-        alike = np.zeros(apart.shape) if known is None else _alike(known[index[some]], known[index[some]])
+        together = np.zeros(apart.shape) if known is None else alike(known[index[some]], known[index[some]])
         odds = {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if known is not None}
-        tried = [
-            (
-                _evidence(shape, share * variance, (1.0 - share) * variance, count[some], mean[some])
-                + _within(within, free, (1.0 - share) * variance) + odd,
-                steps, share, part,
-            )
-            for steps in RANGES
-            for part, odd in odds.items()
-            for shape in ((1.0 - part) * np.exp(-apart / (steps * spacing)) + part * alike,)
-            for share in SHARES
-        ]  # fmt: skip
+        tried = []
+        for steps, (part, odd) in product(RANGES, odds.items()):
+            shape = (1.0 - part) * np.exp(-apart / (steps * spacing)) + part * together
+            for share in SHARES:
+                scatter = (1.0 - share) * variance
+                found = evidence_of_means(shape, share * variance, scatter, count[some], mean[some])
+                tried.append((found + _within(within, free, scatter) + odd, steps, share, part))
         _, steps, share, part = max(tried)
         deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
         apart_each = np.minimum(apart_each, np.square(OUTLYING * scatter))
@@ -145,7 +142,7 @@ class PublicField:
         centres = self.nodes.lattice.domain_centres[self.index]
         shape = (1.0 - self.covariates) * np.exp(-cdist(places, centres) / self.lengthscale)
         if self.columns is not None:
-            shape += self.covariates * _alike(self.columns[node], self.columns[self.index])
+            shape += self.covariates * alike(self.columns[node], self.columns[self.index])
         return np.asarray(self.deviation**2 * shape)
 
     def at_cells(self, places: Floats) -> Floats:
@@ -169,7 +166,7 @@ class PublicField:
         centres = self.nodes.lattice.domain_centres
         kernel = (1.0 - self.covariates) * np.exp(-cdist(centres, centres) / self.lengthscale)
         if self.columns is not None:
-            kernel += self.covariates * _alike(self.columns, self.columns)
+            kernel += self.covariates * alike(self.columns, self.columns)
         kernel *= self.deviation**2
         half = solve_lower(root, np.ascontiguousarray(kernel[self.index]))
         left = 1.0 - half.T @ ones
@@ -194,9 +191,13 @@ class PublicField:
         change = 1.0 + LONG * np.exp(-apart / (apart.max() / 3.0 + 1.0))
         change += SMOOTH * np.exp(-apart / (SMOOTH_RANGE * self.nodes.lattice.spacing))
         if self.columns is not None:
-            change += SMOOTH * _alike(self.columns, self.columns)
+            change += SMOOTH * alike(self.columns, self.columns)
         contrast = self.at_nodes - float(np.average(self.at_nodes[self.index], weights=self.count))
         return np.asarray(self.scatter**2 + self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
+
+    def before(self, trust: float, drift: float) -> Floats:
+        """(M,) variance of the field at the nodes before a release, under one belief."""
+        return np.asarray(trust * self.covariance.diagonal() + drift**2 * self.drift.diagonal())
 
     @cached_property
     def roots(self) -> tuple[Floats, Floats]:
@@ -216,7 +217,73 @@ class PublicField:
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
 
-def _alike(one: Floats, other: Floats) -> Floats:
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """How far the field has drifted and how uncertain its map is, and the field's posterior then.
+
+    The field less the public map is `N(0, C)`, C = trust * covariance + drift^2 * covariance of a drift. Its
+    clipped form is linear, `slope` times the field; what that leaves out is in the record noise.
+    """
+
+    # drift, trust: of C
+    drift: float
+    trust: float
+    # the law of clipped responses for the mean variance of C; None of answers, which `DriftReader.law` has
+    prior: ClippedPrior | None
+    root: Floats  # (p, p) lower Cholesky factor of the released sums' covariance V
+    before: Floats  # (M,) prior variance of the field at the nodes
+    # (M, p) the public map's covariance, and that of a drift, times the records and the features
+    links: tuple[Floats, Floats]
+    square: float  # mean square of a response, by which errors of the counts weigh
+
+    @cached_property
+    def link(self) -> Floats:
+        """(M, p) covariance of the field with the released sums; made for beliefs of some weight alone."""
+        own, drifted = self.links
+        return self.slope * (self.trust * own + self.drift**2 * drifted)
+
+    def half(self) -> Floats:
+        """(p, M) what the sums tell of the field: `half.T @ half` is the covariance that they take away."""
+        return solve_lower(self.root, np.ascontiguousarray(self.link.T))
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """(M,) posterior standard deviation of the field in linear form."""
+        left = self.before - np.square(self.half()).sum(axis=0)
+        return np.asarray(np.sqrt(np.maximum(left, 1e-12)))
+
+    @property
+    def slope(self) -> float:
+        """Of a clipped response in the field, on average; 1 of answers."""
+        return 1.0 if self.prior is None else self.prior.deviation / self.prior.before.deviation
+
+    @property
+    def record_noise(self) -> float:
+        """Of a record, in units of the reader's `noises`."""
+        return 1.0 if self.prior is None else self.prior.record_noise
+
+    def log_evidence(self, sums: Floats) -> float:
+        """Log density of released sums (p,), nats, up to a constant that all beliefs share."""
+        white = solve_lower(self.root, sums)
+        return -0.5 * float(white @ white) - float(np.sum(np.log(self.root.diagonal())))
+
+    def corrected(self, left: Floats) -> Floats:
+        """`V^-1 left` for (p,) or (p, R)."""
+        return solve_lower(self.root, solve_lower(self.root, left), transposed=True)
+
+    def mean(self, sums: Floats) -> Floats:
+        """(M,) posterior mean of the field less the public map, in linear form."""
+        return np.asarray(self.link @ self.corrected(sums))
+
+    def unclipped(self, sums: Floats, linear: Floats) -> tuple[Floats, Floats, Floats]:
+        """Paths (R, M) before clipping, of those in linear form; mean and deviation (M,), for sums (p,)."""
+        if self.prior is None:
+            return linear, self.mean(sums), self.deviation
+        slope = self.slope
+        return unclipped(slope * self.mean(sums), slope * self.deviation, self.prior, slope * linear)
+
+
+def alike(one: Floats, other: Floats) -> Floats:
     """(A, B) covariance of sums of columns (A, k) and (B, k), with normal weights of total variance 1."""
     return np.asarray(one @ other.T / one.shape[1])
 
@@ -239,7 +306,7 @@ def _local(nodes: Nodes, index: Ints, free: Floats, square: Floats) -> Floats:
     return np.asarray(np.sqrt((USUAL + near @ square / usual) / (USUAL + near @ free)))
 
 
-def _evidence(shape: Floats, field: float, scatter: float, count: Floats, mean: Floats) -> float:
+def evidence_of_means(shape: Floats, field: float, scatter: float, count: Floats, mean: Floats) -> float:
     """Log density of node means under an unknown constant mean, up to a constant."""
     covariance = field * shape
     covariance[np.diag_indices_from(covariance)] += scatter / count

@@ -18,6 +18,8 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.cost import SpectralNoise
+from dpgp_core.spectral.prior import Law
+from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from dpgp_core.spectral.sums import KeptField, KeptSums
 from tests.dpgp_core.hexmap import disk
@@ -34,11 +36,14 @@ def records(n: int = 400) -> CollapsedRecords:
     return CollapsedRecords.from_records(cells, np.clip(high + 0.2 * generator.normal(size=n), -1.0, 1.0))
 
 
-def public_field(columns: Floats | None = None) -> PublicField:
+def public_field(columns: Floats | None = None, law: Law = "amount") -> PublicField:
     generator = np.random.default_rng(6)
     cells = generator.integers(0, LATTICE.size, 90)
     response = LATTICE.domain_centres[cells, 0] / 3000.0 + 0.3 * generator.normal(size=90)
-    made = PublicField.of(Nodes.of(LATTICE), cells, response, columns)
+    if law == "yes-no":
+        made = field_of_answers(Nodes.of(LATTICE), cells, np.sign(response), columns)
+    else:
+        made = PublicField.of(Nodes.of(LATTICE), cells, response, columns)
     return replace(made, map=MapModel("exponential", 2000.0, 1.0, 0.0, 1.0))
 
 
@@ -62,6 +67,7 @@ def released(design: SpectralStatisticsDesign, facts: PublicFacts) -> tuple[Rele
         ({"covariates": LATTICE.domain_centres[:, :1]}, True),
         ({"covariates": LATTICE.domain_centres[:, :1]}, False),
         ({"law": "yes-no"}, False),
+        ({"law": "yes-no", "counts": np.arange(37.0)}, True),
         ({"first": 0.3}, False),
         ({"first": 0.3, "relation": "add-or-remove"}, False),
         ({"first": 0.3, "places_public": True}, False),
@@ -73,7 +79,7 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     design = replace(DESIGN, first=changes.get("first", 0.0))
     design = replace(design, drift=True, cutoff_from="release") if drift else design
     design = replace(design.for_law(facts.law), covariates=0.0 if facts.covariates is None else 0.25)
-    given = replace(facts, field=public_field(facts.covariates)) if drift else facts
+    given = replace(facts, field=public_field(facts.covariates, facts.law)) if drift else facts
     made, kept = released(design, given)
     mean, sd, check = read_again(design, replace(facts, **NOTHING), kept)
     assert check == made.model_check is not None
@@ -87,6 +93,16 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     else:
         moved = replace(kept, sums=kept.sums + step)
     assert np.abs(read_again(design, replace(facts, **NOTHING), moved)[0] - mean).max() > 1e-4
+
+
+def test_public_answers_that_scatter_otherwise_are_refused() -> None:
+    facts = PublicFacts(LATTICE, 400, law="yes-no")
+    design = replace(DESIGN, drift=True, cutoff_from="release").for_law("yes-no")
+    _, kept = released(design, replace(facts, field=public_field(law="yes-no")))
+    assert kept.field is not None
+    assert kept.field.scatter == 1.0
+    with pytest.raises(InvalidValue, match="answers scatter by 1"):
+        read_again(design, facts, replace(kept, field=replace(kept.field, scatter=0.5)))
 
 
 def test_columns_of_a_public_field_are_read_where_it_names_them() -> None:
