@@ -104,7 +104,8 @@ def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple
     if nearer is not None:
         found.append(Remedy("threshold", f"Another question: threshold {nearer:g}", {"threshold": nearer}))
     others = that_can_serve(MECHANISMS, settings.unit, settings.relation)
-    if set(others) - set(settings.mechanisms) and not takes_fixed(settings):  # which is the same design
+    one = takes_fixed(settings) or settings.values != "amount"  # design, whichever are tried
+    if set(others) - set(settings.mechanisms) and not one:
         found.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": others}))
     larger = [epsilon for epsilon in BUDGETS if epsilon > settings.epsilon]
     if larger:

@@ -40,7 +40,7 @@ from hexcursion.project.records import (
     public_n,
     trip_protection,
 )
-from hexcursion.project.response import ResponseScale, tidy
+from hexcursion.project.response import Answers, ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
@@ -169,6 +169,7 @@ def load_project(
     cannot be used.
     """
     report, held = progress or (lambda fraction, text: None), tables or {}
+    unit = settings.value_unit or {"yes-no": "%", "count": "records"}.get(settings.values, "")
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
@@ -187,7 +188,7 @@ def load_project(
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(
             settings.data,
-            settings.value_unit or {"yes-no": "%", "count": "records"}.get(settings.values, ""),
+            unit,
             settings.owner,
             held.get(settings.data.path),
         )
@@ -211,24 +212,23 @@ def load_project(
     if answers is not None:
         if len(answers.yes) + len(settings.unit_word) > LONGEST_YES:
             raise WorkflowError("The map names what a yes is: take a shorter `value_name` or `record_word`.")
-        try:
-            placed = replace(private.placed, value=answers.of(private.placed.value))
-        except InvalidValue as error:
-            raise WorkflowError(f"Private data: {error}") from error
-        private = replace(private, placed=placed)
+        private = replace(private, placed=_answered(private.placed, answers, "Private"))
         if covariates is not None:
-            covariates.refuse_private(placed, places_public=settings.places_public)
+            covariates.refuse_private(private.placed, places_public=settings.places_public)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:
         report(0.6, "Reading the reference data")
         reference_observations, reference_report = load_source(
-            settings.reference, settings.value_unit, held=held.get(settings.reference.path)
+            settings.reference, unit, held=held.get(settings.reference.path)
         )
-        warning = refuse_overlap(observations, reference_observations)
+        same = answers is not None and answers.yes_above is None  # two values: neighbours may well agree
+        warning = refuse_overlap(observations, reference_observations, COPIED if same else REFUSED)
         if warning is not None:
             private = private.with_note(warning)
         reference = place(reference_observations, domain)
+        if answers is not None:
+            reference = _answered(reference, answers, "Reference")
         kind: ReferenceKind = "public reference data" if settings.reference_public else "reference data"
         relative = relative_field(settings, domain, lattice, reference)
         if relative is not None:
@@ -260,6 +260,14 @@ def load_project(
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
         covariates=covariates, reference_origin=origin, exposure=exposure,
     )  # fmt: skip
+
+
+def _answered(placed: PlacedObservations, answers: Answers, whose: str) -> PlacedObservations:
+    """The same with 100 for yes and 0 for no; `WorkflowError` for values that are no answers."""
+    try:
+        return replace(placed, value=answers.of(placed.value))
+    except InvalidValue as error:
+        raise WorkflowError(f"{whose} data: {error}") from error
 
 
 def _exposure(
@@ -301,8 +309,11 @@ def _stand_in(
     return simulate_reference(settings, lattice, response, n, known, exposure=exposure)
 
 
-WARNED, REFUSED = 0.01, 0.2
-"""Shares of the private rows: above the first a warning is due, above the second the data are refused."""
+WARNED, REFUSED, COPIED = 0.01, 0.2, 0.95
+"""Shares of the private rows: above the first a warning is due, above the second the data are refused.
+
+Of answers of yes and no above the third: at one place two records often say the same.
+"""
 
 SAME_PLACE = 10.0
 """Metres: conversions between coordinate systems without their grid files differ by up to about 5 m."""
@@ -311,14 +322,14 @@ SAME_VALUE = 1e-6
 """Relative difference up to which two values are taken for one that was written with fewer digits."""
 
 
-def refuse_overlap(private: Observations, reference: Observations) -> str | None:
+def refuse_overlap(private: Observations, reference: Observations, refused: float = REFUSED) -> str | None:
     """Refuse reference data that hold the private records: tuning on them would be unaccounted.
 
     Public reference data may even become the prior mean, which is published as it is. Raise `WorkflowError`
-    where more than 20 % of the private rows are among them; return a warning for the curator above 1 %.
+    where more than `refused` of the private rows are among them; return a warning for the curator above 1 %.
     """
     share = shared_rows(private, reference)
-    if share > REFUSED:
+    if share > refused:
         raise WorkflowError(
             "The reference data hold the private records themselves, so tuning on them would not be private: "
             "name another file, or other years."

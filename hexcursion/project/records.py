@@ -144,13 +144,14 @@ def bin_records(
 
     Point record: each observation, moved to its cell centre, is a record. Cell record: the median value of
     each non-empty cell is one record (paper, appendix D.2). `prior_mean` (N,), in response units, is public
-    and subtracted first; the clip bound applies to the residual.
+    and subtracted first; the clip bound applies to the residual. Answers of yes and no are released as they
+    are, -1 and 1: their reading starts from it.
     """
     value, index = placed.value, placed.index
     if unit == "cell":
         index, value = cell_medians(placed)
     raw = response.forward(value)
-    if prior_mean is not None:
+    if prior_mean is not None and response.transform != "probit":
         raw = raw - prior_mean[index]
     clipped = int((np.abs(raw) > 1.0).sum())
     return BinnedRecords(CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0)), unit, clipped)
@@ -159,6 +160,14 @@ def bin_records(
 def public_n(placed: PlacedObservations, unit: Unit) -> int:
     """The number of records of a unit of protection; of private data it is public under "replace-one"."""
     return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
+
+
+def cell_shares(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
+    """Return the non-empty cells, (k,), ascending, and the per cent of yes among their answers, (k,)."""
+    count = np.bincount(placed.index)
+    total = np.bincount(placed.index, weights=placed.value)
+    cells = np.flatnonzero(count)
+    return cells, total[cells] / count[cells]
 
 
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:

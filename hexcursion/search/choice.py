@@ -9,7 +9,7 @@ from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
-from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.numbers import significant
 from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
@@ -43,9 +43,9 @@ class Choice:
     def level(self, threshold: float) -> Floats | float:
         """Return the threshold as a response, minus the public prior mean, (N,), if there is one.
 
-        0 for counted records: rates are cut nowhere, so that none is out of reach.
+        0 for counted records and for answers: neither are cut, so that none is out of reach.
         """
-        if isinstance(self.design, SpectralStatisticsDesign) and self.design.law in SPREADS_OF_COUNTS:
+        if isinstance(self.design, SpectralStatisticsDesign) and self.design.law != "amount":
             return 0.0
         level = float(self.response.forward(threshold))
         return level if self.public_map is None else level - self.public_map.mean

@@ -17,6 +17,8 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.counts import prior_from_reference
+from dpgp_core.spectral.prior import ClippedPrior, PublicPrior
+from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import FieldModel
@@ -72,18 +74,33 @@ def public_field(project: Project, placed: PlacedObservations) -> PublicField:
     Raise `WorkflowError` if all are equal.
     """
     index, value = cell_medians(placed) if project.settings.unit == "cell" else (placed.index, placed.value)
+    nodes = Nodes.of(project.lattice)
+    columns = None if project.covariates is None else project.covariates.values
     try:
-        response = project.response.forward(value)
-        columns = None if project.covariates is None else project.covariates.values
-        return PublicField.of(Nodes.of(project.lattice), index, response, columns)
+        if project.answers is not None:
+            return field_of_answers(nodes, index, project.response.response(value), columns)
+        return PublicField.of(nodes, index, project.response.forward(value), columns)
     except InvalidValue as error:
         raise WorkflowError(f"Reference data: {error}") from error
 
 
 def scale_about(project: Project, field: PublicField) -> ResponseScale:
-    """The response scale of residuals from a public field, which says the clip bound unless one is given."""
+    """The response scale of residuals from a public field, which says the clip bound unless one is given.
+
+    Answers of yes and no have their own.
+    """
     scale = project.response
+    if project.answers is not None:
+        return scale
     return replace(scale, clip=project.settings.clip or tidy(field.bound * scale.clip))
+
+
+def answers_model(project: Project) -> tuple[float, float]:
+    """Range, metres, and ridge of the map of answers without privacy, by the evidence of the reference."""
+    field = public_field(project, public_part(project))
+    usual = float(np.average(field.at_nodes[field.index], weights=field.count))
+    law = ClippedPrior.of(PublicPrior(usual, field.deviation, 1.0 / field.deviation, "yes-no"))
+    return field.lengthscale, law.record_noise / law.deviation
 
 
 def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: FieldModel) -> PublicField:
@@ -172,7 +189,8 @@ def reference_mean(
     """(N,) posterior mean of reference observations under a model, in response units of `scale`."""
     records = bin_records(placed, project.response, project.settings.unit).records
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
-    transformed = posterior.mean * project.response.clip + project.response.centre
+    shown = project.response.field_of(posterior.mean)
+    transformed = shown * project.response.clip + project.response.centre
     return np.asarray((transformed - scale.centre) / scale.clip)
 
 
@@ -253,7 +271,8 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
             by_own, by_drift = -by_own, -by_drift
         change = np.sqrt(trust) * by_own + drift * by_drift
         value = (mean + field.nodes.spread(change))[index] + scatter * entropy.normal(index.size)
-        made.append(PlacedObservations(index, scale.value(value), index.size, 0))
+        drawn = scale.value(value) if project.answers is None else np.where(value > 0.0, 100.0, 0.0)
+        made.append(PlacedObservations(index, drawn, index.size, 0))
     return made
 
 

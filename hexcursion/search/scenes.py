@@ -18,7 +18,7 @@ from dpgp_core.simulation import World
 from dpgp_core.spectral.prior import Law
 from hexcursion.ledger.places import home
 from hexcursion.project.model import Project
-from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, public_n
+from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, cell_shares, public_n
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.task import Scene
 
@@ -111,7 +111,8 @@ def make_scene(
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
     level = float(response.forward(threshold))
     records = bin_records(reference, response, unit, prior_mean).records
-    labelled, medians = cell_medians(reference)
+    shares = response.transform == "probit"
+    labelled, medians = cell_shares(reference) if shares else cell_medians(reference)
     held = np.array([zlib.crc32(cell.encode()) % HOLDOUT_SHARE == 0 for cell in cells])
     test = held[labelled]
     if test.all() or not test.any():  # tiny domains: judge on the training cells themselves
@@ -121,7 +122,7 @@ def make_scene(
         keep = ~held[records.index]
     training = records.part(keep)
     labels = excursion(response.forward(truth), level, direction)
-    field = response.forward(cell_medians(reference)[1]) - offset[labelled]
+    field = response.forward(medians) - offset[labelled]
     middle = float(np.median(field))
     spread = max(1.4826 * float(np.median(np.abs(field - middle))), 1e-3)
     if belief is not None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.public_field import PublicField
@@ -36,6 +37,7 @@ from hexcursion.search.executors import Executor, SerialExecutor
 from hexcursion.search.optimise import search
 from hexcursion.search.pilot import LOOSE, beside_pilot, left_for_release
 from hexcursion.search.public_map import (
+    answers_model,
     as_many,
     free_map_agreement,
     free_map_basis,
@@ -211,7 +213,9 @@ def search_task(
     if project.simulated:
         return _simulated_task(project, facts, every_scale)
     settings = project.settings
-    narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
+    narrower: list[ResponseScale] = []
+    if project.answers is None:  # which have one scale
+        narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
     scales = (project.response, *narrower)
     reference = private_parts(project)[0]
     played = as_many(project, reference)
@@ -221,7 +225,11 @@ def search_task(
     if searched:
         return task
     tell = report or (lambda fraction, text: None)
-    free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
+    free = unconstrained
+    if free is None and project.answers is not None:
+        ask = replace(task.ask, model=answers_model(project))
+        free = fixed_model(facts, ask, task.budget, project.response)
+    free = free or unconstrained_design(task, executor or SerialExecutor(), tell)
     if not settings.prior_mean:
         scenes = _scenes(project, facts, played, scales)
         return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
@@ -235,9 +243,12 @@ def search_task(
 def _task(
     project: Project, facts: PublicFacts, scenes: tuple[Scene, ...], free: Unconstrained | None
 ) -> SearchTask:
+    names = project.settings.mechanisms
+    if project.answers is not None:
+        names = tuple(name for name in names if "values" in MECHANISMS[name].reads)
     return SearchTask(
         scenes=scenes, baseline_scene=scenes[0], facts=facts, budget=_budget(project), ask=ask_of(project),
-        mechanisms=project.settings.mechanisms, objective=project.settings.objective, unconstrained=free,
+        mechanisms=names, objective=project.settings.objective, unconstrained=free,
         unsearched=project.simulated,
     )  # fmt: skip
 

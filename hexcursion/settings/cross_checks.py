@@ -140,15 +140,34 @@ def _agree_on_answers(settings: Choices) -> None:
             f"{100.0 - LEAST_SHARE:g}: 20 asks where more than 20 % of them say yes."
         )
     _refuse_tuning(settings, "Answers of yes and no are")
+    _agree_on_published_answers(settings)
     if settings.unit != "point":
         raise WorkflowError("The median of answers of yes and no says little: choose the unit 'point'.")
+
+
+def _agree_on_published_answers(settings: Choices) -> None:
+    """Raise `WorkflowError` unless a reference of answers is public and is what the release starts from."""
+    if settings.change:
+        raise WorkflowError("Change is told of amounts: leave `change` out, or ask about a share of yes.")
+    if settings.reference is None:
+        return
+    if not settings.reference_public:
+        raise WorkflowError(
+            "A reference of yes and no is where the release starts, so it is published with it: declare it "
+            "public with `reference_public`, or leave `reference` out."
+        )
+    if settings.prior_mean is False:
+        raise WorkflowError(
+            "A release of yes and no beside a reference starts from its map: leave `prior_mean` out, or "
+            "`reference`."
+        )
 
 
 def _refuse_tuning(settings: Choices, what: str) -> None:
     """Raise `WorkflowError` for whatever would tune or scale a release of records without amounts."""
     for given, name in (
-        (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.range_choice, "range_choice"),
-        (settings.limits, "limits"), (settings.lengthscale, "lengthscale"), (settings.transform, "transform"),
+        (settings.pilot, "pilot"), (settings.range_choice, "range_choice"), (settings.limits, "limits"),
+         (settings.lengthscale, "lengthscale"), (settings.transform, "transform"),
         (settings.centre, "centre"), (settings.clip, "clip"),
     ):  # fmt: skip
         if given is not None:
@@ -184,6 +203,8 @@ def _agree_on_counts(settings: Choices) -> None:
         raise WorkflowError(
             "Where records are counted their places are what is protected: leave `places_public` out."
         )
+    if settings.reference is not None:
+        raise WorkflowError("Counts are released by one fixed design, without `reference`: leave that out.")
     _refuse_tuning(settings, "Counts are")
     if settings.unit != "point":
         raise WorkflowError("Records that are counted are protected one by one: choose the unit 'point'.")
@@ -303,7 +324,8 @@ def _agree_on_executor(settings: Choices) -> None:
 def _agree_on_reads(settings: Choices) -> None:
     """Raise `WorkflowError` for a choice of which nothing would come: a person would believe in it."""
     origin = origin_of(
-        settings.mechanisms, reference=settings.reference is not None, pilot=settings.pilot is not None,
+        settings.mechanisms, reference=settings.reference is not None and settings.values == "amount",
+        pilot=settings.pilot is not None,
         range_choice=settings.range_choice is not None, by_hand=settings.lengthscale is not None,
     )  # fmt: skip
     names = that_release(settings.mechanisms, origin)

@@ -31,6 +31,7 @@ from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
 
 BOX = (-0.12, 51.49, -0.05, 51.53)
+REFERENCE = SourceSettings("r.csv", value="as", x="lon", y="lat")
 SHARES = ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no")
 
 
@@ -74,7 +75,11 @@ def test_shares_have_a_scale_of_their_own_and_answers_its_ends() -> None:
         ({"threshold": 442_413.0}, "a share of the records in per cent, between 1 and 99"),
         ({"centre": 40.0}, "without `centre`"),
         ({"transform": "log"}, "without `transform`"),
-        ({"reference": SourceSettings("r.csv", value="as", x="lon", y="lat")}, "without `reference`"),
+        ({"reference": REFERENCE}, "declare it public with `reference_public`"),
+        ({"reference": REFERENCE, "reference_public": True, "prior_mean": False}, "leave `prior_mean` out"),
+        ({"reference": REFERENCE, "reference_public": True, "change": True}, "Change is told of amounts"),
+        ({"reference": REFERENCE, "reference_public": True, "focus": "threshold"}, "with `focus`"),
+        ({"pilot": 0.1}, "without `pilot`"),
         ({"unit": "cell"}, "choose the unit 'point'"),
         ({"values": "amount", "yes_above": 50.0, "centre": 1.0, "clip": 1.0}, "A limit of yes needs answers"),
         ({"mechanisms": ("posterior-sampling",)}, "Nothing is done with `values`"),
