@@ -7,7 +7,7 @@ from dataclasses import replace
 from studies.leaderboard.run import COLUMNS, SECONDS_OF, ranked, tables_of
 from studies.reporting.tables import Cell, StudyResult, StudyTable
 
-ORDER = ("laqn", "meuse", "jura", "plumes", "generated", "london")
+ORDER = ("worlds", "laqn", "meuse", "jura", "plumes", "generated", "london")
 EARLIER = "parts stored before they were timed each"
 
 
@@ -31,11 +31,12 @@ def merged(stored: StudyResult, fresh: StudyResult) -> StudyResult:
     for table in fresh.tables:
         tables[table.name] = _beside(older.get(table.name, table), table) if some else table
     before = stored.settings.get(SECONDS_OF, {EARLIER: stored.seconds})
+    all_data = {name: each for name, each in stored.settings.items() if name == "data"}  # not the part's own
     what = f": {', '.join(some)}" if some else ""
     spent = {**before, **{f"{part}{what}": each for part, each in fresh.settings[SECONDS_OF].items()}}
     return replace(
         fresh,
-        settings={**(stored.settings if some else fresh.settings), SECONDS_OF: spent},
+        settings={**(stored.settings if some else {**fresh.settings, **all_data}), SECONDS_OF: spent},
         tables=tuple(sorted(tables.values(), key=_position)),
         seconds=round(sum(spent.values()), 1),
     )

@@ -30,6 +30,7 @@ from studies.leaderboard.adaptive_grid import AdaptiveGrid
 from studies.leaderboard.fields import Contest, contests
 from studies.leaderboard.quadtree import Quadtree
 from studies.london.study import released_sets
+from studies.prices import limit
 from studies.reporting.figures import slug
 from studies.reporting.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
@@ -43,6 +44,8 @@ COLUMNS = (
     "data", "hides", "unit", "epsilon", "delta", "place", "mechanism", "IoU", "standard error", "IoU SD",
     "expected", "area error", "releases", "search", "CPU s", "n", "cells", "design",
 )  # fmt: skip
+WORLDS = 40
+"""Fields drawn for the table of the limit, each released once by each design."""
 PLAIN = "everything shown"
 SECONDS_OF = "seconds_of"
 """Among a result's settings: CPU seconds of each part that was run."""
@@ -136,6 +139,12 @@ def run(
         made = contests(folder, Path(scratch), peer_map or _none)
         asked = tuple(each.lower() for each in settings.data)
         wanted = [each for each in made if not asked or each[0].lower().startswith(asked)]
+        more: tuple[StudyTable, ...] = ()
+        if not settings.mechanisms and (not asked or limit.TITLE.lower().startswith(asked)):
+            tell(0.0, f"{limit.TITLE}: what no mechanism can beat")
+            clock = Stopwatch()
+            more = (limit.table(limit.Worlds.draw(WORLDS)),)
+            spent[limit.TITLE] = clock.seconds
         for number, (title, make) in enumerate(wanted):
             low, share = number / len(wanted), 1.0 / len(wanted)
             clock = Stopwatch()
@@ -144,13 +153,19 @@ def run(
                 rows += _contested(settings, contest, guests, partial(tell, low))
             spent[title] = clock.seconds
             if keep is not None:
-                keep(_result(settings, rows, spent))
+                keep(_result(settings, rows, spent, more))
             tell(low + share, f"{title} is done")
-    return _result(settings, rows, spent)
+    result = _result(settings, rows, spent, more)
+    if keep is not None and more and not wanted:
+        keep(result)
+    return result
 
 
 def _result(
-    settings: LeaderboardSettings, rows: list[dict[str, Cell]], spent: dict[str, float]
+    settings: LeaderboardSettings,
+    rows: list[dict[str, Cell]],
+    spent: dict[str, float],
+    more: tuple[StudyTable, ...],
 ) -> StudyResult:
     return StudyResult(
         "leaderboard",
@@ -162,7 +177,7 @@ def _result(
         (settings.seed,),
         f"{settings.releases} simulated releases per design, fewer where the table says so",
         round(sum(spent.values()), 1),
-        tables_of(ranked(rows)),
+        (*tables_of(ranked(rows)), *more),
         NOTES,
     )
 
@@ -178,6 +193,8 @@ NOTES = (
     "A coarse search tries fewer designs, on one simulated field in place of five, and serves its mechanism "
     "worse than a full one would; each row says which it was.",
     f"'{PLAIN}' is what a map scores that shows every hexagon; a mechanism below it draws no useful map.",
+    "In worlds of the prior the field is known, and so is a limit: docs/limit.md proves that no mechanism of "
+    "the privacy curve of Gaussian noise leaves less of the field's variance. It bounds no agreement (IoU).",
     "Adaptive grid and quadtree are rivals without a Gaussian process; they exist in this benchmark only.",
 )
 

@@ -31,6 +31,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, draw_release
 from studies.material.disk import disk
+from studies.reporting.tables import Cell, StudyTable
 
 EPSILONS, DELTA, SEED, PRIOR = (0.25, 1.0, 3.0), 1e-5, 39, "exponential"
 CONTROL = "spectral-statistics"
@@ -114,24 +115,52 @@ def contested(worlds: Worlds, epsilon: float) -> Iterator[tuple[str, PublicFacts
                 yield name, facts, replace(made, paths=1) if mechanism.free_paths else made, mu
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--worlds", type=int, default=40, help="worlds, each released once (default 40)")
-    worlds = Worlds.draw(parser.parse_args().worlds)
-    print(f"{worlds.lattice.size} hexagons, {int((worlds.counts > 0).sum())} occupied, {RECORDS} records")
-    print("epsilon  mechanism                by records (limit)  by hexagons (limit)")
+TITLE = "Worlds of the prior"
+COLUMNS = (
+    "data",
+    "epsilon",
+    "mechanism",
+    "left by records",
+    "limit",
+    "left by hexagons",
+    "limit by hexagons",
+)
+
+
+def shares(worlds: Worlds) -> Iterator[tuple[float, str, Floats, Floats]]:
+    """For each budget each mechanism, best first: its (2,) shares left and (2,) limits."""
     for epsilon in EPSILONS:
         best: dict[str, tuple[Floats, Floats]] = {}
         for name, facts, design, mu in contested(worlds, epsilon):
             found = worlds.shares_left(design, facts)
             if name not in best or found[0] < best[name][0][0]:
                 best[name] = found, worlds.limit(mu)
-        for name, (found, least) in sorted(best.items(), key=lambda each: each[1][0][0]):
-            told = [f"{a:.3f} ({b:.3f})" for a, b in zip(found, least, strict=True)]
-            print(f"{epsilon:7g}  {name:23}  {told[0]:18}  {told[1]}", flush=True)
+        for name, (found, least) in sorted(best.items(), key=lambda each: float(each[1][0][0])):
+            yield epsilon, name, found, least
+
+
+def table(worlds: Worlds) -> StudyTable:
+    """The same as a table of the leaderboard."""
+    rows: list[tuple[Cell, ...]] = []
+    for epsilon, name, found, least in shares(worlds):
+        pairs = [round(float(each), 3) for pair in zip(found, least, strict=True) for each in pair]
+        rows.append((TITLE, epsilon, mechanism_named(name).title, *pairs))
+    title = f"{TITLE}: share of the field's variance left, beside what no mechanism can beat"
+    return StudyTable("worlds-of-the-prior", title, COLUMNS, tuple(rows))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--worlds", type=int, default=40, help="worlds, each released once (default 40)")
+    worlds = Worlds.draw(parser.parse_args().worlds)
+    print(f"{worlds.lattice.size} hexagons, {int((worlds.counts > 0).sum())} occupied, {RECORDS} records")
+    print("epsilon  mechanism                by records (limit)  by hexagons (limit)")
+    for epsilon, name, found, least in shares(worlds):
+        told = [f"{a:.3f} ({b:.3f})" for a, b in zip(found, least, strict=True)]
+        print(f"{epsilon:7g}  {name:23}  {told[0]:18}  {told[1]}", flush=True)
     name, facts, design, _ = next(each for each in contested(worlds, EPSILONS[-1]) if each[0] == CONTROL)
-    found = worlds.shares_left(design, facts, exchanged=True)
-    print(f"{EPSILONS[-1]:7g}  {'another field':23}  {found[0]:.3f}               {found[1]:.3f}")
+    left = worlds.shares_left(design, facts, exchanged=True)
+    print(f"{EPSILONS[-1]:7g}  {'another field':23}  {left[0]:.3f}               {left[1]:.3f}")
     print(f"Seed {SEED}; {len(worlds.fields)} worlds, delta {DELTA:g}.")
 
 

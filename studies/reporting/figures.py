@@ -143,13 +143,18 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
                ("mean one-path IoU",), "bound", (("private ridges", "up to 300"),),
                x_title="observation noise M_xi", y_title="IoU with the true set"),
     ),
-    "leaderboard": tuple(
-        Figure(f"leaderboard-{number}", slug(data), f"{data}, hiding {hides}", "epsilon", ("IoU",),
-               "mechanism", (("data", data), ("hides", hides)), log_x=True, x_title="epsilon (log scale)",
-               y_title="IoU with the map to be reached")
-        for number, (data, hides) in enumerate(
-            (data, hides) for data in CONTESTED for hides in ("values and places", "values")
-        )
+    "leaderboard": (
+        Figure("leaderboard-limit", "worlds-of-the-prior", "Worlds of the prior, above what none can beat",
+               "epsilon", ("left by records",), "mechanism", log_x=True, ground="limit",
+               x_title="epsilon (log scale)", y_title="share of the field's variance left"),
+        *(
+            Figure(f"leaderboard-{number}", slug(data), f"{data}, hiding {hides}", "epsilon", ("IoU",),
+                   "mechanism", (("data", data), ("hides", hides)), log_x=True,
+                   x_title="epsilon (log scale)", y_title="IoU with the map to be reached")
+            for number, (data, hides) in enumerate(
+                (data, hides) for data in CONTESTED for hides in ("values and places", "values")
+            )
+        ),
     ),
     "london": (
         *(_london(domain, family) for domain in DOMAINS

@@ -27,6 +27,7 @@ from studies.leaderboard.run import (
     tables_of,
 )
 from studies.leaderboard.squares import square_of
+from studies.registry import RESULTS
 from studies.reporting.tables import Cell, StudyResult
 from tests.dpgp_core.hexmap import disk
 
@@ -181,3 +182,12 @@ def test_one_mechanism_run_again_leaves_the_rows_of_the_others_and_is_ranked_amo
     assert again.settings[SECONDS_OF] == {"London": 4.0, "London: low, new": 4.0}
     assert again.seconds == 8.0
     assert again.settings["mechanisms"] == ()
+
+
+def test_the_stored_table_of_the_limit_has_every_mechanism_above_it_at_every_budget() -> None:
+    stored = StudyResult.from_json((RESULTS / "leaderboard.json").read_text(encoding="utf-8"))
+    table = stored.table("worlds-of-the-prior")
+    assert (len(table.rows), set(table.column("epsilon"))) == (24, {0.25, 1.0, 3.0})
+    for row in table.records():
+        assert 0.0 < float(row["limit"] or 0.0) < float(row["left by records"] or 0.0) < 1.0
+        assert 0.0 < float(row["limit by hexagons"] or 0.0) < float(row["left by hexagons"] or 0.0) < 1.0
