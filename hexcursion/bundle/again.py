@@ -27,8 +27,8 @@ from hexcursion.bundle import layout
 from hexcursion.bundle.products import CONFIDENCE
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.tables import StoredSums, csv_text
-from hexcursion.bundle.untrusted import BundleError
+from hexcursion.bundle.tables import StoredSums
+from hexcursion.bundle.untrusted import BundleError, csv_text
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.project.load import build_lattice
 from hexcursion.words import plural

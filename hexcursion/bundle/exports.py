@@ -10,8 +10,14 @@ from typing import Any
 from dpgp_core.plugins import Registry
 from hexcursion.bundle.geopackage import GEOPACKAGE
 from hexcursion.bundle.layers import Export, Exported
-from hexcursion.bundle.tables import csv_text
-from hexcursion.bundle.untrusted import BundleError, checked_parquet, neutral_cell, readable, table_of
+from hexcursion.bundle.untrusted import (
+    BundleError,
+    checked_parquet,
+    csv_text,
+    neutral_cell,
+    readable,
+    table_of,
+)
 
 PARQUET = "cells.parquet"
 GEOMETRY = "geometry"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,7 +20,7 @@ from dpgp_core.spectral.prior import standardised
 from dpgp_core.spectral.sums import KeptField, KeptSums
 from geo import MAX_CELLS
 from hexcursion.bundle import layout
-from hexcursion.bundle.untrusted import BundleError, checked_parquet, clean, readable, table_of
+from hexcursion.bundle.untrusted import BundleError, checked_parquet, clean, csv_text, readable, table_of
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.record import Release
 
@@ -41,13 +41,6 @@ def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
     sink = io.BytesIO()
     pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
     return sink.getvalue()
-
-
-def csv_text(rows: Iterable[Iterable[Any]]) -> str:
-    """Rows as comma-separated lines, the heading first."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue()
 
 
 def rounded(paths: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What strangers may have written, made harmless: texts, JSON and Parquet within bounds, or `BundleError`."""
+"""What strangers may have written, made harmless: texts, JSON and tables, within bounds or `BundleError`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import json
 import math
 import sqlite3
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -112,6 +112,13 @@ def clean(text: str, limit: int, what: str) -> str:
     if len(line) > limit:
         raise BundleError(f"{what} has {len(line):,} characters: shorten it to {limit:,}.")
     return line
+
+
+def csv_text(rows: Iterable[Iterable[Any]]) -> str:
+    """Rows as comma-separated lines, the heading first."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
 
 
 def neutral_cell(text: str) -> str:

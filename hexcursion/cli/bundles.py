@@ -34,8 +34,7 @@ from hexcursion.bundle.signature import (
     operators_signers,
     read_signers,
 )
-from hexcursion.bundle.tables import csv_text
-from hexcursion.bundle.untrusted import neutral_cell
+from hexcursion.bundle.untrusted import csv_text, neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.settings import field

@@ -37,8 +37,8 @@ from hexcursion.bundle.published.series_report import (
     question_of,
     steps_of,
 )
-from hexcursion.bundle.tables import csv_text, parquet_bytes
-from hexcursion.bundle.untrusted import BundleError, neutral_cell
+from hexcursion.bundle.tables import parquet_bytes
+from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.version import NAME, VERSION
