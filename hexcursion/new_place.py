@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkstemp
@@ -52,16 +52,28 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
 def made_whole(place: Path) -> Iterator[Path]:
     """Yield a hidden place beside `place`, at which a file or folder is made, and put it there when complete.
 
-    Folders above it are made as well; the hidden one is gone afterwards, whatever happened. Raise `OSError`
-    where it cannot be written, or something stands at `place` by then.
+    Folders above it are made as well; the hidden one is gone afterwards, whatever happened. Raise
+    `WorkflowError` where it cannot be written, or something stands at `place` by then.
     """
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as work:
-        made = Path(work) / place.name
-        yield made
-        if os.path.lexists(place):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
-        os.rename(made, place)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as work:
+            made = Path(work) / place.name
+            yield made
+            if os.path.lexists(place):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
+            os.rename(made, place)
+    except OSError as error:
+        raise WorkflowError(
+            f"{place} cannot be written ({error.strerror or error}): name another place."
+        ) from error
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make a folder of files, by name."""
+    folder.mkdir()
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
 
 
 def sync_folder(folder: Path) -> None:

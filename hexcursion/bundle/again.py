@@ -169,13 +169,9 @@ class Density:
         kind = place.suffix.lower()
         if kind not in (".csv", ".geojson"):
             raise BundleError(f"{place.name} is neither .csv nor .geojson: name the file for one of them.")
-        try:
-            with made_whole(place) as file:
-                file.write_text(
-                    self.table() if kind == ".csv" else self._geojson(), encoding="utf-8", newline=""
-                )
-        except OSError as error:
-            raise BundleError(f"{place} cannot be written ({error.strerror}): name another file.") from error
+        with made_whole(place) as file:
+            made = self.table() if kind == ".csv" else self._geojson()
+            file.write_text(made, encoding="utf-8", newline="")
         return place
 
     def _rows(self) -> list[dict[str, Any]]:

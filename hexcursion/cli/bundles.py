@@ -63,11 +63,8 @@ def run_outline(options: argparse.Namespace) -> int:
         return 0
     areas = areas_named(options.names)
     out = new_place(options.out, "file")
-    try:
-        with made_whole(out) as file:
-            file.write_text(json.dumps(areas, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise WorkflowError(f"{out} cannot be written ({error.strerror}): name another file.") from error
+    with made_whole(out) as file:
+        file.write_text(json.dumps(areas, ensure_ascii=False) + "\n", encoding="utf-8")
     some = [one["properties"] for one in areas["features"][:5]]
     said = [f"{one['name'].removesuffix(', ' + one['country'])}, {one['country']}" for one in some]
     more = "; ..." if len(areas["features"]) > len(some) else ""
@@ -114,11 +111,8 @@ def run_areas(options: argparse.Namespace) -> int:
         print(f"  {line(answer)}")
     if out is not None:
         made = table_csv(answers) if out.suffix.lower() == ".csv" else areas_geojson(areas, answers)
-        try:
-            with made_whole(out) as file:
-                file.write_text(made, encoding="utf-8", newline="")
-        except OSError as error:
-            raise BundleError(f"{out} cannot be written ({error.strerror}): name another file.") from error
+        with made_whole(out) as file:
+            file.write_text(made, encoding="utf-8", newline="")
     return 0
 
 

@@ -32,7 +32,7 @@ from hexcursion.door.series import read_series_of
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger.cli import add_ledger_commands
 from hexcursion.lint.command import add_lint_command
-from hexcursion.new_place import made_whole, new_place
+from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.settings import field
 from hexcursion.version import NAME, VERSION
 
@@ -152,15 +152,9 @@ def run_compare(options: argparse.Namespace) -> int:
     end_progress()
     for line in lines(found):
         print(line)
-    try:
-        with made_whole(out) as folder:
-            folder.mkdir()
-            (folder / "comparison.csv").write_text(csv_text(found), encoding="utf-8", newline="")
-            (folder / "comparison.svg").write_text(svg_text(found), encoding="utf-8")
-    except OSError as error:
-        raise WorkflowError(
-            f"The comparison could not be written to {out} ({error.strerror}): name another folder."
-        ) from error
+    made = {"comparison.csv": csv_text(found), "comparison.svg": svg_text(found)}
+    with made_whole(out) as folder:
+        write_files(folder, {name: text.encode() for name, text in made.items()})
     print(f"\nTable and figure in {out}. Nothing was released or charged.")
     return 0
 

@@ -32,7 +32,7 @@ from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import home, witness_folder
-from hexcursion.new_place import made_whole, new_place
+from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.project.load import build_lattice
 from hexcursion.words import quantity, side_words
 
@@ -178,19 +178,12 @@ class Released:
             If the path exists already, or cannot be written.
         """
         place, files = new_place(path), contents_of(self.place)
-        try:
-            with made_whole(place) as made:
-                if place.suffix.lower() == ".zip":
-                    with made.open("wb") as stream:
-                        zip_bytes_to(stream, place.stem, files)
-                else:
-                    made.mkdir()
-                    for name, content in files.items():
-                        (made / name).write_bytes(content)
-        except OSError as error:
-            raise WorkflowError(
-                f"{place} cannot be written ({error.strerror}): name another place."
-            ) from error
+        with made_whole(place) as made:
+            if place.suffix.lower() == ".zip":
+                with made.open("wb") as stream:
+                    zip_bytes_to(stream, place.stem, files)
+            else:
+                write_files(made, files)
         return place
 
     def __repr__(self) -> str:

@@ -37,10 +37,9 @@ from hexcursion.bundle.published.series_report import (
     question_of,
     steps_of,
 )
-from hexcursion.bundle.tables import parquet_bytes
+from hexcursion.bundle.tables import csv_text, parquet_bytes
 from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
-from hexcursion.errors import WorkflowError
-from hexcursion.new_place import made_whole, new_place
+from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.version import NAME, VERSION
 
 SAYS = "{}"  # where the script writes what is shown
@@ -246,14 +245,8 @@ def write_series(series: Series, promise: Promise, place: str | Path) -> Path:
     """Write the files of a series into a new folder. Return the folder. Raise `WorkflowError` if the path
     exists already, or cannot be written."""
     folder = new_place(place)
-    contents = series_files(series, promise)
-    try:
-        with made_whole(folder) as made:
-            made.mkdir()
-            for name, content in contents.items():
-                (made / name).write_bytes(content)
-    except OSError as error:
-        raise WorkflowError(f"{folder} cannot be written ({error.strerror}): name another place.") from error
+    with made_whole(folder) as made:
+        write_files(made, series_files(series, promise))
     return folder
 
 

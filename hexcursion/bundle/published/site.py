@@ -93,30 +93,23 @@ def write_site(
     bundles = find_bundles(sources)
     listed: list[Listed] = []
     refused: list[BundleError] = []
-    try:
-        with made_whole(out) as work:
-            work.mkdir()
-            for path in bundles:
-                try:
-                    listed.append(
-                        _write_release(path, work, {one.folder for one in listed}, address, signers)
-                    )
-                except (WorkflowError, GeoError) as error:  # of several bundles the sentence says which
-                    said = str(error) if path.name in str(error) else f"{path.name}: {error}"
-                    refused.append(BundleError(said))
-                    if left_out is None or len(refused) == len(bundles):
-                        raise refused[0] from error
-            listed.sort(
-                key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
-            )
-            read = _write_series(listed, work, refused) if series else ()
-            if refused and left_out is None:
-                raise refused[0]
-            (work / INDEX).write_bytes(index_html(listed, read))
-    except OSError as error:
-        raise BundleError(
-            f"The site could not be written to {out} ({error.strerror}): name another folder."
-        ) from error
+    with made_whole(out) as work:
+        work.mkdir()
+        for path in bundles:
+            try:
+                listed.append(_write_release(path, work, {one.folder for one in listed}, address, signers))
+            except (WorkflowError, GeoError) as error:  # of several bundles the sentence says which
+                said = str(error) if path.name in str(error) else f"{path.name}: {error}"
+                refused.append(BundleError(said))
+                if left_out is None or len(refused) == len(bundles):
+                    raise refused[0] from error
+        listed.sort(
+            key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
+        )
+        read = _write_series(listed, work, refused) if series else ()
+        if refused and left_out is None:
+            raise refused[0]
+        (work / INDEX).write_bytes(index_html(listed, read))
     for each in refused:
         assert left_out is not None  # without it the first one was raised
         left_out(str(each))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from hexcursion.cli import main
+from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, LedgerError, open_ledger
 from hexcursion.ledger.places import home
 from hexcursion.new_place import made_whole
@@ -138,17 +140,17 @@ def test_what_breaks_off_leaves_nothing_and_nothing_is_written_over(tmp_path: Pa
         with made_whole(place) as folder:
             folder.mkdir()
             (folder / "half").write_text("half")
-            raise OSError("disk full")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def too_late() -> None:
         with made_whole(place) as file:
             file.write_text("ours")
             place.write_text("theirs")  # somebody else was faster
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(WorkflowError, match=r"maps cannot be written \(No space left on device\): name"):
         half()
     assert list((tmp_path / "above").iterdir()) == []
-    with pytest.raises(FileExistsError):
+    with pytest.raises(WorkflowError, match=r"maps cannot be written \(File exists\): name"):
         too_late()
     assert place.read_text() == "theirs"
     assert [one.name for one in place.parent.iterdir()] == ["maps"]

@@ -208,11 +208,8 @@ def run_trace(options: argparse.Namespace) -> int:
         try:
             with made_whole(Path(options.table)) as file:
                 file.write_text(table, encoding="utf-8")
-        except OSError as error:
-            raise WorkflowError(
-                f"The trip was released, but the table cannot be written: "
-                f"{error.strerror or 'name another file'}."
-            ) from None
+        except WorkflowError as error:
+            raise WorkflowError(f"The trip was released, but {error}") from None
         print(
             f"{said} {Path(options.table).name} holds the readings: it is private, for a map's own release."
         )
