@@ -37,7 +37,7 @@ from hexcursion.bundle.published.series_report import (
     question_of,
     steps_of,
 )
-from hexcursion.bundle.tables import csv_text, parquet_bytes
+from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
 from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.version import NAME, VERSION
