@@ -65,6 +65,11 @@ class Registry(MutableMapping[str, Offered]):
         self.own = tuple(own)
         self._held = own
 
+    def bring(self, *things: Offered) -> None:
+        """Add things of the program's own, under the names that they bear."""
+        self._held.update({getattr(thing, self.named_by): thing for thing in things})
+        self.own = tuple(self._held)
+
     def __getitem__(self, name: str) -> Offered:
         return self._held[name] if name in self._held else self._load(self._points()[name])
 

@@ -17,8 +17,8 @@ from dpgp_core.accounting.rdp import EpsilonBound
 from dpgp_core.audit.attack import ErrorCounts, best_threshold, count_errors, epsilon_lower_bound
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
@@ -168,7 +168,7 @@ def _divergence(
         for cell, number, response in rows:
             count[where[cell]] += number
             pull[where[cell]] += number * response
-        law = mechanism_of(design).law(design, covariance, count, pull, seen)
+        law = questions.law(design, covariance, count, pull, seen)
         if law is None:
             raise InvalidValue(f"The audit knows no law of {design.mechanism}: name the pair to attack.")
         laws.append(law)
@@ -276,11 +276,10 @@ def audit_design(
 
 def own_sampler(design: Design, prior: Prior, watched: tuple[int, ...], entropy: Entropy) -> Sampler:
     """The program's mechanism, exactly as a release runs it, seen at the watched cells."""
-    mechanism = mechanism_of(design)
 
     def sample(records: CollapsedRecords, releases: int) -> Floats:
         facts = PublicFacts(prior.lattice, records.n)
-        return mechanism.seen(design, facts, records, watched, releases, entropy)
+        return questions.seen(design, facts, records, watched, releases, entropy)
 
     return sample
 

@@ -24,8 +24,8 @@ from dpgp_core.audit.attack import rate_above, rate_below
 from dpgp_core.audit.design import among
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats, Ints
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
@@ -206,14 +206,13 @@ def optimal_success(
 def laws_of(
     design: Design, facts: PublicFacts, core: CollapsedRecords | None, candidates: Candidates
 ) -> Laws:
-    """The exact laws of what `Mechanism.seen` shows at the candidates' cells.
+    """The exact laws of what `questions.seen` shows at the candidates' cells.
 
     `core` holds all records but the last, in few cells where the law of paths is asked for; None for none.
     Raises InvalidValue if the mechanism knows no law: learn one from shadow releases.
     """
-    mechanism = mechanism_of(design)
     data = [with_record(core, candidates, number) for number in range(candidates.size)]
-    sums = [mechanism.mean_and_noise(design, facts, records, candidates.places) for records in data]
+    sums = [questions.mean_and_noise(design, facts, records, candidates.places) for records in data]
     if sums[0] is not None:
         return Laws(np.array([found[0] for found in sums if found is not None]), np.square(sums[0][1]))
     name, lengthscale = getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0)
@@ -225,7 +224,7 @@ def laws_of(
         count, pull = np.zeros(cells.size), np.zeros(cells.size)
         at = np.searchsorted(cells, records.index)
         count[at], pull[at] = records.count, records.count * records.mean
-        law = mechanism.law(design, covariance, count, pull, [int(place) for place in seen])
+        law = questions.law(design, covariance, count, pull, [int(place) for place in seen])
         if law is None:
             raise InvalidValue(f"No law of {design.mechanism} is known: learn one from shadow releases.")
         laws.append(law)

@@ -10,15 +10,13 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
-from dpgp_core.linalg import Bools, Floats
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection, Reads
-from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing import Prepared, PublicFacts, draw_release, to_grid, up_to_grid
-from dpgp_core.simulation import SEED, HeldOut, World
+from dpgp_core.releasing import Prepared, PublicFacts, to_grid, up_to_grid
+from dpgp_core.simulation import World
 
 DRAWS = 100  # draws of the field that go along with paths which are none themselves
 DRAW_STEP = 2.0**-10
@@ -251,37 +249,6 @@ class Mechanism(ABC):
             For a named bound that does not hold for the prior or is not proved.
         """
 
-    def sharpened(self, design: Any, facts: PublicFacts, budget: Budget) -> Design:
-        """A design from `calibrate` with the least noise that is proved for the budget, at more expense.
-
-        `calibrate` is asked thousands of times in a search, this once for what the search leads to.
-        """
-        return cast(Design, design)
-
-    def priced(
-        self, design: Any, facts: PublicFacts, delta: float, bound: str | None = None
-    ) -> tuple[Design, float]:
-        """The design under the bound that prices it lowest, and its epsilon at `delta`, an upper bound."""
-        return design, self.guarantee(design, facts).epsilon(delta).epsilon
-
-    def floor(self, design: Any, facts: PublicFacts, delta: float) -> float:
-        """The epsilon that remains whatever the noise; 0 where enough noise meets every budget."""
-        return 0.0
-
-    def apart_mu(self, design: Any, facts: PublicFacts, q: int) -> float | None:
-        """mu for q records exchanged at once, at most one in each hexagon before and after; an upper bound.
-
-        None where nothing less than q times the price of one record is proved.
-        """
-        return None
-
-    def least_cost(self, design: Any) -> Cost | None:
-        """What a release of `design` costs at least, by its own noise and whatever the data; None if unknown.
-
-        For a reader who has the design and not the facts: a statement with a smaller cost is false.
-        """
-        return None
-
     # How it releases.
 
     @abstractmethod
@@ -303,50 +270,7 @@ class Mechanism(ABC):
             One sentence: where records lie outside the domain, or a factorisation fails.
         """
 
-    def read(
-        self, design: Any, facts: PublicFacts, records: CollapsedRecords, paths: Floats, entropy: Entropy
-    ) -> Reading | None:
-        """The field given released paths (L, N) where these are no draws of it; None where they are.
-
-        Post-processing of paths on the public grid (before a public prior mean is added back). Of `records`
-        their places alone may enter, and only where `facts` say that these are public.
-        """
-        return None
-
     # How a release is simulated on reference data.
-
-    def sets(
-        self, design: Any, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-    ) -> Bools:
-        """(releases, N) released sets of simulated releases of some records, judged as `world` asks."""
-        prepared = self.prepare(design, world.facts, records)
-        return np.array([
-            world.published(draw_release(prepared, entropy, simulation=True), design) for _ in range(releases)
-        ])  # fmt: skip
-
-    def simulate(self, design: Any, world: World) -> Bools:
-        """(S, N) released sets of simulated releases of the world's records, on common random numbers."""
-        count = world.releases(1 if self.free_paths else design.paths)
-        return self.sets(design, world, world.records, count, SimulationEntropy(SEED))
-
-    def quick_simulate(self, design: Any, world: World) -> Bools:
-        """(S, N) released sets by which a search ranks its candidates, like `simulate` unless quicker.
-
-        On draws of their own, where they differ: the best of many designs on the same draws looks better than
-        it is, and what is shown is simulated again.
-        """
-        return self.simulate(design, world)
-
-    def simulate_held_out(self, design: Any, world: World) -> Bools:
-        """(S, N) released sets of releases of the training records only, whose held-out cells are judged."""
-        count = world.releases(1 if self.free_paths else design.paths)
-        return self.sets(design, world, world.training, count, SimulationEntropy(SEED + 3))
-
-    def held_out(self, design: Any, world: World) -> HeldOut:
-        """Cross-entropy on held-out cells of a simulated release of the training records."""
-        prepared = self.prepare(design, world.facts, world.training)
-        released = draw_release(prepared, SimulationEntropy(SEED + 4), simulation=True)
-        return HeldOut(world.bce(world.probabilities(released)[world.held_out]))
 
     # What a reader needs.
 
@@ -354,45 +278,4 @@ class Mechanism(ABC):
     def describe(self, design: Any) -> str:
         """The parameters in one line, each with its word and unit of measure."""
 
-    def receipt_lines(self, design: Any) -> tuple[tuple[str, str], ...]:
-        """(topic, sentence) pairs for the receipt: the mechanism and its paths."""
-        number = "1 path" if design.paths == 1 else f"{design.paths:,} paths"
-        cost = (
-            "drawn after the noise: their number costs nothing."
-            if self.free_paths
-            else "the stated epsilon covers all of them together."
-        )
-        joint = ", " if self.free_paths else "; "
-        return (("Mechanism", f"{self.title}, {self.describe(design)}."), ("Paths", f"{number}{joint}{cost}"))
-
     # What an attacker sees.
-
-    def seen(
-        self,
-        design: Any,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
-        """(releases, L, k) what an attack looks at in each release: by default the paths at some cells."""
-        prepared = self.prepare(design, facts, records)
-        drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
-        return np.stack(drawn)[:, :, list(cells)]
-
-    def mean_and_noise(
-        self, design: Any, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int]
-    ) -> tuple[Floats, Floats] | None:
-        """(d,) means and deviations of what is `seen`, where independent noise is added; None elsewhere."""
-        return None
-
-    def law(
-        self, design: Any, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
-    ) -> tuple[Floats, Floats] | None:
-        """Exact mean and covariance of what is seen when all records lie in k cells; None if unknown.
-
-        `covariance` (k, k) is the prior's among these cells; `count`, `pull` (k,) the number of records and
-        the sum of their responses in each; `seen` the positions among the k that the attack looks at.
-        """
-        return None

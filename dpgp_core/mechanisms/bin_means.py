@@ -13,6 +13,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.label_plan import read_label_sums
 from dpgp_core.linalg import Floats, Ints
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Parameter
 from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
@@ -99,9 +100,6 @@ class BinMeans(LabelSums):
         refuse_private_places(facts, self.title)
         return Guarantee.pure(design.pure_epsilon, "laplace-mechanism", self.source, "values-only")
 
-    def least_cost(self, design: BinMeansDesign) -> Cost:
-        return Cost.pure(design.pure_epsilon).among("values-only")
-
     def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign | None:
         """The budget's epsilon itself: a pure guarantee costs no more at any delta."""
         if not self.protection.holds(facts):
@@ -129,3 +127,8 @@ class BinMeans(LabelSums):
             f"bins of {significant(design.width, 4)} m, pure epsilon {significant(design.pure_epsilon, 4)}; "
             f"{model_words(design)}"
         )
+
+
+@questions.least_cost.register
+def _least_cost(design: BinMeansDesign) -> Cost:
+    return Cost.pure(design.pure_epsilon).among("values-only")

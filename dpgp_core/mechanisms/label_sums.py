@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed
 from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
+from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
@@ -132,43 +134,6 @@ class LabelSums(Mechanism):
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
         """Everything before the draw that can fail."""
 
-    def sets(
-        self, design: Any, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-    ) -> Bools:
-        prepared = self.prepare(design, world.facts, records)
-        return np.array([
-            world.published(prepared.without_paths(entropy), design) for _ in range(releases)
-        ])  # fmt: skip
-
-    def simulate(self, design: Any, world: World) -> Bools:
-        """Every cutoff reads the same probabilities of the same simulated releases."""
-        blank = replace(design, cutoff=0.5)
-
-        def make() -> Floats:
-            entropy = SimulationEntropy(SEED + 6)
-            prepared = self.prepare(blank, world.facts, world.records)
-            return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
-
-        return agreed(world.cache.keep(self.name, (world.key, blank), make), design.cutoff)
-
-    def held_out(self, design: Any, world: World) -> HeldOut:
-        prepared, entropy = self.prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
-        seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
-        return HeldOut(float(np.mean([world.bce(each) for each in seen])))
-
-    def seen(
-        self,
-        design: Any,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
-        """The released sums themselves, which are the same wherever an attack looks."""
-        prepared = self.prepare(design, facts, records)
-        return np.array([prepared.noisy(entropy) for _ in range(releases)])[:, None]
-
     def places_of(self, design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PublicPlaces:
         """Where the records are: public here, whatever else is not."""
         refuse_private_places(facts, self.title)
@@ -178,6 +143,54 @@ class LabelSums(Mechanism):
             (design.prior, design.lengthscale, hash(where)),
             lambda: PublicPlaces(facts.prior(design.prior, design.lengthscale), records.index, records.count),
         )
+
+
+def _prepared(design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
+    return cast(PreparedSums, mechanism_of(design).prepare(design, facts, records))
+
+
+@questions.simulated_sets.register
+def _simulated_sets(
+    design: LabelDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Bools:
+    prepared = _prepared(design, world.facts, records)
+    return np.array([
+        world.published(prepared.without_paths(entropy), design) for _ in range(releases)
+    ])  # fmt: skip
+
+
+@questions.simulate.register
+def _simulate(design: LabelDesign, world: World) -> Bools:
+    """Every cutoff reads the same probabilities of the same simulated releases."""
+    blank = replace(design, cutoff=0.5)
+
+    def make() -> Floats:
+        entropy = SimulationEntropy(SEED + 6)
+        prepared = _prepared(blank, world.facts, world.records)
+        return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
+
+    return agreed(world.cache.keep(design.mechanism, (world.key, blank), make), design.cutoff)
+
+
+@questions.held_out.register
+def _held_out(design: LabelDesign, world: World) -> HeldOut:
+    prepared, entropy = _prepared(design, world.facts, world.training), SimulationEntropy(SEED + 4)
+    seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
+    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+
+
+@questions.seen.register
+def _seen(
+    design: LabelDesign,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    cells: Sequence[int],
+    releases: int,
+    entropy: Entropy,
+) -> Floats:
+    """The released sums themselves, which are the same wherever an attack looks."""
+    prepared = _prepared(design, facts, records)
+    return np.array([prepared.noisy(entropy) for _ in range(releases)])[:, None]
 
 
 def model_words(design: LabelDesign) -> str:

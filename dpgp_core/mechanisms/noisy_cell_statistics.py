@@ -13,6 +13,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
@@ -221,13 +222,6 @@ class NoisyCellStatistics(Mechanism):
         cost = statistics_cost(design.statistic_noise, facts.lattice.size)
         return Guarantee.gaussian(cost, self.source)
 
-    def apart_mu(self, design: NoisyCellStatisticsDesign, facts: PublicFacts, q: int) -> float:
-        """sqrt(q) times that of one record (docs/units-of-protection.md, proposition 3)."""
-        return apart_mu(design.statistic_noise, q)
-
-    def least_cost(self, design: NoisyCellStatisticsDesign) -> Cost:
-        return Cost.gaussian(statistic_mu(design.statistic_noise))
-
     def calibrate(
         self, design: NoisyCellStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> NoisyCellStatisticsDesign | None:
@@ -249,91 +243,109 @@ class NoisyCellStatistics(Mechanism):
         )
         return _PreparedStatistics(design, prior, records)
 
-    def sets(
-        self,
-        design: NoisyCellStatisticsDesign,
-        world: World,
-        records: CollapsedRecords,
-        releases: int,
-        entropy: Entropy,
-    ) -> Bools:
-        """Many paths vote as the posterior mean does, so its excursion set stands for the released set."""
-        size = world.facts.lattice.size
-        draws = [release_statistics(records, size, design.statistic_noise, entropy) for _ in range(releases)]
-        return np.array([self._published(draw, design, world) for draw in draws])
-
-    def simulate(self, design: NoisyCellStatisticsDesign, world: World) -> Bools:
-        draws = self._draws(design.statistic_noise, world)
-        return np.array([self._published(draw, design, world) for draw in draws])
-
-    def quick_simulate(self, design: NoisyCellStatisticsDesign, world: World) -> Bools:
-        """The first releases of `simulate`: each of them factors a matrix of its own."""
-        enough = -(-QUICK_CELLS // world.facts.lattice.size)
-        draws = self._draws(design.statistic_noise, world)[:enough]
-        return np.array([self._published(draw, design, world) for draw in draws])
-
-    def held_out(self, design: NoisyCellStatisticsDesign, world: World) -> HeldOut:
-        prior, losses = world.facts.prior(design.prior, design.lengthscale), []
-        for draw in self._draws(design.statistic_noise, world):
-            posterior = noise_aware_posterior(draw, prior, design.ridge, design.scale)
-            sd = design.scale * np.sqrt(posterior.variance[world.held_out])
-            losses.append(world.held_out_bce(posterior.mean[world.held_out], sd))
-        return HeldOut(float(np.mean(losses)))
-
     def describe(self, design: NoisyCellStatisticsDesign) -> str:
         return (
             f"noise {significant(design.statistic_noise, 4)} (response units); prior {design.prior}, "
             f"range {significant(design.lengthscale, 4)} m"
         )
 
-    def seen(
-        self,
-        design: NoisyCellStatisticsDesign,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
-        """The released sums and counts at some cells, one row a release."""
-        found = np.empty((releases, 1, 2 * len(cells)))
-        for row in found:
-            noisy = release_statistics(records, facts.lattice.size, design.statistic_noise, entropy)
-            row[0] = np.concatenate([noisy.sums[list(cells)], noisy.counts[list(cells)]])
-        return found
 
-    def law(
-        self,
-        design: NoisyCellStatisticsDesign,
-        covariance: Floats,
-        count: Floats,
-        pull: Floats,
-        seen: Sequence[int],
-    ) -> tuple[Floats, Floats]:
-        at = list(seen)
-        return np.concatenate([pull[at], count[at]]), design.statistic_noise**2 * np.eye(2 * len(at))
+def _draws(noise: float, world: World) -> list[NoisyStatistics]:
+    """Simulated releases of the reference records' statistics: the same draws for every noise."""
 
-    def _draws(self, noise: float, world: World) -> list[NoisyStatistics]:
-        """Simulated releases of the reference records' statistics: the same draws for every noise."""
+    def make() -> list[NoisyStatistics]:
+        entropy = SimulationEntropy(SEED + 2)
+        size = world.facts.lattice.size
+        return [release_statistics(world.records, size, noise, entropy) for _ in range(SIMULATIONS)]
 
-        def make() -> list[NoisyStatistics]:
-            entropy = SimulationEntropy(SEED + 2)
-            size = world.facts.lattice.size
-            return [release_statistics(world.records, size, noise, entropy) for _ in range(SIMULATIONS)]
+    return world.cache.keep("noisy statistics", (world.key, noise), make, 8)
 
-        return world.cache.keep("noisy statistics", (world.key, noise), make, 8)
 
-    def _published(self, draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: World) -> Bools:
-        """Worlds whose records lie at the same places share a factor: its noise depends on counts alone."""
-        prior = world.facts.prior(design.prior, design.lengthscale)
-        cells, seen, variance = cell_observations(draw, prior.lattice, design.ridge, design.scale)
-        posterior = world.cache.keep(
-            "noisy posterior",
-            (design.prior, design.lengthscale, design.scale, hash((cells.tobytes(), variance.tobytes()))),
-            lambda: fit_cells(prior, cells, np.zeros(cells.size), variance, signal_scale=design.scale),
-            max(FEW, FACTORS // prior.size),
-        )
-        mean = posterior.mean_of(seen)
-        if design.cutoff == 0.5:  # the probability is one half where the mean meets the level
-            return world.inside(mean)
-        return world.published(Released(mean[None], mean, design.scale * np.sqrt(posterior.variance)), design)
+def _published(draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: World) -> Bools:
+    """Worlds whose records lie at the same places share a factor: its noise depends on counts alone."""
+    prior = world.facts.prior(design.prior, design.lengthscale)
+    cells, seen, variance = cell_observations(draw, prior.lattice, design.ridge, design.scale)
+    posterior = world.cache.keep(
+        "noisy posterior",
+        (design.prior, design.lengthscale, design.scale, hash((cells.tobytes(), variance.tobytes()))),
+        lambda: fit_cells(prior, cells, np.zeros(cells.size), variance, signal_scale=design.scale),
+        max(FEW, FACTORS // prior.size),
+    )
+    mean = posterior.mean_of(seen)
+    if design.cutoff == 0.5:  # the probability is one half where the mean meets the level
+        return world.inside(mean)
+    return world.published(Released(mean[None], mean, design.scale * np.sqrt(posterior.variance)), design)
+
+
+@questions.apart_mu.register
+def _apart_mu(design: NoisyCellStatisticsDesign, facts: PublicFacts, q: int) -> float:
+    """sqrt(q) times that of one record (docs/units-of-protection.md, proposition 3)."""
+    return apart_mu(design.statistic_noise, q)
+
+
+@questions.least_cost.register
+def _least_cost(design: NoisyCellStatisticsDesign) -> Cost:
+    return Cost.gaussian(statistic_mu(design.statistic_noise))
+
+
+@questions.simulated_sets.register
+def _simulated_sets(
+    design: NoisyCellStatisticsDesign,
+    world: World,
+    records: CollapsedRecords,
+    releases: int,
+    entropy: Entropy,
+) -> Bools:
+    """Many paths vote as the posterior mean does, so its excursion set stands for the released set."""
+    size = world.facts.lattice.size
+    draws = [release_statistics(records, size, design.statistic_noise, entropy) for _ in range(releases)]
+    return np.array([_published(draw, design, world) for draw in draws])
+
+
+@questions.simulate.register
+def _simulate(design: NoisyCellStatisticsDesign, world: World) -> Bools:
+    draws = _draws(design.statistic_noise, world)
+    return np.array([_published(draw, design, world) for draw in draws])
+
+
+@questions.quick_simulate.register
+def _quick_simulate(design: NoisyCellStatisticsDesign, world: World) -> Bools:
+    """The first releases of `simulate`: each of them factors a matrix of its own."""
+    enough = -(-QUICK_CELLS // world.facts.lattice.size)
+    draws = _draws(design.statistic_noise, world)[:enough]
+    return np.array([_published(draw, design, world) for draw in draws])
+
+
+@questions.held_out.register
+def _held_out(design: NoisyCellStatisticsDesign, world: World) -> HeldOut:
+    prior, losses = world.facts.prior(design.prior, design.lengthscale), []
+    for draw in _draws(design.statistic_noise, world):
+        posterior = noise_aware_posterior(draw, prior, design.ridge, design.scale)
+        sd = design.scale * np.sqrt(posterior.variance[world.held_out])
+        losses.append(world.held_out_bce(posterior.mean[world.held_out], sd))
+    return HeldOut(float(np.mean(losses)))
+
+
+@questions.seen.register
+def _seen(
+    design: NoisyCellStatisticsDesign,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    cells: Sequence[int],
+    releases: int,
+    entropy: Entropy,
+) -> Floats:
+    """The released sums and counts at some cells, one row a release."""
+    found = np.empty((releases, 1, 2 * len(cells)))
+    for row in found:
+        noisy = release_statistics(records, facts.lattice.size, design.statistic_noise, entropy)
+        row[0] = np.concatenate([noisy.sums[list(cells)], noisy.counts[list(cells)]])
+    return found
+
+
+@questions.law.register
+def _law(
+    design: NoisyCellStatisticsDesign, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+) -> tuple[Floats, Floats]:
+    at = list(seen)
+    return np.concatenate([pull[at], count[at]]), design.statistic_noise**2 * np.eye(2 * len(at))

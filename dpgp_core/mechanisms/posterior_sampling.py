@@ -15,6 +15,7 @@ from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, varianc
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion import agreed, excursion
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
@@ -144,29 +145,6 @@ class PosteriorSampling(Mechanism):
                 best = replace(design, scale=scale, noise_scale=noise, bound=name)
         return best
 
-    def sharpened(
-        self, design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
-    ) -> PosteriorSamplingDesign:
-        prior = facts.prior(design.prior, design.lengthscale)
-        return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta)
-
-    def priced(
-        self, design: PosteriorSamplingDesign, facts: PublicFacts, delta: float, bound: str | None = None
-    ) -> tuple[PosteriorSamplingDesign, float]:
-        prior, offers = facts.prior(design.prior, design.lengthscale), []
-        for name in proved_bounds(prior, bound):
-            offer = replace(design, bound=name)
-            offers.append((self.guarantee(offer, facts).epsilon(delta).epsilon, name, offer))
-        epsilon, _, best = min(offers, key=lambda item: item[:2])
-        return best, epsilon
-
-    def floor(self, design: PosteriorSamplingDesign, facts: PublicFacts, delta: float) -> float:
-        """What remains at infinite scale: the covariance term of the paths, converted at `delta`."""
-        variance = variance_bound(facts.n, design.ridge, facts.prior(design.prior, design.lengthscale).kappa)
-        return epsilon_from_rdp(
-            ORDERS, design.paths * covariance_rdp(ORDERS, design.ridge, variance), delta
-        ).epsilon
-
     def prepare(
         self, design: PosteriorSamplingDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> Prepared:
@@ -178,83 +156,115 @@ class PosteriorSampling(Mechanism):
             )  # factored now, so that it cannot fail after a charge
         return _PreparedPaths(design, fit(prior, records, design.ridge))
 
-    def read(
-        self,
-        design: PosteriorSamplingDesign,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        paths: Floats,
-        entropy: Entropy,
-    ) -> Reading:
-        """Deconvolution: probabilities and draws of the field behind (L, N) paths, also behind one."""
-        known: Floats | None = None
-        if facts.places_public:
-            known = np.zeros(facts.lattice.size)
-            known[records.index] = records.count
-        key = (design, facts.n, None if known is None else hash(known.tobytes()))
-        reader = facts.cache.keep("path reader", key, lambda: PathReader(design, facts, known), 1)
-        return reader.read(paths, DRAWS, entropy).on_grid()
-
-    def simulate(self, design: PosteriorSamplingDesign, world: World) -> Bools:
-        """Mean, residual paths and prior noise are smoothed once and combined for every scale."""
-        draws = world.releases(design.paths) * design.paths
-        key = (world.key, design.prior, design.lengthscale, design.ridge, draws)
-        parts = world.cache.keep(
-            "posterior sampling", key, lambda: dict(_smoothed_parts(design, world, draws)), 2
-        )
-        mean, paths = parts[_rounds(design)]
-        field = mean + design.scale * paths
-        if design.noise_scale > 0:
-            field += design.noise_scale * _prior_noise(design, world, draws)[_rounds(design)]
-        above = excursion(field, world.level, world.direction)
-        votes = above.reshape(-1, design.paths, above.shape[1]).mean(axis=1)
-        return agreed(votes, design.cutoff)
-
-    def held_out(self, design: PosteriorSamplingDesign, world: World) -> HeldOut:
-        state = world.family(design.prior, design.lengthscale, training=True).at(design.ridge)
-        mean, sd = state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
-        loss = world.held_out_bce(mean, np.hypot(design.scale * sd, design.noise_scale))
-        draws = world.releases(design.paths) * design.paths
-        family = world.family(design.prior, design.lengthscale, draws)
-        return HeldOut(loss, family.effective_dimension(design.ridge))
-
-    def seen(
-        self,
-        design: PosteriorSamplingDesign,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
-        """Many releases are the paths of one larger draw, in portions."""
-        parts, step = [], max(1, CHUNK // (design.paths * facts.lattice.size))
-        for start in range(0, releases, step):
-            count = min(step, releases - start)
-            batch = self.prepare(replace(design, paths=count * design.paths), facts, records)
-            drawn = draw_release(batch, entropy, simulation=True).paths[:, list(cells)]
-            parts.append(drawn.reshape(count, design.paths, len(cells)))
-        return np.concatenate(parts)
-
-    def law(
-        self,
-        design: PosteriorSamplingDesign,
-        covariance: Floats,
-        count: Floats,
-        pull: Floats,
-        seen: Sequence[int],
-    ) -> tuple[Floats, Floats]:
-        """Of one path: given its values at the replaced records' cells, its rest tells nothing more."""
-        precision, weighted = count / design.ridge**2, pull / design.ridge**2
-        left = np.linalg.solve(np.eye(pull.size) + covariance * precision, covariance)
-        noisy = design.scale**2 * left + design.noise_scale**2 * covariance
-        return (left @ weighted)[list(seen)], (0.5 * (noisy + noisy.T))[np.ix_(list(seen), list(seen))]
-
     def describe(self, design: PosteriorSamplingDesign) -> str:
         parts = [f"ridge {significant(design.ridge, 4)}", f"scale {significant(design.scale, 4)}"]
         if design.noise_scale > 0:
             parts.append(f"prior noise {significant(design.noise_scale, 4)}")
         return f"{', '.join(parts)}; prior {design.prior}, range {significant(design.lengthscale, 4)} m"
+
+
+@questions.sharpened.register
+def _sharpened(
+    design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
+) -> PosteriorSamplingDesign:
+    prior = facts.prior(design.prior, design.lengthscale)
+    return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta)
+
+
+@questions.priced.register
+def priced_paths(
+    design: PosteriorSamplingDesign, facts: PublicFacts, delta: float, bound: str | None = None
+) -> tuple[PosteriorSamplingDesign, float]:
+    prior, offers = facts.prior(design.prior, design.lengthscale), []
+    for name in proved_bounds(prior, bound):
+        offer = replace(design, bound=name)
+        offers.append((PosteriorSampling().guarantee(offer, facts).epsilon(delta).epsilon, name, offer))
+    epsilon, _, best = min(offers, key=lambda item: item[:2])
+    return best, epsilon
+
+
+@questions.floor.register
+def _floor(design: PosteriorSamplingDesign, facts: PublicFacts, delta: float) -> float:
+    """What remains at infinite scale: the covariance term of the paths, converted at `delta`."""
+    variance = variance_bound(facts.n, design.ridge, facts.prior(design.prior, design.lengthscale).kappa)
+    return epsilon_from_rdp(
+        ORDERS, design.paths * covariance_rdp(ORDERS, design.ridge, variance), delta
+    ).epsilon
+
+
+@questions.read.register
+def _read(
+    design: PosteriorSamplingDesign,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    paths: Floats,
+    entropy: Entropy,
+) -> Reading:
+    """Deconvolution: probabilities and draws of the field behind (L, N) paths, also behind one."""
+    known: Floats | None = None
+    if facts.places_public:
+        known = np.zeros(facts.lattice.size)
+        known[records.index] = records.count
+    key = (design, facts.n, None if known is None else hash(known.tobytes()))
+    reader = facts.cache.keep("path reader", key, lambda: PathReader(design, facts, known), 1)
+    return reader.read(paths, DRAWS, entropy).on_grid()
+
+
+@questions.simulate.register
+def _simulate(design: PosteriorSamplingDesign, world: World) -> Bools:
+    """Mean, residual paths and prior noise are smoothed once and combined for every scale."""
+    draws = world.releases(design.paths) * design.paths
+    key = (world.key, design.prior, design.lengthscale, design.ridge, draws)
+    parts = world.cache.keep(
+        "posterior sampling", key, lambda: dict(_smoothed_parts(design, world, draws)), 2
+    )
+    mean, paths = parts[_rounds(design)]
+    field = mean + design.scale * paths
+    if design.noise_scale > 0:
+        field += design.noise_scale * _prior_noise(design, world, draws)[_rounds(design)]
+    above = excursion(field, world.level, world.direction)
+    votes = above.reshape(-1, design.paths, above.shape[1]).mean(axis=1)
+    return agreed(votes, design.cutoff)
+
+
+@questions.held_out.register
+def _held_out(design: PosteriorSamplingDesign, world: World) -> HeldOut:
+    state = world.family(design.prior, design.lengthscale, training=True).at(design.ridge)
+    mean, sd = state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
+    loss = world.held_out_bce(mean, np.hypot(design.scale * sd, design.noise_scale))
+    draws = world.releases(design.paths) * design.paths
+    family = world.family(design.prior, design.lengthscale, draws)
+    return HeldOut(loss, family.effective_dimension(design.ridge))
+
+
+@questions.seen.register
+def _seen(
+    design: PosteriorSamplingDesign,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    cells: Sequence[int],
+    releases: int,
+    entropy: Entropy,
+) -> Floats:
+    """Many releases are the paths of one larger draw, in portions."""
+    parts, step = [], max(1, CHUNK // (design.paths * facts.lattice.size))
+    for start in range(0, releases, step):
+        count = min(step, releases - start)
+        batch = PosteriorSampling().prepare(replace(design, paths=count * design.paths), facts, records)
+        drawn = draw_release(batch, entropy, simulation=True).paths[:, list(cells)]
+        parts.append(drawn.reshape(count, design.paths, len(cells)))
+    return np.concatenate(parts)
+
+
+@questions.law.register
+def _law(
+    design: PosteriorSamplingDesign, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Of one path: given its values at the replaced records' cells, its rest tells nothing more."""
+    precision, weighted = count / design.ridge**2, pull / design.ridge**2
+    left = np.linalg.solve(np.eye(pull.size) + covariance * precision, covariance)
+    noisy = design.scale**2 * left + design.noise_scale**2 * covariance
+    return (left @ weighted)[list(seen)], (0.5 * (noisy + noisy.T))[np.ix_(list(seen), list(seen))]
 
 
 def _split(share: float) -> tuple[float, float]:

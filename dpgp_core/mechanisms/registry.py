@@ -9,20 +9,15 @@ import numpy as np
 
 from dpgp_core.errors import DesignError, InvalidValue, NumericalFailure
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.bin_means import BinMeans
 from dpgp_core.mechanisms.design import Budget, Design
-from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.spectral_design import fixed_design
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.plugins import Registry
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 
-_OWN: tuple[Mechanism, ...] = (PosteriorSampling(), NoisyCellStatistics(), SpectralStatistics(), BinMeans())
-MECHANISMS = Registry("hexcursion.mechanisms", {each.name: each for each in _OWN}, Mechanism)
+MECHANISMS: Registry[Mechanism] = Registry("hexcursion.mechanisms", {}, Mechanism)
 
 
 def mechanism_of(design: Design) -> Mechanism:
@@ -105,7 +100,7 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
     if not 0 < epsilon < np.inf:
         raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
     records = CollapsedRecords.from_records(index, np.clip(response, -1.0, 1.0))
-    facts, mechanism = PublicFacts(lattice, n=response.size), SpectralStatistics()
+    facts, mechanism = PublicFacts(lattice, n=response.size), mechanism_named("spectral-statistics")
     budget = Budget(epsilon, delta)
     design = mechanism.calibrate(fixed_design(lattice.spacing), facts, budget)
     ready = mechanism.prepare(design, facts, records)

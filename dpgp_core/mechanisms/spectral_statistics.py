@@ -13,6 +13,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import agreed, agreed_each, sign_of
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.beliefs import simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.design import Ask, Budget, Parameter, Protection
@@ -163,7 +164,7 @@ class SpectralStatistics(Mechanism):
 
     def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
         """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
-        plan = self._plan(design, facts)
+        plan = prepared_plan(design, facts)
         counted, second = plan.plan.field.counted, design.looks[1]
         first = release_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
         exchange = exchange_mu(plan.products, plan.noise, facts.neighbours, counted=counted)
@@ -181,17 +182,11 @@ class SpectralStatistics(Mechanism):
         read = facts.covariates is not None and explained
         return replace(design.for_law(facts.law), mu=budget.mu, covariates=SHARE if read else 0.0)
 
-    def sharpened(
-        self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
-    ) -> SpectralStatisticsDesign:
-        """The same; without reference data the release chooses its cutoff, which simulated fields cannot."""
-        return replace(design, cutoff=0.5, cutoff_from="release") if design.common else design
-
     def prepare(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> PreparedSums | PreparedLooks:
         records.refuse_outside(facts.lattice.size)
-        plan = self._plan(design, facts)
+        plan = prepared_plan(design, facts)
         if design.first:
             return PreparedLooks(design, plan, known_counts(facts, records), records)
         if design.drift and facts.field is None:
@@ -200,41 +195,6 @@ class SpectralStatistics(Mechanism):
             raise InvalidValue("records that are counted have no values: each response must be 1.")
         field = facts.field if design.drift else None
         return PreparedSums(design, plan, grid_records(records), known_counts(facts, records), field)
-
-    def sets(
-        self,
-        design: SpectralStatisticsDesign,
-        world: World,
-        records: CollapsedRecords,
-        releases: int,
-        entropy: Entropy,
-    ) -> Bools:
-        """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
-        if design.first or design.law in SPREADS_OF_COUNTS:
-            return _cut(design, *self._alone(design, world, records, releases, entropy))
-        made = self._plan(design, world.facts, rough=True)
-        counts, totals = per_cell(records, world.facts)
-        known = known_counts(world.facts, records)
-        if design.drift:
-            reader = _drift_reader(made, counts, known, world.facts.field, entropy)
-            return _cut(design, *_drifted(reader, totals, made, world, releases, entropy))
-        readings = SharedReadings(made, counts, known, releases, entropy, releases, same=False)
-        return _cut(design, *_read(under_beliefs(made, readings), design, totals, made, world))
-
-    def simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
-        """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
-        return _cut(design, *self._probability(design, world, RELEASES, COUNT_DRAWS))
-
-    def quick_simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
-        """All releases share one simulated release of the counts, which is half of the work."""
-        return _cut(design, *self._probability(design, world, QUICK, 1))
-
-    def simulate_held_out(self, design: SpectralStatisticsDesign, world: World) -> Bools:
-        return _cut(design, *self._held_out(design, world))
-
-    def held_out(self, design: SpectralStatisticsDesign, world: World) -> HeldOut:
-        probability = self._held_out(design, world)[0]
-        return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
         looks = (
@@ -246,108 +206,150 @@ class SpectralStatistics(Mechanism):
             f"{significant(design.lengthscale, 4)} m{looks if design.first else ''}"
         )
 
-    def least_cost(self, design: SpectralStatisticsDesign) -> Cost:
-        """Both looks by their own noise, which `read_again` compares with what was released."""
-        return Cost.gaussian(merged_mu(design.looks) if design.first else design.mu)
 
-    def seen(
-        self,
-        design: SpectralStatisticsDesign,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
-        """The released sums and counts themselves, which are the same wherever an attack looks."""
-        prepared, rows = self.prepare(design, facts, records), []
-        for _ in range(releases):
-            found = prepared.released(ExactNoise(entropy))
-            rows.append(np.concatenate([part for each in found for part in each.parts]))
-        return np.array(rows)[:, None]
+def _of_all(design: SpectralStatisticsDesign, world: World, releases: int, draws: int) -> Stated:
+    """As `stated` for all records of the world, kept."""
+    plain = replace(design, cutoff=0.5, paths=1)
+    key = (world.key, plain, *(() if design.drift else (releases, draws)))
+    most = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
+    return world.cache.keep(
+        "spectral", key, lambda: stated(plain, world, world.records, releases, draws), most
+    )
 
-    def mean_and_noise(
-        self,
-        design: SpectralStatisticsDesign,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-    ) -> tuple[Floats, Floats] | None:
-        if design.first:  # the second look's mean depends on the first
-            return None
-        plan = self._plan(design, facts)
-        return mean_and_noise(plan.features, plan.nodes, grid_records(records), plan.noise)
 
-    def _probability(
-        self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
-    ) -> Stated:
-        """As `_simulated` for all records of the world, kept."""
-        plain = replace(design, cutoff=0.5, paths=1)
-        key = (world.key, plain, *(() if design.drift else (releases, draws)))
-        most = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
-        return world.cache.keep(
-            "spectral", key, lambda: self._simulated(plain, world, world.records, releases, draws), most
-        )
+def _left_out(design: SpectralStatisticsDesign, world: World) -> Stated:
+    """The same without the records of the held-out cells."""
+    plain = replace(design, cutoff=0.5, paths=1)
+    key = ("held out", world.key, plain)
+    return world.cache.keep("spectral held out", key, lambda: stated(plain, world, world.training))
 
-    def _held_out(self, design: SpectralStatisticsDesign, world: World) -> Stated:
-        """The same without the records of the held-out cells."""
-        plain = replace(design, cutoff=0.5, paths=1)
-        key = ("held out", world.key, plain)
-        return world.cache.keep(
-            "spectral held out", key, lambda: self._simulated(plain, world, world.training)
-        )
 
-    def _simulated(
-        self,
-        design: SpectralStatisticsDesign,
-        world: World,
-        records: CollapsedRecords,
-        releases: int = RELEASES,
-        draws: int = COUNT_DRAWS,
-    ) -> Stated:
-        """What simulated releases of a design, without its cutoff and paths, state; readings share draws."""
-        if design.first or design.law in SPREADS_OF_COUNTS:
-            return self._alone(design, world, records, ALONE, SimulationEntropy(SEED + 5))
-        made = self._plan(design, world.facts, rough=True)
-        counts, totals = per_cell(records, world.facts)
-        known = known_counts(world.facts, records)
-        if design.drift:  # worlds whose records lie at the same places share all but the values
-            field = world.facts.field
-            reader = world.cache.keep(
-                "drift reader", (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
-                lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
-                max(1, READERS // made.nodes.size),
-            )  # fmt: skip
-            return _drifted(reader, totals, made, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
-
-        def make() -> tuple[SharedReadings, ...]:
-            entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, made.nodes.size // DETAIL)
-            drawn = SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
-            return under_beliefs(made, drawn)
-
-        # Worlds of one domain that differ in their clip bound alone have the same counts.
-        same = (
-            counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
-            design.common, design.covariates, releases, draws,
+def stated(
+    design: SpectralStatisticsDesign,
+    world: World,
+    records: CollapsedRecords,
+    releases: int = RELEASES,
+    draws: int = COUNT_DRAWS,
+) -> Stated:
+    """What simulated releases of a design, without its cutoff and paths, state; readings share draws."""
+    if design.first or design.law in SPREADS_OF_COUNTS:
+        return _alone(design, world, records, ALONE, SimulationEntropy(SEED + 5))
+    made = prepared_plan(design, world.facts, rough=True)
+    counts, totals = per_cell(records, world.facts)
+    known = known_counts(world.facts, records)
+    if design.drift:  # worlds whose records lie at the same places share all but the values
+        field = world.facts.field
+        reader = world.cache.keep(
+            "drift reader", (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
+            lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
+            max(1, READERS // made.nodes.size),
         )  # fmt: skip
-        readings = world.cache.keep("spectral readings", hash(same), make, SHARED)
-        return _read(readings, design, totals, made, world)
+        return _drifted(reader, totals, made, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
 
-    def _alone(
-        self, design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int,
-        entropy: Entropy,
-    ) -> Stated:  # fmt: skip
-        """The same of counted records and of two looks: each simulated release is read by itself."""
-        prepared = self.prepare(replace(design, paths=1), world.facts, records)
-        level, side = world.level - world.offset, world.direction
-        drawn = [draw_release(prepared, entropy, simulation=True) for _ in range(releases)]
-        probability = np.array([each.probability(level, side) for each in drawn])
-        return probability, probability, np.array([each.own_cutoff(level, side) for each in drawn])
+    def make() -> tuple[SharedReadings, ...]:
+        entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, made.nodes.size // DETAIL)
+        drawn = SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
+        return under_beliefs(made, drawn)
 
-    def _plan(
-        self, design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False
-    ) -> PreparedPlan:
-        return prepared_plan(design, facts, rough=rough)
+    # Worlds of one domain that differ in their clip bound alone have the same counts.
+    same = (
+        counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
+        design.common, design.covariates, releases, draws,
+    )  # fmt: skip
+    readings = world.cache.keep("spectral readings", hash(same), make, SHARED)
+    return _read(readings, design, totals, made, world)
+
+
+def _alone(
+    design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Stated:
+    """The same of counted records and of two looks: each simulated release is read by itself."""
+    prepared = SpectralStatistics().prepare(replace(design, paths=1), world.facts, records)
+    level, side = world.level - world.offset, world.direction
+    drawn = [draw_release(prepared, entropy, simulation=True) for _ in range(releases)]
+    probability = np.array([each.probability(level, side) for each in drawn])
+    return probability, probability, np.array([each.own_cutoff(level, side) for each in drawn])
+
+
+@questions.least_cost.register
+def _least_cost(design: SpectralStatisticsDesign) -> Cost:
+    """Both looks by their own noise, which `read_again` compares with what was released."""
+    return Cost.gaussian(merged_mu(design.looks) if design.first else design.mu)
+
+
+@questions.sharpened.register
+def _sharpened(
+    design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
+) -> SpectralStatisticsDesign:
+    """The same; without reference data the release chooses its cutoff, which simulated fields cannot."""
+    return replace(design, cutoff=0.5, cutoff_from="release") if design.common else design
+
+
+@questions.simulated_sets.register
+def _simulated_sets(
+    design: SpectralStatisticsDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Bools:
+    """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
+    if design.first or design.law in SPREADS_OF_COUNTS:
+        return _cut(design, *_alone(design, world, records, releases, entropy))
+    made = prepared_plan(design, world.facts, rough=True)
+    counts, totals = per_cell(records, world.facts)
+    known = known_counts(world.facts, records)
+    if design.drift:
+        reader = _drift_reader(made, counts, known, world.facts.field, entropy)
+        return _cut(design, *_drifted(reader, totals, made, world, releases, entropy))
+    readings = SharedReadings(made, counts, known, releases, entropy, releases, same=False)
+    return _cut(design, *_read(under_beliefs(made, readings), design, totals, made, world))
+
+
+@questions.simulate.register
+def _simulate(design: SpectralStatisticsDesign, world: World) -> Bools:
+    """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
+    return _cut(design, *_of_all(design, world, RELEASES, COUNT_DRAWS))
+
+
+@questions.quick_simulate.register
+def _quick_simulate(design: SpectralStatisticsDesign, world: World) -> Bools:
+    """All releases share one simulated release of the counts, which is half of the work."""
+    return _cut(design, *_of_all(design, world, QUICK, 1))
+
+
+@questions.simulate_held_out.register
+def _simulate_held_out(design: SpectralStatisticsDesign, world: World) -> Bools:
+    return _cut(design, *_left_out(design, world))
+
+
+@questions.held_out.register
+def _held_out(design: SpectralStatisticsDesign, world: World) -> HeldOut:
+    probability = _left_out(design, world)[0]
+    return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
+
+
+@questions.seen.register
+def _seen(
+    design: SpectralStatisticsDesign,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    cells: Sequence[int],
+    releases: int,
+    entropy: Entropy,
+) -> Floats:
+    """The released sums and counts themselves, which are the same wherever an attack looks."""
+    prepared, rows = SpectralStatistics().prepare(design, facts, records), []
+    for _ in range(releases):
+        found = prepared.released(ExactNoise(entropy))
+        rows.append(np.concatenate([part for each in found for part in each.parts]))
+    return np.array(rows)[:, None]
+
+
+@questions.mean_and_noise.register
+def _mean_and_noise(
+    design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int]
+) -> tuple[Floats, Floats] | None:
+    if design.first:  # the second look's mean depends on the first
+        return None
+    plan = prepared_plan(design, facts)
+    return mean_and_noise(plan.features, plan.nodes, grid_records(records), plan.noise)
 
 
 def _cut(design: SpectralStatisticsDesign, _: Floats, cut: Floats, own: Floats | None) -> Bools:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -60,7 +61,7 @@ def read_release(
     """
     entropy = SimulationEntropy(SEED + 1) if trial else SystemEntropy()
     try:
-        return mechanism_of(design).read(design, facts, records, released.paths, entropy)
+        return questions.read(design, facts, records, released.paths, entropy)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         if trial:
             raise _impossible(error) from error

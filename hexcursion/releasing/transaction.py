@@ -13,6 +13,7 @@ from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.guarantee import group_cost, group_epsilon, priced_for, together
 from dpgp_core.accounting.rdp import ORDERS
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
@@ -264,7 +265,7 @@ def _owner_epsilon(project: Project, choice: Choice, own: Cost) -> float | None:
     most = settings.records_per_owner
     if most is None or not settings.owner_once_per_hexagon:
         return None
-    mu = mechanism_of(design).apart_mu(design, public_facts(project), most)
+    mu = questions.apart_mu(design, public_facts(project), most)
     if mu is None:
         return None
     release = Cost.gaussian(mu, own.distance).among(own.neighbours)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dpgp_core.audit.coverage import Coverage, simulated_coverage
 from dpgp_core.excursion import iou
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design, Parameter
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
@@ -56,7 +57,7 @@ class Bench:
         A pilot that stands in for reference data is inside the epsilon.
         """
         delta, bound = self.project.delta, self.project.settings.bound
-        best, epsilon = mechanism_of(design).priced(design, self._task.facts, delta, bound)
+        best, epsilon = questions.priced(design, self._task.facts, delta, bound)
         if self.project.pilot is not None:
             epsilon = cost_beside_pilot(best, self._task.facts, self.project.pilot, delta)
         return best, epsilon

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
@@ -96,7 +97,7 @@ def given_choice(project: Project) -> Choice:
                 f"Ridge {settings.ridge:g} cannot meet epsilon {settings.epsilon:g} at any scale: "
                 "raise the ridge."
             )
-        design = cut(ask, (mechanism.sharpened(design, facts, budget),))[0]
+        design = cut(ask, (questions.sharpened(design, facts, budget),))[0]
         detail = "typed in by the curator as public knowledge"
         return Choice(design, project.response, tuning_of(project, "given", detail))
     raise WorkflowError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import SearchSpace
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
@@ -347,7 +348,7 @@ def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[
 
 def _infeasible(task: SearchTask) -> str:
     floors = [
-        mechanism.floor(design, task.facts, task.budget.delta)
+        questions.floor(design, task.facts, task.budget.delta)
         for mechanism in map(mechanism_named, task.mechanisms)
         for design in mechanism.search.grid(task.facts, task.ask)
     ]

@@ -10,10 +10,11 @@ import numpy as np
 
 from dpgp_core.errors import BoundRefused
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask, Budget, Design
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.mechanisms.posterior_sampling import priced_paths
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD, SPREADS_OF_COUNTS
 from dpgp_core.mechanisms.spectral_release import map_of_counts, per_cell
@@ -84,7 +85,7 @@ def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[fl
         design = mechanism.calibrate(shape, task.facts, budget)
         if design is None:
             continue
-        bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
+        bce = questions.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
         blank = Utility(math.nan, math.nan, bce=bce)
         variants = cut(task.ask, mechanism.search.variants(design, task.ask))
         found += [Scored(each, scene.response, epsilon, blank) for each in variants]
@@ -103,7 +104,7 @@ def utility_of(scene: Scene, design: Design) -> Utility:
 
 def with_held_out(scene: Scene, scored: Scored) -> Scored:
     """With the held-out cross-entropy and the effective dimension."""
-    held = mechanism_of(scored.design).held_out(scored.design, scene.world)
+    held = questions.held_out(scored.design, scene.world)
     utility = replace(scored.utility, bce=held.bce, effective_dimension=held.effective_dimension)
     return replace(scored, utility=utility)
 
@@ -116,7 +117,7 @@ def as_shown(scene: Scene, scored: Scored) -> Scored:
 
 def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
     """With the agreement on cells whose records the design did not see: for the answer of a search."""
-    sets = mechanism_of(scored.design).simulate_held_out(scored.design, scene.world)
+    sets = questions.simulate_held_out(scored.design, scene.world)
     return replace(scored, utility=replace(scored.utility, holdout_iou=scene.world.held_out_iou(sets)))
 
 
@@ -125,9 +126,8 @@ def sharpened(task: SearchTask, scored: Scored) -> Scored:
 
     The search charges all of its candidates a coarser price, quick to invert, and ranks them at a glance.
     """
-    mechanism = mechanism_of(scored.design)
     budget = replace(task.budget, epsilon=scored.epsilon)
-    design = cut(task.ask, (mechanism.sharpened(scored.design, task.facts, budget),))[0]
+    design = cut(task.ask, (questions.sharpened(scored.design, task.facts, budget),))[0]
     utility = utility_of(task.scene_of(scored.response), design)
     return replace(scored, design=design, utility=replace(utility, bce=scored.utility.bce))
 
@@ -158,12 +158,12 @@ def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> 
         if loss < best:
             best, design = loss, offer
     design = replace(design, paths=task.ask.paths)
-    mechanism, world = PosteriorSampling(), task.baseline_scene.world
+    world = task.baseline_scene.world
     try:
-        priced, epsilon = mechanism.priced(design, task.facts, task.budget.delta, task.budget.bound)
+        priced, epsilon = priced_paths(design, task.facts, task.budget.delta, task.budget.bound)
     except BoundRefused:  # not proved for these neighbours: the baseline is never released anyway
         priced, epsilon = design, math.inf
-    dimension = mechanism.held_out(design, world).effective_dimension
+    dimension = questions.held_out(design, world).effective_dimension
     utility = Utility(1.0, 0.0, bce=best, effective_dimension=dimension, area_error=0.0, right=1.0)
     return Unconstrained(priced, task.baseline_scene.response, epsilon, utility)
 
@@ -227,7 +227,7 @@ def fixed_model(facts: PublicFacts, ask: Ask, budget: Budget, response: Response
     lengthscale, ridge = ask.model or (FIXED_RANGE * facts.lattice.spacing, FIXED_RIDGE)
     design = PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, FIXED_SPREAD, paths=ask.paths)
     try:
-        design, epsilon = PosteriorSampling().priced(design, facts, budget.delta, budget.bound)
+        design, epsilon = priced_paths(design, facts, budget.delta, budget.bound)
     except BoundRefused:  # not proved for these neighbours: it is never released anyway
         epsilon = math.inf
     return Unconstrained(design, response, epsilon, Utility(1.0, 0.0, area_error=0.0, right=1.0))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask, Budget, Design
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
@@ -106,7 +107,7 @@ class Scene:
     def agreements(self, designs: Sequence[Design]) -> list[Agreement]:
         """The same of several designs, world by world: what they share in a world is made once."""
         found = [
-            [world.agreement(mechanism_of(design).simulate(design, world)) for design in designs]
+            [world.agreement(questions.simulate(design, world)) for design in designs]
             for world in self.worlds
         ]
         return [over(each) for each in zip(*found, strict=True)]
@@ -119,10 +120,10 @@ class Scene:
         """
         if not self.controls:
             return math.nan
-        simulate = mechanism_of(design).simulate
         pairs = zip(self.worlds[:: len(self.worlds) // len(self.controls)], self.controls, strict=True)
         gains = [
-            world.agreement(simulate(design, world)).iou - world.agreement(simulate(design, control)).iou
+            world.agreement(questions.simulate(design, world)).iou
+            - world.agreement(questions.simulate(design, control)).iou
             for world, control in pairs
         ]
         known = [gain for gain in gains if math.isfinite(gain)]
@@ -131,7 +132,7 @@ class Scene:
 
 def quick_agreement(design: Design, world: World) -> Agreement:
     """The agreement by which a search ranks its candidates: quicker, where its mechanism can."""
-    return world.agreement(mechanism_of(design).quick_simulate(design, world))
+    return world.agreement(questions.quick_simulate(design, world))
 
 
 def over(found: Sequence[Agreement]) -> Agreement:

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
 from dpgp_core.features.nodes import Nodes
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
@@ -153,7 +154,7 @@ def releases(
         values = np.clip(field[cells] + SCATTER * generator.standard_normal(cells.size), -1.0, 1.0)
         records = CollapsedRecords.from_records(cells, values)
         released = draw_release(mechanism.prepare(design, facts, records), entropy, simulation=True)
-        reading = mechanism.read(design, facts, records, released.paths, entropy)
+        reading = questions.read(design, facts, records, released.paths, entropy)
         if reading is not None:
             yield field, reading.mean, reading.sd, reading.draws
         elif released.mean is not None and released.sd is not None:

@@ -17,6 +17,7 @@ from dpgp_core.audit.reconstruction import (
     success_bound,
     with_record,
 )
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
@@ -146,7 +147,7 @@ def reconstruct_choice(
     tell, clock, design = report or quiet, Stopwatch(), choice.design
     facts = choice.facts(project)
     one = CollapsedRecords.from_records([0], [1.0])
-    if mechanism_of(design).mean_and_noise(design, facts, one, [0]) is None:
+    if questions.mean_and_noise(design, facts, one, [0]) is None:
         return None
     settings = ReconstructionSettings(
         n=facts.n, delta=project.delta, trials=trials, exact_trials=trials, seed=seed, preset="own design"
@@ -224,7 +225,7 @@ def _row(
 
     def sample(truth: int, releases: int) -> np.ndarray:
         records = with_record(core, candidates, truth)
-        return mechanism.seen(case.runs, facts, records, candidates.places, releases, entropy)
+        return questions.seen(case.runs, facts, records, candidates.places, releases, entropy)
 
     if case.learned:
         laws = Laws.learned([sample(number, DRAWS) for number in range(candidates.size)])

@@ -13,9 +13,11 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
+from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, distance_of
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, Released, draw_release
@@ -106,15 +108,20 @@ class OnSquares(Mechanism):
             return None
         return replace(design, mu=budget.mu)
 
-    def simulate(self, design: Any, world: World) -> Bools:
-        """(S, N) sets of simulated releases."""
-        blank = replace(design, cutoff=0.5)
 
-        def make() -> Floats:
-            entropy, prepared = SimulationEntropy(SEED), self.prepare(blank, world.facts, world.records)
-            return np.array([
-                world.probabilities(draw_release(prepared, entropy, simulation=True))
-                for _ in range(SIMULATED_RELEASES)
-            ])  # fmt: skip
+@questions.simulate.register
+def _simulate(design: SquaresDesign, world: World) -> Bools:
+    """(S, N) sets of simulated releases."""
+    blank = replace(design, cutoff=0.5)
 
-        return agreed(world.cache.keep(self.name, (world.key, world.level, blank), make), design.cutoff)
+    def make() -> Floats:
+        entropy, prepared = (
+            SimulationEntropy(SEED),
+            mechanism_of(design).prepare(blank, world.facts, world.records),
+        )
+        return np.array([
+            world.probabilities(draw_release(prepared, entropy, simulation=True))
+            for _ in range(SIMULATED_RELEASES)
+        ])  # fmt: skip
+
+    return agreed(world.cache.keep(design.mechanism, (world.key, world.level, blank), make), design.cutoff)

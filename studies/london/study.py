@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.excursion import iou, ious
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -274,8 +275,8 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
         threshold=settings.threshold, direction=settings.direction, prior_mean=offset,
     )  # fmt: skip
     if mechanism.free_paths:
-        return mechanism.sets(design, scene.world, records, draws, entropy)
-    paths = mechanism.seen(design, facts, records, range(project.domain.size), draws, entropy)
+        return questions.simulated_sets(design, scene.world, records, draws, entropy)
+    paths = questions.seen(design, facts, records, range(project.domain.size), draws, entropy)
     return np.array([scene.world.published(Released(each), design) for each in paths])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -24,10 +25,13 @@ from dpgp_core import (
     make_prior,
     plugins,
 )
-from dpgp_core.audit.design import among
-from dpgp_core.errors import NumericalFailure, PriorError
+from dpgp_core.audit.design import Pair, among, audit_design, worst_pair
+from dpgp_core.errors import InvalidValue, NumericalFailure, PriorError
+from dpgp_core.mechanisms import questions
+from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
+from dpgp_core.releasing import PublicFacts
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.designs import proved_bounds
@@ -256,6 +260,38 @@ def test_a_command_that_does_not_load_is_one_sentence_and_hinders_no_other(
     )
     assert main(["ledger", "show"]) == 2
     assert "hexcursion-guest" not in capsys.readouterr().err
+
+
+def test_a_mechanism_of_four_methods_is_searched_priced_and_attacked_by_defaults(guests: ModuleType) -> None:
+    """Each default errs towards privacy: no smaller price, no promise and no law of its own."""
+    mechanism, prior = guests.STRIPES, make_prior("car", disk(3), 500.0)
+    facts, budget = PublicFacts(prior.lattice, 100, places_public=True), Budget(2.0, 1e-5)
+    written = {name for name, thing in vars(guests.Stripes).items() if callable(thing)}
+    assert written == {"guarantee", "calibrate", "prepare", "describe", "design_type"}
+    assert mechanism.protection.hides(facts) == "values and places"
+    assert (mechanism.free_paths, mechanism.exact_on_a_computer, mechanism.usual) == (False, False, False)
+    (design,) = mechanism.search.grid(facts, Ask(("car",), paths=3))
+    assert design == guests.StripesDesign(paths=3)
+    assert mechanism.search.refinement((design,), facts, Ask(("car",))) == ()
+    assert mechanism.search.fixed(500.0) is mechanism.search.given(facts, Ask(("car",)), 900.0, 1.0) is None
+    made = mechanism.calibrate(replace(design, paths=1), facts, budget)
+    louder = replace(made, noise=2.0 * made.noise)
+    assert mechanism.search.unpriced(made, facts) == mechanism.search.unpriced(louder, facts)
+    assert questions.sharpened(made, facts, budget) is made
+    assert questions.priced(louder, facts, 1e-5) == (louder, pytest.approx(0.929495, abs=1e-6))
+    assert questions.floor(made, facts, 1e-5) == 0.0
+    assert questions.apart_mu(made, facts, 3) is questions.least_cost(made) is None
+    assert questions.mean_and_noise(made, facts, CollapsedRecords([0], [1], [1.0]), [0]) is None
+    with pytest.raises(InvalidValue, match=r"^The audit knows no law of guest-stripes: name the pair"):
+        worst_pair(made, prior, 100)
+    first, second = (CollapsedRecords([0, 5], [1, 99], [value, 0.0]) for value in (1.0, -1.0))
+    pair, claim = Pair(first, second, (0, 0), math.nan), mechanism.guarantee(made, facts).epsilon
+    for noise, honest in ((made.noise, True), (0.25 * made.noise, False)):
+        attacked = replace(made, noise=noise)
+        found = audit_design(
+            attacked, prior, 100, claim, 1e-5, entropy=SimulationEntropy(1), trials=2_000, pair=pair
+        )
+        assert found.alarm != honest
 
 
 def test_a_guest_says_itself_which_bounds_of_its_own_are_proved(

@@ -10,6 +10,7 @@ import numpy as np
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.rdp import epsilon_from_rdp
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design, Protects
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
@@ -75,7 +76,7 @@ def build_receipt(
         lines.append(ReceiptLine("Prior mean", f"Public: {prior_mean_origin}."))
     lines += [
         ReceiptLine("Tuning", _tuning(tuning), not tuning.accounted),
-        *(ReceiptLine(topic, text) for topic, text in mechanism_of(design).receipt_lines(design)),
+        *(ReceiptLine(topic, text) for topic, text in questions.receipt_lines(design)),
         ReceiptLine(
             "Bound",
             f"{privacy.bound}: {privacy.bound_source}, {'proved' if privacy.proved else 'NOT proved'}.",

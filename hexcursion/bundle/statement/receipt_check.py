@@ -14,8 +14,7 @@ from typing import Any, get_args
 
 from dpgp_core.accounting.composition import HIDING, Cost, epsilon
 from dpgp_core.accounting.rdp import ORDERS
-from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms import questions
 from hexcursion import words
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.statement.guarantee import SLACK, stated_cost
@@ -285,10 +284,10 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
 
 def _follows_apart(many: float, stated: float, statement: Mapping[str, Any]) -> bool:
     """Whether an owner whose q records lie in different hexagons is priced at sqrt(q) mu at least."""
-    guarantee, mechanism = statement["guarantee"], type(mechanism_of(design_from(statement["design"])))
+    guarantee, design = statement["guarantee"], design_from(statement["design"])
     parts = guarantee["cost"].get("parts", [guarantee["cost"]])
     mu = math.hypot(*(part.get("gaussian_mu") or 0.0 for part in parts))  # of a look beside it at least this
-    if not mu or mechanism.apart_mu is Mechanism.apart_mu:
+    if not mu or questions.apart_mu.dispatch(type(design)) is questions.apart_mu.dispatch(object):
         return False
     return stated >= epsilon(Cost.gaussian(math.sqrt(many) * mu), guarantee["delta"]).epsilon * (1.0 - SLACK)
 

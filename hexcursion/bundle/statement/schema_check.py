@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from hexcursion.bundle.statement.build import FORMULA, products_block
 from hexcursion.bundle.statement.build import following as evaluated
@@ -59,7 +59,7 @@ def check_design(statement: dict[str, Any]) -> None:
 def least_cost(values: Mapping[str, Any]) -> Cost | None:
     """Lower bound on what a release of a stated design costs, by its noise; None where none is known."""
     design = design_from(values)
-    return mechanism_of(design).least_cost(design)
+    return questions.least_cost(design)
 
 
 def check_threshold(statement: dict[str, Any]) -> None:

@@ -13,10 +13,10 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import EpsilonBound, covariance_rdp
 from dpgp_core.audit.design import audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.registry import smallest_scale_for, variance_bound
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.priors.lattice import Prior
 from tests.dpgp_core.drawing import guarantee
 from tests.dpgp_core.hexmap import disk
@@ -57,7 +57,7 @@ def test_the_worst_pair_is_a_pair_of_neighbours_under_its_bound(name: str, bound
 def test_the_law_of_a_path_counts_its_prior_noise() -> None:
     """No records and prior covariance 1: variance .4^2 + .3^2."""
     design = Design("car", LENGTHSCALE, 2.0, 0.4, noise_scale=0.3)
-    mean, law = PosteriorSampling().law(design, np.eye(2), np.zeros(2), np.zeros(2), [1])
+    mean, law = questions.law(design, np.eye(2), np.zeros(2), np.zeros(2), [1])
     assert mean.tolist() == [0.0]
     np.testing.assert_allclose(law, [[0.25]], rtol=1e-12)
 

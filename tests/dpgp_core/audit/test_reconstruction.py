@@ -25,6 +25,7 @@ from dpgp_core.audit.reconstruction import (
     with_record,
 )
 from dpgp_core.errors import InvalidValue
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.cell_sums import statistic_noise_for
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
@@ -193,7 +194,7 @@ def attacked(runs_noise: float) -> bool:
 
     def sample(truth: int, releases: int) -> np.ndarray:
         records = with_record(CORE, candidates, truth)
-        return mechanism.seen(runs, FACTS, records, candidates.places, releases, entropy)
+        return questions.seen(runs, FACTS, records, candidates.places, releases, entropy)
 
     bound = success_bound(mechanism.guarantee(design, FACTS).cost, candidates.chance, candidates.size)
     laws = laws_of(runs, FACTS, CORE, candidates)
@@ -217,7 +218,7 @@ def test_a_learned_attack_comes_close_to_the_exact_one() -> None:
 
     def sample(truth: int, releases: int) -> np.ndarray:
         records = with_record(CORE, candidates, truth)
-        return mechanism.seen(design, FACTS, records, candidates.places, releases, entropy)
+        return questions.seen(design, FACTS, records, candidates.places, releases, entropy)
 
     exact = laws_of(design, FACTS, CORE, candidates)
     learned = Laws.learned([sample(number, 2_000) for number in range(2)])

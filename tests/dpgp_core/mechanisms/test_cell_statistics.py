@@ -13,6 +13,7 @@ from scipy.stats import chi2, multivariate_normal, norm
 
 from dpgp_core.accounting.composition import epsilon
 from dpgp_core.accounting.gaussian import gaussian_delta
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.cell_sums import (
     STATISTIC_SENSITIVITY,
     NoisyStatistics,
@@ -24,7 +25,6 @@ from dpgp_core.mechanisms.cell_sums import (
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     COUNT_SMOOTHING,
     LEAST_SHARE,
-    NoisyCellStatistics,
     NoisyCellStatisticsDesign,
     cell_observations,
     estimated_counts,
@@ -251,8 +251,8 @@ def test_held_out_cells_are_judged_by_simulated_releases() -> None:
     facts, flat = PublicFacts(lattice, records.n), np.zeros(lattice.size)
     world = World(facts, records, records, held, east[held], 0.0, "above", flat)
     design = NoisyCellStatisticsDesign("car", 1_500.0, 0.7, 0.5, 2.0)
-    right = NoisyCellStatistics().held_out(design, world).bce
-    wrong = NoisyCellStatistics().held_out(design, replace(world, labels=~east[held])).bce
+    right = questions.held_out(design, world).bce
+    wrong = questions.held_out(design, replace(world, labels=~east[held])).bce
     assert right == pytest.approx(0.01, abs=0.01)
     assert wrong > 3.0
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
@@ -34,7 +35,7 @@ Deviations = Callable[[Any, Any, Any, CollapsedRecords], list[np.ndarray | float
 
 
 def of_features(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
-    noise = mechanism._plan(design, facts).noise
+    noise = prepared_plan(design, facts).noise
     return [noise.sums] if noise.counts is None else [noise.sums, noise.counts]
 
 

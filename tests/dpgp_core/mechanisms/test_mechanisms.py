@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
+from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.mechanisms.design import Ask, Budget
@@ -303,3 +305,14 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
     found |= {"values"} if told[0] != told[1] else set()
     found |= {"looks"} if mechanism.search.fixed(900.0, looks=2) != mechanism.search.fixed(900.0) else set()
     assert found == set(mechanism.reads)
+
+
+def test_a_mechanism_is_a_small_door() -> None:
+    """Four methods to write; all else that is asked of it has a default beside it."""
+    methods = {
+        name for name, thing in vars(Mechanism).items()
+        if not name.startswith("_") and isinstance(thing, FunctionType | property | classmethod)
+    }  # fmt: skip
+    assert len(methods) <= 8
+    assert methods == {"guarantee", "calibrate", "prepare", "describe", "search"}
+    assert Mechanism.__abstractmethods__ == methods - {"search"}

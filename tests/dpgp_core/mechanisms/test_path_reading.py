@@ -8,9 +8,9 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import exceedance_probability
 from dpgp_core.mechanisms import paths as reading
-from dpgp_core.mechanisms.base import Mechanism, Reading, mixed, shares
+from dpgp_core.mechanisms import questions
+from dpgp_core.mechanisms.base import Reading, mixed, shares
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
@@ -80,8 +80,7 @@ def test_what_is_read_depends_on_the_paths_and_public_facts_alone() -> None:
     design = PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3)
     path = paths_of(design, first, facts)
     one, other = (
-        PosteriorSampling().read(design, facts, records, path, SimulationEntropy(8))
-        for records in (first, second)
+        questions.read(design, facts, records, path, SimulationEntropy(8)) for records in (first, second)
     )
     assert np.array_equal(one.mean, other.mean)
     assert np.array_equal(one.draws, other.draws)
@@ -179,7 +178,7 @@ def test_errors_of_believed_counts_sum_to_zero() -> None:
 def test_every_mechanism_offers_a_probability(name: str) -> None:
     """By its own release or by a reading of its paths: a mechanism has one or the other."""
     mechanism = MECHANISMS[name]
-    reads = type(mechanism).read is not Mechanism.read
+    reads = questions.read.dispatch(mechanism.design_type) is not questions.read.dispatch(object)
     assert reads != mechanism.free_paths  # paths that are free are draws of the field themselves
 
 

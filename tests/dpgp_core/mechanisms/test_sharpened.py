@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms import paths
+from dpgp_core.mechanisms import paths, questions
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
@@ -27,7 +27,7 @@ def sharpened(shape: PosteriorSamplingDesign, facts: PublicFacts, epsilon: float
     budget = Budget(epsilon, DELTA)
     made = SAMPLING.calibrate(shape, facts, budget)
     assert isinstance(made, PosteriorSamplingDesign)
-    less = SAMPLING.sharpened(made, facts, budget)
+    less = questions.sharpened(made, facts, budget)
     assert isinstance(less, PosteriorSamplingDesign)
     assert replace(less, scale=made.scale, noise_scale=made.noise_scale) == made
     assert less.noise_share == pytest.approx(made.noise_share, abs=1e-12)
@@ -101,9 +101,9 @@ def test_a_mechanism_whose_calibration_is_exact_is_left_alone() -> None:
     noisy = MECHANISMS["noisy-cell-statistics"]
     made = noisy.calibrate(NoisyCellStatisticsDesign("car", 900.0, 1.0, 1.0, 1.0), facts, budget)
     assert made is not None
-    assert noisy.sharpened(made, facts, budget) is made
+    assert questions.sharpened(made, facts, budget) is made
     mean_only = PosteriorSamplingDesign("car", 900.0, 4.0, 0.0, noise_scale=1.0)
-    assert SAMPLING.sharpened(mean_only, facts, budget) is mean_only
+    assert questions.sharpened(mean_only, facts, budget) is mean_only
 
 
 def test_a_design_that_cannot_be_sharpened_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

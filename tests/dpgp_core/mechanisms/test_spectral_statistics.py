@@ -10,9 +10,10 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion import cutoff_for_map, exceedance_probability
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics, stated
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
@@ -114,16 +115,16 @@ def test_simulated_releases_are_cut_by_the_design_or_each_by_its_own_cutoff() ->
     none = np.empty(0, dtype=np.int64)
     world = World(facts, held, held, none, none.astype(bool), 0.0, "above", np.zeros(LATTICE.size))
     given = replace(DESIGN, mu=0.2)
-    probability, cut, no_cutoffs = MECHANISM._simulated(given, world, held)
+    probability, cut, no_cutoffs = stated(given, world, held)
     assert no_cutoffs is None
     assert cut is probability
-    np.testing.assert_array_equal(MECHANISM.simulate(given.with_cutoff(0.7), world), probability >= 0.7)
+    np.testing.assert_array_equal(questions.simulate(given.with_cutoff(0.7), world), probability >= 0.7)
     chosen = replace(given, cutoff_from="release")
-    again, _, own = MECHANISM._simulated(chosen, world, held)
+    again, _, own = stated(chosen, world, held)
     np.testing.assert_allclose(again, probability, atol=1e-12)
     assert own is not None
     assert float(np.ptp(own)) > 0.0
-    np.testing.assert_array_equal(MECHANISM.simulate(chosen, world), probability >= own[:, None])
+    np.testing.assert_array_equal(questions.simulate(chosen, world), probability >= own[:, None])
 
 
 def test_the_records_of_a_free_map_are_not_those_of_the_public_counts(
@@ -142,7 +143,7 @@ def test_the_records_of_a_free_map_are_not_those_of_the_public_counts(
         PublicFacts(LATTICE, 400), held, held, none, none.astype(bool), 0.0, "above", np.zeros(LATTICE.size)
     )
     with pytest.raises(StopIteration):
-        MECHANISM.sets(DESIGN, world, held, 2, SimulationEntropy(1))
+        questions.simulated_sets(DESIGN, world, held, 2, SimulationEntropy(1))
     assert seen == [False]
 
 
@@ -161,8 +162,8 @@ def test_only_what_is_hidden_of_an_unknown_mean_makes_the_map_less_sure() -> Non
 def test_without_reference_data_no_cutoff_is_taken_from_simulated_fields() -> None:
     facts, budget, blind = PublicFacts(LATTICE, 400), Budget(1.0, 1e-5), replace(DESIGN, common=0.3)
     assert {each.cutoff_from for each in MECHANISM.search.variants(blind, Ask(("car",)))} == {"design"}
-    assert MECHANISM.sharpened(DESIGN.with_cutoff(0.4), facts, budget) == DESIGN.with_cutoff(0.4)
-    found = MECHANISM.sharpened(blind.with_cutoff(0.4), facts, budget)
+    assert questions.sharpened(DESIGN.with_cutoff(0.4), facts, budget) == DESIGN.with_cutoff(0.4)
+    found = questions.sharpened(blind.with_cutoff(0.4), facts, budget)
     assert (found.cutoff_from, found.cutoff) == ("release", 0.5)
     assert MECHANISM.search.place_of(found, facts) == replace(blind, mu=1.0)
 

@@ -10,6 +10,7 @@ import pytest
 from dpgp_core.accounting.composition import merged_mu
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.linalg import Ints
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import PreparedLooks, prepared_plan
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
@@ -198,7 +199,7 @@ def test_two_looks_err_less_than_one_and_say_how_much_they_err() -> None:
 def test_prices_and_refusals() -> None:
     assert merged_mu(DESIGN.looks) == pytest.approx(0.8, rel=1e-9)
     assert DESIGN.looks[0] ** 2 == pytest.approx(0.3 * 0.64)
-    assert MECHANISM.least_cost(DESIGN).gaussian_mu == pytest.approx(0.8, rel=1e-9)
+    assert questions.least_cost(DESIGN).gaussian_mu == pytest.approx(0.8, rel=1e-9)
     guarantee = MECHANISM.guarantee(DESIGN, PublicFacts(LATTICE, 400, "add-or-remove"))
     assert guarantee.exchange_mu is not None
     assert 0.8 < guarantee.exchange_mu <= 1.6
@@ -224,8 +225,8 @@ def test_simulated_releases_of_two_looks_are_read_each_by_itself() -> None:
         baseline=LATTICE.domain_centres[:, 0] > 0,
     )  # fmt: skip
     design = replace(DESIGN, mu=4.0)
-    sets = MECHANISM.simulate(design, world)
+    sets = questions.simulate(design, world)
     assert sets.shape == (3, LATTICE.size)
     assert world.agreement(sets).iou > 0.7
     few = replace(design, mu=0.05)
-    assert world.agreement(MECHANISM.simulate(few, world)).iou < world.agreement(sets).iou
+    assert world.agreement(questions.simulate(few, world)).iou < world.agreement(sets).iou

@@ -9,6 +9,7 @@ import pytest
 
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.features.gridded import InnerProducts
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import fixed_design
@@ -273,6 +274,6 @@ def test_simulated_releases_of_counts_find_their_map() -> None:
         facts, records, records, none, none > 0, 0.0, "above", np.zeros(LATTICE.size), baseline=risk > 1.0
     )
     design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(3.0, 1e-5))
-    sets = mechanism.simulate(design, world)
+    sets = questions.simulate(design, world)
     assert sets.shape == (3, LATTICE.size)
     assert world.agreement(sets).iou > 0.8

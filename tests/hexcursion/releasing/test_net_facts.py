@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
@@ -119,8 +120,8 @@ def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
     def fail(*_: object) -> None:
         raise error
 
-    for name in ("prepare", "read"):
-        monkeypatch.setattr(mechanism_of(design), name, fail, raising=False)
+    monkeypatch.setattr(mechanism_of(design), "prepare", fail, raising=False)
+    monkeypatch.setattr(questions, "read", fail)
     said = r"^This design cannot be drawn \(too far\): nothing was charged\. Choose another range, ridge or"
     with pytest.raises(WorkflowError, match=said):
         prepare_draw(design, facts, records)
@@ -164,7 +165,7 @@ def test_a_field_is_read_with_repeatable_noise_in_a_trial_and_with_the_systems_i
     def read(*given: Any) -> None:
         seen.append(given[-1])
 
-    monkeypatch.setattr(mechanism_of(design), "read", read, raising=False)
+    monkeypatch.setattr(questions, "read", read)
     for trial in (True, False):
         read_release(design, facts, plan.binned.records, drawn, trial=trial)
     assert [type(entropy) for entropy in seen] == [SimulationEntropy, SystemEntropy]

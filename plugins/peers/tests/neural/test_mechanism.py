@@ -10,6 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -159,7 +160,7 @@ def test_designs_survive_their_mapping() -> None:
 
 
 def test_the_joint_law_of_its_paths_is_said_to_be_an_assumption() -> None:
-    lines = dict(CNP.receipt_lines(DESIGN))
+    lines = dict(questions.receipt_lines(DESIGN))
     assert "is an assumption" in lines["Joint law"]
     assert "their number costs nothing" in lines["Paths"]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, InvalidValue
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
     noisy_totals,
@@ -74,18 +75,18 @@ def test_three_paths_at_scale_a_half_cost_this_under_the_bound_that_prices_them_
     prior: str, bound: str | None, epsilon: float, best: str
 ) -> None:
     design = replace(SHAPE, prior=prior)
-    found, cost = SAMPLING.priced(design, HIDDEN, 1e-5, bound)
+    found, cost = questions.priced(design, HIDDEN, 1e-5, bound)
     assert (found, cost) == (replace(design, bound=best), pytest.approx(epsilon, rel=1e-6))
 
 
 def test_what_remains_of_paths_whatever_their_scale_is_their_covariance() -> None:
-    assert SAMPLING.floor(SHAPE, HIDDEN, 1e-5) == pytest.approx(0.6891731415, rel=1e-6)
-    assert SAMPLING.floor(replace(SHAPE, paths=1), HIDDEN, 1e-5) == pytest.approx(0.5639886146, rel=1e-6)
-    assert SAMPLING.floor(replace(SHAPE, prior="car", paths=2), HIDDEN, 1e-3) == pytest.approx(
+    assert questions.floor(SHAPE, HIDDEN, 1e-5) == pytest.approx(0.6891731415, rel=1e-6)
+    assert questions.floor(replace(SHAPE, paths=1), HIDDEN, 1e-5) == pytest.approx(0.5639886146, rel=1e-6)
+    assert questions.floor(replace(SHAPE, prior="car", paths=2), HIDDEN, 1e-3) == pytest.approx(
         0.3361232186, rel=1e-6
     )
     for name in sorted(set(DESIGNS) - {"posterior-sampling"}):
-        assert MECHANISMS[name].floor(DESIGNS[name], PUBLIC, 1e-5) == 0.0
+        assert questions.floor(DESIGNS[name], PUBLIC, 1e-5) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +102,7 @@ def test_what_remains_of_paths_whatever_their_scale_is_their_covariance() -> Non
 def test_what_a_release_costs_at_least_by_its_design_alone(
     name: str, mu: float | None, pure: float | None
 ) -> None:
-    cost = MECHANISMS[name].least_cost(DESIGNS[name])
+    cost = questions.least_cost(DESIGNS[name])
     assert (cost is None) == (mu is None and pure is None)
     if cost is not None:
         assert (cost.gaussian_mu, cost.pure_epsilon, cost.distance) == (mu, pure, 0.0)

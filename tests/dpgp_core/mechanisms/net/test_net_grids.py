@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms import grids
+from dpgp_core.mechanisms import grids, questions
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.grids import coarse_grid, tried
@@ -232,7 +232,7 @@ def test_paths_are_tried_with_four_numbers_of_rounds_of_smoothing() -> None:
     found = MECHANISMS["posterior-sampling"].search.variants(design, ASK)
     assert found == tuple(replace(design, smoothing=rounds) for rounds in (0, 2, 6, 15))
     with pytest.raises(DesignError, match=r"\(0, 2, 6, 15\) times, not 3 times"):
-        MECHANISMS["posterior-sampling"].simulate(replace(design, smoothing=3), world())
+        questions.simulate(replace(design, smoothing=3), world())
 
 
 def world(**changes: Any) -> Any:

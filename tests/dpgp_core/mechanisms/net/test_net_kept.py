@@ -14,6 +14,7 @@ from dpgp_core.mechanisms import (
     beliefs,
     noisy_cell_statistics,
     posterior_sampling,
+    questions,
     spectral_statistics,
 )
 from dpgp_core.mechanisms.paths import PathReader
@@ -49,7 +50,7 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("name", sorted(CHANGES))
 def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) -> None:
     """Other designs, records, levels, public means: with one cache as with an empty one."""
-    made, mechanism = world(name), MECHANISMS[name]
+    made = world(name)
     designs = [DESIGNS[name], *(replace(DESIGNS[name], **change) for change in CHANGES[name])]
     worlds = [
         made,
@@ -64,12 +65,12 @@ def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) ->
         return replace(other, facts=replace(other.facts, cache=Cache(LATTICE)))
 
     cases = [(each, made) for each in designs] + [(designs[0], each) for each in worlds]
-    mechanism.simulate(designs[0], made)
+    questions.simulate(designs[0], made)
     for design, other in cases:
         np.testing.assert_array_equal(
-            mechanism.simulate(design, other), mechanism.simulate(design, fresh(other))
+            questions.simulate(design, other), questions.simulate(design, fresh(other))
         )
-    drawn = [mechanism.simulate(*case).tobytes() for case in cases]
+    drawn = [questions.simulate(*case).tobytes() for case in cases]
     assert len(set(drawn)) > len(cases) // 2, "the cases differ"
 
 
@@ -83,11 +84,10 @@ def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(Cache, "keep", keep)
     for name in DESIGNS:
-        MECHANISMS[name].simulate(DESIGNS[name], world(name))
-    sampling: Any = MECHANISMS["posterior-sampling"]
+        questions.simulate(DESIGNS[name], world(name))
     design, made = replace(DESIGNS["posterior-sampling"], noise_scale=0.2), world("posterior-sampling")
-    sampling.simulate(design, made)
-    sampling.read(design, made.facts, made.records, np.zeros((3, 37)), SimulationEntropy(1))
+    questions.simulate(design, made)
+    questions.read(design, made.facts, made.records, np.zeros((3, 37)), SimulationEntropy(1))
     most = {"posterior sampling": 2, "prior noise": 2, "path reader": 1, "noisy statistics": 8,
             "spectral readings": 24, "prior": 24, "family": 24, "noisy posterior": 3542}  # fmt: skip
     assert seen == {**dict.fromkeys(seen, 4), **most}
@@ -108,13 +108,13 @@ def test_only_simulations_take_the_noise_of_counts_from_some_pairs_of_nodes(
         return real(self, plan)
 
     monkeypatch.setattr(SpectralModel, "prepare", prepare)
-    mechanism.simulate(design, made)
-    mechanism.sets(design, made, made.records, 1, SimulationEntropy(1))
-    mechanism.simulate_held_out(design, made)
+    questions.simulate(design, made)
+    questions.simulated_sets(design, made, made.records, 1, SimulationEntropy(1))
+    questions.simulate_held_out(design, made)
     assert asked == [True, True, True]
     mechanism.guarantee(design, made.facts)
     mechanism.prepare(design, made.facts, made.records)
-    mechanism.seen(design, made.facts, made.records, [0], 1, SimulationEntropy(1))
+    questions.seen(design, made.facts, made.records, [0], 1, SimulationEntropy(1))
     assert asked[3:] == [False, False, False]
 
 
@@ -140,18 +140,18 @@ def test_the_limits_of_what_is_reckoned() -> None:
 
 def test_field_draws_of_paths_are_a_hundred_on_the_grid_and_know_public_places() -> None:
     """Of records their places alone, and only where these are public."""
-    sampling: Any = MECHANISMS["posterior-sampling"]
     design, path = DESIGNS["posterior-sampling"], 0.1 * np.random.default_rng(2).normal(size=(3, 37))
     held, other = records(1), records(7)
     hidden = [
-        sampling.read(design, HIDDEN, each, path, SimulationEntropy(1)).mean.tolist()
+        questions.read(design, HIDDEN, each, path, SimulationEntropy(1)).mean.tolist()
         for each in (held, other)
     ]
     public = [
-        sampling.read(design, KNOWN, each, path, SimulationEntropy(1)).mean.tolist() for each in (held, other)
+        questions.read(design, KNOWN, each, path, SimulationEntropy(1)).mean.tolist()
+        for each in (held, other)
     ]
     assert hidden[0] == hidden[1] != public[0] != public[1]
-    found = sampling.read(design, KNOWN, held, path, SimulationEntropy(1))
+    found = questions.read(design, KNOWN, held, path, SimulationEntropy(1))
     assert found.draws.shape == (100, 37)
     known = np.zeros(37)
     known[held.index] = held.count

@@ -16,6 +16,7 @@ from dpgp_core.mechanisms.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.design import Ask, Budget, Protection
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
+from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
@@ -123,10 +124,9 @@ def test_what_clipping_may_hide_of_an_unknown_mean() -> None:
 def test_a_spectral_plan_is_made_of_the_design_and_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     monkeypatch.setattr(SpectralModel, "prepare", lambda _, plan: seen.append(plan))
-    mechanism: Any = MECHANISMS["spectral-statistics"]
     design = replace(SPECTRAL, middle=0.1, spread=0.6, amplitude=1.5, common=0.2, signal=0.4)
-    mechanism._plan(design, PublicFacts(LATTICE, 148))
-    mechanism._plan(design, PublicFacts(LATTICE, 148, places_public=True), rough=True)
+    prepared_plan(design, PublicFacts(LATTICE, 148))
+    prepared_plan(design, PublicFacts(LATTICE, 148, places_public=True), rough=True)
     plan, rough = seen
     assert (plan.strategy, plan.prior, plan.lengthscale) == ("water-filled", "exponential", 900.0)
     field = plan.field

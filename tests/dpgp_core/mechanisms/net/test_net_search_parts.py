@@ -13,9 +13,14 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimated_counts
+from dpgp_core.mechanisms.noisy_cell_statistics import (
+    NoisyCellStatisticsDesign,
+    NoisyStatistics,
+    estimated_counts,
+)
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
@@ -112,12 +117,12 @@ def test_records_beyond_the_domain_are_refused_before_anything_is_drawn() -> Non
 def test_a_glance_shows_8000_cells_or_a_few_more(
     cells: int, releases: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mechanism = MECHANISMS["noisy-cell-statistics"]
-    monkeypatch.setattr(type(mechanism), "_draws", lambda *_: list(range(10)))
-    monkeypatch.setattr(type(mechanism), "_published", lambda _, draw, *__: draw)
+    module = "dpgp_core.mechanisms.noisy_cell_statistics"
+    monkeypatch.setattr(f"{module}._draws", lambda *_: list(range(10)))
+    monkeypatch.setattr(f"{module}._published", lambda draw, *_: draw)
     world: Any = SimpleNamespace(facts=SimpleNamespace(lattice=SimpleNamespace(size=cells)))
-    design: Any = SimpleNamespace(statistic_noise=1.0)
-    assert mechanism.quick_simulate(design, world).tolist() == list(range(releases))
+    design = NoisyCellStatisticsDesign("car", 900.0, 1.0, 1.0, 1.0)
+    assert questions.quick_simulate(design, world).tolist() == list(range(releases))
 
 
 def test_counts_far_below_the_cut_have_the_moments_of_the_cut_normal_law() -> None:

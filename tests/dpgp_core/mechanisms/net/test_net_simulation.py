@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.excursion import bce, exceedance_probability
-from dpgp_core.mechanisms import posterior_sampling
-from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms import posterior_sampling, questions
 from dpgp_core.mechanisms.cell_sums import release_statistics
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
@@ -70,7 +69,7 @@ def test_twelve_releases_of_all_records_are_simulated_and_cut(name: str, seed: i
     made = world(name)
     expected = np.array([probability(each) for each in maps(name, made, made.records, seed, 12)])
     for cutoff in (0.5, 0.3):
-        found = MECHANISMS[name].simulate(replace(DESIGNS[name], cutoff=cutoff), made)
+        found = questions.simulate(replace(DESIGNS[name], cutoff=cutoff), made)
         np.testing.assert_array_equal(found, expected >= cutoff)
 
 
@@ -78,7 +77,7 @@ def test_twelve_releases_of_all_records_are_simulated_and_cut(name: str, seed: i
 def test_held_out_cells_are_judged_by_three_releases_of_the_training_records(name: str) -> None:
     made = world(name)
     each = [bce(probability(one)[HELD], LABELS) for one in maps(name, made, made.training, 4, 3)]
-    found = MECHANISMS[name].held_out(DESIGNS[name], made)
+    found = questions.held_out(DESIGNS[name], made)
     assert found.bce == pytest.approx(sum(each) / 3, rel=1e-9)
     assert np.isnan(found.effective_dimension)
 
@@ -87,14 +86,14 @@ def test_held_out_cells_are_judged_by_three_releases_of_the_training_records(nam
 def test_as_many_sets_as_are_asked_for_are_published_of_the_given_records(name: str) -> None:
     made, design = world(name), replace(DESIGNS[name], cutoff=0.4)
     expected = [probability(one) >= 0.4 for one in maps(name, made, made.training, 50, 2)]
-    found = MECHANISMS[name].sets(design, made, made.training, 2, SimulationEntropy(SEED + 50))
+    found = questions.simulated_sets(design, made, made.training, 2, SimulationEntropy(SEED + 50))
     np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("cutoff", [0.5, 0.3])
 def test_four_releases_of_cell_statistics_are_simulated_read_and_cut(cutoff: float) -> None:
     made, name = world("noisy-cell-statistics"), "noisy-cell-statistics"
-    design, mechanism = replace(DESIGNS[name], cutoff=cutoff), MECHANISMS[name]
+    design = replace(DESIGNS[name], cutoff=cutoff)
 
     def read(held: CollapsedRecords, seed: int, releases: int) -> list[Released]:
         entropy, found = SimulationEntropy(seed), []
@@ -106,11 +105,11 @@ def test_four_releases_of_cell_statistics_are_simulated_read_and_cut(cutoff: flo
 
     drawn = read(made.records, SEED + 2, 4)
     expected = np.array([probability(each) >= cutoff for each in drawn])
-    np.testing.assert_array_equal(mechanism.simulate(design, made), expected)
-    np.testing.assert_array_equal(mechanism.quick_simulate(design, made), expected)
+    np.testing.assert_array_equal(questions.simulate(design, made), expected)
+    np.testing.assert_array_equal(questions.quick_simulate(design, made), expected)
     each = [bce(probability(one)[HELD], LABELS) for one in drawn]
-    assert mechanism.held_out(design, made).bce == pytest.approx(sum(each) / 4, rel=1e-9)
-    found = mechanism.sets(design, made, made.training, 3, SimulationEntropy(9))
+    assert questions.held_out(design, made).bce == pytest.approx(sum(each) / 4, rel=1e-9)
+    found = questions.simulated_sets(design, made, made.training, 3, SimulationEntropy(9))
     np.testing.assert_array_equal(found, [probability(one) >= cutoff for one in read(made.training, 9, 3)])
 
 
@@ -129,8 +128,8 @@ def test_spectral_simulations_have_twelve_releases_of_two_counts_and_a_glance_ei
         return real(*given, **named)
 
     monkeypatch.setattr(f"{module}.SharedReadings", readings)
-    made, mechanism = world("spectral-statistics"), MECHANISMS["spectral-statistics"]
-    way = mechanism.simulate if draws == 2 else mechanism.quick_simulate
+    made = world("spectral-statistics")
+    way = questions.simulate if draws == 2 else questions.quick_simulate
     assert way(DESIGNS["spectral-statistics"], made).shape == (releases, 37)
     assert seen == [(releases, draws)]
 
@@ -149,24 +148,23 @@ def test_twelve_sets_are_simulated_or_fewer_where_paths_cost_work(
     design: Any, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Held-out cells by releases of the training records; the simulation that every mechanism inherits."""
-    mechanism = MECHANISMS[design.mechanism]
     seen: list[tuple[Any, Any, Any, int, float]] = []
 
-    def sets(_self: Any, given: Any, made: Any, held: Any, releases: int, entropy: Any) -> str:
+    def sets(given: Any, made: Any, held: Any, releases: int, entropy: Any) -> str:
         seen.append((given, made, held, releases, float(entropy.normal((1,))[0])))
         return "sets"
 
-    monkeypatch.setattr(type(mechanism), "sets", sets)
+    monkeypatch.setattr(questions, "simulated_sets", sets)
     made = world(design.mechanism)
-    assert mechanism.simulate_held_out(design, made) == "sets"
-    assert Mechanism.simulate(mechanism, design, made) == "sets"
+    assert questions.simulate_held_out(design, made) == "sets"
+    assert questions.simulate.dispatch(object)(design, made) == "sets"
     first, second = (float(SimulationEntropy(SEED + more).normal((1,))[0]) for more in (3, 0))
     assert seen == [
         (design, made, made.training, count, first),
         (design, made, made.records, count, second),
     ]
-    monkeypatch.setattr(type(mechanism), "simulate", lambda *given: given[1:])
-    assert Mechanism.quick_simulate(mechanism, design, made) == (design, made)
+    monkeypatch.setattr(questions, "simulate", lambda *given: given)
+    assert questions.quick_simulate.dispatch(object)(design, made) == (design, made)
 
 
 def test_the_inherited_sets_and_held_out_cells_come_from_releases_of_their_own() -> None:
@@ -177,11 +175,11 @@ def test_the_inherited_sets_and_held_out_cells_come_from_releases_of_their_own()
     expected = [
         made.published(draw_release(prepared, entropy, simulation=True), PATHS) for _ in range(2)
     ]  # fmt: skip
-    found = Mechanism.sets(SAMPLING, PATHS, made, made.training, 2, SimulationEntropy(9))
+    found = questions.simulated_sets.dispatch(object)(PATHS, made, made.training, 2, SimulationEntropy(9))
     np.testing.assert_array_equal(found, expected)
     released = draw_release(prepared, SimulationEntropy(SEED + 4), simulation=True)
     share = np.mean(released.paths + OFFSET >= LEVEL, axis=0)
-    judged = Mechanism.held_out(SAMPLING, PATHS, made)
+    judged = questions.held_out.dispatch(object)(PATHS, made)
     assert judged.bce == pytest.approx(bce(share[HELD], LABELS), rel=1e-9)
 
 
@@ -203,12 +201,12 @@ def test_paths_vote_in_simulations_and_prior_noise_is_added_to_them() -> None:
     )  # fmt: skip
     design = PosteriorSamplingDesign("car", 900.0, 1.5, 0.5, paths=2, smoothing=2, cutoff=1.0)
     # Votes of .5 paths + mean: (1, .5, 0), (.5, .5, .5); with a quarter of the noise (.5, .5, 0), (.5, 0, .5)
-    assert SAMPLING.simulate(design, made).tolist() == [[True, False, False], [False, False, False]]
+    assert questions.simulate(design, made).tolist() == [[True, False, False], [False, False, False]]
     half = replace(design, cutoff=0.5)
-    assert SAMPLING.simulate(half, made).tolist() == [[True, True, False], [True, True, True]]
+    assert questions.simulate(half, made).tolist() == [[True, True, False], [True, True, True]]
     noisy = replace(half, noise_scale=0.25)
-    assert SAMPLING.simulate(noisy, made).tolist() == [[True, True, False], [True, False, True]]
-    assert SAMPLING.simulate(replace(noisy, cutoff=1.0), made).tolist() == 2 * [3 * [False]]
+    assert questions.simulate(noisy, made).tolist() == [[True, True, False], [True, False, True]]
+    assert questions.simulate(replace(noisy, cutoff=1.0), made).tolist() == 2 * [3 * [False]]
     assert sizes[:3] == [("posterior sampling", 2), ("posterior sampling", 2), ("posterior sampling", 2)]
     assert sizes[3] == ("prior noise", 2)
 
@@ -235,7 +233,7 @@ def test_paths_are_judged_on_held_out_cells_by_their_exact_law() -> None:
     made = world("posterior-sampling")
     posterior = fit(made.facts.prior("car", 900.0), made.training, 1.5)
     sd = np.sqrt(0.16 * posterior.variance[HELD] + 0.04)
-    found = SAMPLING.held_out(PATHS, made)
+    found = questions.held_out(PATHS, made)
     expected = bce(exceedance_probability(posterior.mean[HELD] + OFFSET[HELD], sd, LEVEL), LABELS)
     assert found.bce == pytest.approx(expected, rel=1e-9)
     cells = np.repeat(made.records.index, made.records.count)
@@ -250,13 +248,13 @@ def test_an_attack_sees_what_is_released_wherever_it_looks(name: str) -> None:
     mechanism, made, cells = MECHANISMS[name], world(name), list(range(37))
     prepared = mechanism.prepare(DESIGNS[name], made.facts, made.records)
     raw = draw_release(prepared, SimulationEntropy(1), simulation=True).raw
-    found = mechanism.seen(DESIGNS[name], made.facts, made.records, cells, 3, SimulationEntropy(1))
+    found = questions.seen(DESIGNS[name], made.facts, made.records, cells, 3, SimulationEntropy(1))
     assert found.shape == (3, 1, sum(part.size for part in raw))
     np.testing.assert_array_equal(found[0, 0], np.concatenate(raw))
     assert not np.array_equal(found[0], found[1])
     assert not np.array_equal(found[1], found[2])
     if name == "noisy-cell-statistics":
-        few = mechanism.seen(DESIGNS[name], made.facts, made.records, [5, 2], 3, SimulationEntropy(1))
+        few = questions.seen(DESIGNS[name], made.facts, made.records, [5, 2], 3, SimulationEntropy(1))
         np.testing.assert_array_equal(few, found[:, :, [5, 2, 42, 39]])
 
 
@@ -266,7 +264,7 @@ def test_an_attack_on_known_places_sees_sums_alone_of_spectral_statistics() -> N
     mechanism = MECHANISMS["spectral-statistics"]
     prepared = mechanism.prepare(design, facts, held)
     (sums,) = draw_release(prepared, SimulationEntropy(1), simulation=True).raw
-    found = mechanism.seen(design, facts, held, [0], 2, SimulationEntropy(1))
+    found = questions.seen(design, facts, held, [0], 2, SimulationEntropy(1))
     assert found.shape == (2, 1, sums.size)
     np.testing.assert_array_equal(found[0, 0], sums)
 
@@ -280,7 +278,7 @@ def test_many_releases_of_paths_are_drawn_in_portions(
     made, entropy = world("posterior-sampling"), SimulationEntropy(1)
     posterior = fit(made.facts.prior("car", 900.0), made.records, 1.5)
     drawn = [posterior.draw(0.4, 3 * each, entropy, 0.2)[:, [5, 2]].reshape(each, 3, 2) for each in portions]
-    found = SAMPLING.seen(PATHS, made.facts, made.records, [5, 2], 5, SimulationEntropy(1))
+    found = questions.seen(PATHS, made.facts, made.records, [5, 2], 5, SimulationEntropy(1))
     assert found.shape == (5, 3, 2)
     np.testing.assert_allclose(found, np.concatenate(drawn), atol=2.0**-20)
 
@@ -290,21 +288,20 @@ def test_the_law_of_a_path_at_the_cells_of_its_records() -> None:
     design = PosteriorSamplingDesign("car", 900.0, 2.0, 0.4, 0.3)
     covariance = np.array([[1.0, 0.5], [0.5, 1.0]])
     count, pull = np.array([4.0, 0.0]), np.array([2.0, 0.0])
-    mean, law = SAMPLING.law(design, covariance, count, pull, [0, 1])
+    mean, law = questions.law(design, covariance, count, pull, [0, 1])
     np.testing.assert_allclose(mean, [0.25, 0.125], rtol=1e-12)
     np.testing.assert_allclose(law, [[0.17, 0.085], [0.085, 0.23]], rtol=1e-12)
-    mean, law = SAMPLING.law(design, covariance, count, pull, [1])
+    mean, law = questions.law(design, covariance, count, pull, [1])
     np.testing.assert_allclose(mean, [0.125], rtol=1e-12)
     np.testing.assert_allclose(law, [[0.23]], rtol=1e-12)
 
 
 def test_the_law_of_cell_statistics_is_their_sums_and_counts_with_the_noise() -> None:
-    noisy: Any = MECHANISMS["noisy-cell-statistics"]
-    mean, law = noisy.law(
+    mean, law = questions.law(
         replace(DESIGNS["noisy-cell-statistics"], statistic_noise=3.0), np.eye(2), np.array([4.0, 1.0]),
         np.array([2.0, -0.5]), [0, 1],
     )  # fmt: skip
     assert mean.tolist() == [2.0, -0.5, 4.0, 1.0]
     assert law.tolist() == (9.0 * np.eye(4)).tolist()
     for name in sorted(set(DESIGNS) - {"posterior-sampling", "noisy-cell-statistics"}):
-        assert MECHANISMS[name].law(DESIGNS[name], np.eye(2), np.ones(2), np.ones(2), [0]) is None
+        assert questions.law(DESIGNS[name], np.eye(2), np.ones(2), np.ones(2), [0]) is None

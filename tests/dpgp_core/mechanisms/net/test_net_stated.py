@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
@@ -95,7 +96,7 @@ def test_a_search_looks_around_once_but_three_times_and_quickly_with_spectral_st
 
 @pytest.mark.parametrize("name", sorted(set(DESIGNS) - {"posterior-sampling"}))
 def test_a_receipt_says_how_many_paths_and_that_they_are_free(name: str) -> None:
-    said = dict(MECHANISMS[name].receipt_lines(DESIGNS[name]))
+    said = dict(questions.receipt_lines(DESIGNS[name]))
     assert said["Paths"] == "3 paths, drawn after the noise: their number costs nothing."
     assert said["Mechanism"].startswith(f"{MECHANISMS[name].title}, ")
 
@@ -103,7 +104,7 @@ def test_a_receipt_says_how_many_paths_and_that_they_are_free(name: str) -> None
 @pytest.mark.parametrize(("paths", "number"), [(1, "1 path"), (2, "2 paths"), (1200, "1,200 paths")])
 def test_a_receipt_of_paths_that_cost_something_says_that_all_are_covered(paths: int, number: str) -> None:
     design = PosteriorSamplingDesign("car", 900.0, 1.5, 0.4, paths=paths)
-    assert MECHANISMS["posterior-sampling"].receipt_lines(design) == (
+    assert questions.receipt_lines(design) == (
         ("Mechanism", "Posterior sampling, ridge 1.5, scale 0.4; prior car, range 900 m."),
         ("Paths", f"{number}; the stated epsilon covers all of them together."),
     )

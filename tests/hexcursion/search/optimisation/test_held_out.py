@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation import World
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -18,7 +18,7 @@ from tests.town import Town
 
 
 def private_held_out_iou(world: World, design: Design) -> float:
-    return world.held_out_iou(mechanism_of(design).simulate_held_out(design, world))
+    return world.held_out_iou(questions.simulate_held_out(design, world))
 
 
 def test_the_fit_knows_nothing_of_the_held_out_cells(project: Project, tuned: Tuned) -> None:

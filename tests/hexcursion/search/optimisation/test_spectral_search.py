@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.search.scenes import private_n, public_facts
@@ -143,14 +143,14 @@ def test_without_reference_data_one_fixed_design_is_judged_in_nine_simulated_wor
         "water-filled", "exponential", 8.0 * project.lattice.spacing, 0.5, 0.0, 0.5, 1.0, 1.28,
         task.budget.mu, 0.3, "release", paths=100,
     )  # fmt: skip
-    mechanism, worlds = MECHANISMS["spectral-statistics"], (scene.world, *scene.others)
+    worlds = (scene.world, *scene.others)
     each = [replace(scene, world=world, others=()).agreement(design).iou for world in worlds]
     assert scene.agreement(design).iou == pytest.approx(np.nanmean(each))
     result = tuned.result
     assert (result.fixed, result.evaluated, result.on_edge, result.cutoffs) == (True, 1, (), ())
     plain = PosteriorSamplingDesign("car", 8.0 * project.lattice.spacing, 1.28, 0.5)
     assert replace(result.model, bound=plain.bound) == plain
-    seen = [world.agreement(mechanism.simulate(design, world)) for world in worlds]
+    seen = [world.agreement(questions.simulate(design, world)) for world in worlds]
     known = [one for one in seen if np.isfinite(one.iou)]
     mean, k = np.mean([one.iou for one in known]), len(known)
     spread = np.sqrt(sum(one.iou_sd**2 + (one.iou - mean) ** 2 for one in known) / (k - 1) * (1.0 + 1.0 / k))

@@ -9,8 +9,8 @@ import pytest
 from scipy.special import ndtr
 
 from dpgp_core.excursion import Direction, released_set
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.simulation import Agreement, World, average
 from hexcursion.project.load import load_project
@@ -84,13 +84,13 @@ def test_the_search_votes_at_one_half() -> None:
 
 def test_the_searchs_sets_are_the_released_sets_of_its_own_paths() -> None:
     """Simulated releases of ten paths, voted on as a bundle does it, at three cutoffs."""
-    scorer, mechanism = world("above"), MECHANISMS["posterior-sampling"]
+    scorer = world("above")
     design = Design("car", 800.0, 3.0, 3.0, paths=10)
     single = scorer.family("car", 800.0, 40).at(3.0)
     grouped = (single.mean + 3.0 * single.residual_paths).reshape(4, 10, 10)
     for cutoff in (0.3, 0.5, 0.9):
         expected = [released_set(group, -0.2, cutoff) for group in grouped]
-        assert np.array_equal(mechanism.simulate(replace(design, cutoff=cutoff), scorer), np.array(expected))
+        assert np.array_equal(questions.simulate(replace(design, cutoff=cutoff), scorer), np.array(expected))
     votes = (grouped > -0.2).mean(axis=1)
     assert ((votes >= 0.3) & (votes < 0.5)).any(), "a cutoff of 0.3 gives other sets"
     assert ((votes >= 0.5) & (votes < 0.9)).any(), "a cutoff of 0.9 gives other sets"
@@ -104,7 +104,7 @@ def test_the_asked_side_is_the_set_everywhere_in_the_scorer(direction: Direction
     assert scorer.held_out.tolist() == [1, 5]
     baseline = baseline_set(scorer, Design("car", 800.0, 0.5, 1.0))
     assert baseline.tolist() == asked.tolist()
-    simulated = MECHANISMS["posterior-sampling"].simulate(Design("car", 800.0, 0.5, 1e-6, paths=10), scorer)
+    simulated = questions.simulate(Design("car", 800.0, 0.5, 1e-6, paths=10), scorer)
     assert simulated.tolist() == [asked.tolist()] * 4
     assert scorer.labels.tolist() == asked[scorer.held_out].tolist()
     aimed = scorer.aiming_at(asked)
@@ -146,7 +146,7 @@ def test_the_held_out_cells_are_judged_on_the_asked_side(direction: Direction) -
     """Nearly without noise the neighbours' map is right about the two held-out cells, whichever is asked."""
     design = Design(prior="car", lengthscale=4000.0, ridge=0.5, scale=1e-6, paths=3)
     scorer = world(direction)
-    assert scorer.held_out_iou(MECHANISMS["posterior-sampling"].simulate_held_out(design, scorer)) == 1.0
+    assert scorer.held_out_iou(questions.simulate_held_out(design, scorer)) == 1.0
 
 
 def test_the_search_itself_asks_for_the_low_side(town: Town, hamlet_tuned: Tuned) -> None:

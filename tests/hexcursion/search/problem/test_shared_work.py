@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms import noisy_cell_statistics, posterior_sampling
+from dpgp_core.mechanisms import (
+    noisy_cell_statistics,
+    posterior_sampling,
+    questions,
+    spectral_statistics,
+)
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.posterior import ridge_family as cache
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -74,7 +78,7 @@ def test_seven_cutoffs_share_the_readings_of_each_field(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = search_task(project)
-    counted = Counted(SpectralStatistics, "_simulated", monkeypatch)
+    counted = Counted(spectral_statistics, "stated", monkeypatch)
     found = score_batch(task, batch_of(task, "spectral-statistics", 2))
     assert len(found) == 2 * len(EPSILONS) * 7
     assert counted.calls == 2 * len(EPSILONS) * FIELDS
@@ -108,11 +112,11 @@ def test_a_few_releases_of_many_cells_rank_designs(project: Project, monkeypatch
     task, mechanism = search_task(project), MECHANISMS["noisy-cell-statistics"]
     world, size = task.scenes[0].world, task.facts.lattice.size
     design = mechanism.calibrate(mechanism.search.grid(task.facts, task.ask)[0], task.facts, task.budget)
-    full = mechanism.simulate(design, world)
+    full = questions.simulate(design, world)
     assert len(full) == 4
     for cells, releases in ((size, 1), (size + 1, 2), (3 * size, 3), (100 * size, 4)):
         monkeypatch.setattr(noisy_cell_statistics, "QUICK_CELLS", cells)
-        assert np.array_equal(mechanism.quick_simulate(design, world), full[:releases])
+        assert np.array_equal(questions.quick_simulate(design, world), full[:releases])
 
 
 def test_fields_and_their_crowds_share_four_priors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

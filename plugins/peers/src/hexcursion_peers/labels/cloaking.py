@@ -14,6 +14,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.label_plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg import Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Parameter
 from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
@@ -90,9 +91,6 @@ class GaussianLabelSums(LabelSums):
         cost = Cost.gaussian(design.mu, distance_of(facts.lattice.size))
         return Guarantee.gaussian(cost.among("values-only"), self.source)
 
-    def least_cost(self, design: GaussianLabelDesign) -> Cost:
-        return Cost.gaussian(design.mu).among("values-only")
-
     def calibrate(
         self, design: GaussianLabelDesign, facts: PublicFacts, budget: Budget
     ) -> GaussianLabelDesign | None:
@@ -126,6 +124,11 @@ class GaussianLabelSums(LabelSums):
 
     def describe(self, design: GaussianLabelDesign) -> str:
         return f"mu {significant(design.mu, 4)}; {model_words(design)}"
+
+
+@questions.least_cost.register
+def _least_cost(design: GaussianLabelDesign) -> Cost:
+    return Cost.gaussian(design.mu).among("values-only")
 
 
 class CloakingSpace(LabelSpace):

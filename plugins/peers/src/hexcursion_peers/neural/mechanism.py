@@ -15,6 +15,7 @@ from dpgp_core.excursion import agreed
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
@@ -281,29 +282,6 @@ class ConvCnp(Mechanism):
             lambda: EncoderPlan.of(lattice, window_of(facts), nodes, design.width),
         )
 
-    def simulate(self, design: ConvCnpDesign, world: World) -> Bools:
-        """Every cutoff reads the same probabilities of the same simulated releases."""
-        blank = replace(design, cutoff=0.5)
-
-        def make() -> Floats:
-            prepared = self.prepare(blank, world.facts, world.records)
-            drawn = prepared.without_paths(SimulationEntropy(SEED + 8), RELEASES)
-            return np.array([world.probabilities(each) for each in drawn])
-
-        return agreed(world.cache.keep("simulated convcnp", (world.key, blank), make), design.cutoff)
-
-    def sets(
-        self, design: ConvCnpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-    ) -> Bools:
-        drawn = self.prepare(design, world.facts, records).without_paths(entropy, releases)
-        return np.array([world.published(each, design) for each in drawn])
-
-    def held_out(self, design: ConvCnpDesign, world: World) -> HeldOut:
-        prepared = self.prepare(design, world.facts, world.training)
-        drawn = prepared.without_paths(SimulationEntropy(SEED + 4), 3)
-        seen = [world.probabilities(each)[world.held_out] for each in drawn]
-        return HeldOut(float(np.mean([world.bce(each) for each in seen])))
-
     def describe(self, design: ConvCnpDesign) -> str:
         what = "water-filled sums, range {} m" if design.sums == "water-filled" else "encoder {} m wide"
         return (
@@ -312,32 +290,64 @@ class ConvCnp(Mechanism):
             f"{significant(design.ridge, 3)}"
         )
 
-    def receipt_lines(self, design: ConvCnpDesign) -> tuple[tuple[str, str], ...]:
-        return (
-            *super().receipt_lines(design),
-            (
-                "Joint law",
-                "Mean and deviation of each hexagon are the network's; that paths vary together over the "
-                "encoder's width is an assumption, so read areas and contours off them with care.",
-            ),
-        )
-
-    def seen(
-        self,
-        design: ConvCnpDesign,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
-        """The released numbers themselves, which are the same wherever an attack looks."""
-        prepared = self.prepare(design, facts, records)
-        drawn = [prepared.release(entropy) for _ in range(releases)]
-        return np.array([
-            np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn
-        ])  # fmt: skip
-
 
 def _noise(design: ConvCnpDesign, plan: EncoderPlan | WaterFilledPlan) -> SpectralNoise:
     return channel_noise(design.mu, plan.products, design.accounting)
+
+
+@questions.simulate.register
+def _simulate(design: ConvCnpDesign, world: World) -> Bools:
+    """Every cutoff reads the same probabilities of the same simulated releases."""
+    blank = replace(design, cutoff=0.5)
+
+    def make() -> Floats:
+        prepared = ConvCnp().prepare(blank, world.facts, world.records)
+        drawn = prepared.without_paths(SimulationEntropy(SEED + 8), RELEASES)
+        return np.array([world.probabilities(each) for each in drawn])
+
+    return agreed(world.cache.keep("simulated convcnp", (world.key, blank), make), design.cutoff)
+
+
+@questions.simulated_sets.register
+def _simulated_sets(
+    design: ConvCnpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Bools:
+    drawn = ConvCnp().prepare(design, world.facts, records).without_paths(entropy, releases)
+    return np.array([world.published(each, design) for each in drawn])
+
+
+@questions.held_out.register
+def _held_out(design: ConvCnpDesign, world: World) -> HeldOut:
+    prepared = ConvCnp().prepare(design, world.facts, world.training)
+    drawn = prepared.without_paths(SimulationEntropy(SEED + 4), 3)
+    seen = [world.probabilities(each)[world.held_out] for each in drawn]
+    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+
+
+@questions.receipt_lines.register
+def _receipt_lines(design: ConvCnpDesign) -> tuple[tuple[str, str], ...]:
+    return (
+        *questions.receipt_lines.dispatch(object)(design),
+        (
+            "Joint law",
+            "Mean and deviation of each hexagon are the network's; that paths vary together over the "
+            "encoder's width is an assumption, so read areas and contours off them with care.",
+        ),
+    )
+
+
+@questions.seen.register
+def _seen(
+    design: ConvCnpDesign,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    cells: Sequence[int],
+    releases: int,
+    entropy: Entropy,
+) -> Floats:
+    """The released numbers themselves, which are the same wherever an attack looks."""
+    prepared = ConvCnp().prepare(design, facts, records)
+    drawn = [prepared.release(entropy) for _ in range(releases)]
+    return np.array([
+        np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn
+    ])  # fmt: skip

@@ -13,6 +13,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
@@ -296,9 +297,6 @@ class SparseGp(Mechanism):
             )
         return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(facts.lattice.size)), self.source)
 
-    def least_cost(self, design: SparseGpDesign) -> Cost:
-        return Cost.gaussian(design.mu)
-
     def calibrate(self, design: SparseGpDesign, facts: PublicFacts, budget: Budget) -> SparseGpDesign | None:
         if not self.protection.holds(facts):
             return None
@@ -319,31 +317,42 @@ class SparseGp(Mechanism):
         key = (design.prior, design.lengthscale, design.spacing, len(facts.parents))
         return facts.cache.keep("inducing plan", key, lambda: InducingPlan.of(facts, design))
 
-    def simulate(self, design: SparseGpDesign, world: World) -> Bools:
-        """Every cutoff reads the same probabilities of the same simulated releases."""
-        blank = replace(design, cutoff=0.5)
-
-        def make() -> Floats:
-            entropy, prepared = SimulationEntropy(SEED + 7), self.prepare(blank, world.facts, world.records)
-            return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
-
-        return agreed(world.cache.keep("simulated moments", (world.key, blank), make), design.cutoff)
-
-    def sets(
-        self, design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-    ) -> Bools:
-        prepared = self.prepare(design, world.facts, records)
-        return np.array([
-            world.published(prepared.without_paths(entropy), design) for _ in range(releases)
-        ])  # fmt: skip
-
-    def held_out(self, design: SparseGpDesign, world: World) -> HeldOut:
-        prepared, entropy = self.prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
-        seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
-        return HeldOut(float(np.mean([world.bce(each) for each in seen])))
-
     def describe(self, design: SparseGpDesign) -> str:
         return (
             f"inducing points {significant(design.spacing, 4)} m apart, mu {significant(design.mu, 4)}; "
             f"prior {design.prior}, range {significant(design.lengthscale, 4)} m, read as {design.reading}"
         )
+
+
+@questions.least_cost.register
+def _least_cost(design: SparseGpDesign) -> Cost:
+    return Cost.gaussian(design.mu)
+
+
+@questions.simulate.register
+def _simulate(design: SparseGpDesign, world: World) -> Bools:
+    """Every cutoff reads the same probabilities of the same simulated releases."""
+    blank = replace(design, cutoff=0.5)
+
+    def make() -> Floats:
+        entropy, prepared = SimulationEntropy(SEED + 7), SparseGp().prepare(blank, world.facts, world.records)
+        return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
+
+    return agreed(world.cache.keep("simulated moments", (world.key, blank), make), design.cutoff)
+
+
+@questions.simulated_sets.register
+def _simulated_sets(
+    design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Bools:
+    prepared = SparseGp().prepare(design, world.facts, records)
+    return np.array([
+        world.published(prepared.without_paths(entropy), design) for _ in range(releases)
+    ])  # fmt: skip
+
+
+@questions.held_out.register
+def _held_out(design: SparseGpDesign, world: World) -> HeldOut:
+    prepared, entropy = SparseGp().prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
+    seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
+    return HeldOut(float(np.mean([world.bce(each) for each in seen])))

@@ -1,0 +1,181 @@
+"""What searches, audits and readers ask of a design: functions with one default each, which is sound.
+
+A mechanism that knows better registers a function for the class of its designs, for example with
+`@questions.simulate.register`. A default never lowers a price and never promises more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.linalg import Bools, Floats
+from dpgp_core.mechanisms.base import Reading
+from dpgp_core.mechanisms.design import Budget, Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise import Entropy, SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing import PublicFacts, draw_release
+from dpgp_core.simulation import SEED, HeldOut, World
+
+# What a release costs, beyond its guarantee.
+
+
+@singledispatch
+def sharpened(design: Design, facts: PublicFacts, budget: Budget) -> Design:
+    """A design from `calibrate` with the least noise that is proved for the budget, at more expense.
+
+    `calibrate` is asked thousands of times in a search, this once for what the search leads to. Unchanged by
+    default.
+    """
+    return design
+
+
+@singledispatch
+def priced(
+    design: Design, facts: PublicFacts, delta: float, bound: str | None = None
+) -> tuple[Design, float]:
+    """The design under the bound that prices it lowest, and its epsilon at `delta`, an upper bound.
+
+    By default what it is guaranteed to cost.
+    """
+    return design, mechanism_of(design).guarantee(design, facts).epsilon(delta).epsilon
+
+
+@singledispatch
+def floor(design: Design, facts: PublicFacts, delta: float) -> float:
+    """The epsilon that remains whatever the noise; 0 where enough noise meets every budget, the default."""
+    return 0.0
+
+
+@singledispatch
+def apart_mu(design: Design, facts: PublicFacts, q: int) -> float | None:
+    """mu for q records exchanged at once, at most one in each hexagon before and after; an upper bound.
+
+    None, the default, where nothing less than q times the price of one record is proved.
+    """
+    return None
+
+
+@singledispatch
+def least_cost(design: Design) -> Cost | None:
+    """What a release of `design` costs at least, by its own noise and whatever the data; None if unknown.
+
+    For a reader who has the design and not the facts: a statement with a smaller cost is false.
+    """
+    return None
+
+
+# How a release is read.
+
+
+@singledispatch
+def read(
+    design: Design, facts: PublicFacts, records: CollapsedRecords, paths: Floats, entropy: Entropy
+) -> Reading | None:
+    """The field given released paths (L, N) where these are no draws of it; None by default: they are.
+
+    Post-processing of paths on the public grid (before a public prior mean is added back). Of `records`
+    their places alone may enter, and only where `facts` say that these are public.
+    """
+    return None
+
+
+@singledispatch
+def receipt_lines(design: Design) -> tuple[tuple[str, str], ...]:
+    """(topic, sentence) pairs for the receipt: by default the mechanism and its paths."""
+    mechanism = mechanism_of(design)
+    number = "1 path" if design.paths == 1 else f"{design.paths:,} paths"
+    said = f"{number}; the stated epsilon covers all of them together."
+    if mechanism.free_paths:
+        said = f"{number}, drawn after the noise: their number costs nothing."
+    return (("Mechanism", f"{mechanism.title}, {mechanism.describe(design)}."), ("Paths", said))
+
+
+# How a release is simulated on reference data.
+
+
+@singledispatch
+def simulated_sets(
+    design: Design, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Bools:
+    """(releases, N) released sets of simulated releases of some records, judged as `world` asks."""
+    prepared = mechanism_of(design).prepare(design, world.facts, records)
+    drawn = (draw_release(prepared, entropy, simulation=True) for _ in range(releases))
+    return np.array([world.published(each, design) for each in drawn])
+
+
+def _releases(design: Design, world: World) -> int:
+    return world.releases(1 if mechanism_of(design).free_paths else design.paths)
+
+
+@singledispatch
+def simulate(design: Design, world: World) -> Bools:
+    """(S, N) released sets of simulated releases of the world's records, on common random numbers."""
+    return simulated_sets(design, world, world.records, _releases(design, world), SimulationEntropy(SEED))
+
+
+@singledispatch
+def quick_simulate(design: Design, world: World) -> Bools:
+    """(S, N) released sets by which a search ranks its candidates, like `simulate` unless quicker.
+
+    On draws of their own, where they differ: the best of many designs on the same draws looks better than it
+    is, and what is shown is simulated again.
+    """
+    return simulate(design, world)
+
+
+@singledispatch
+def simulate_held_out(design: Design, world: World) -> Bools:
+    """(S, N) released sets of releases of the training records only, whose held-out cells are judged."""
+    entropy = SimulationEntropy(SEED + 3)
+    return simulated_sets(design, world, world.training, _releases(design, world), entropy)
+
+
+@singledispatch
+def held_out(design: Design, world: World) -> HeldOut:
+    """Cross-entropy on held-out cells of a simulated release of the training records."""
+    prepared = mechanism_of(design).prepare(design, world.facts, world.training)
+    released = draw_release(prepared, SimulationEntropy(SEED + 4), simulation=True)
+    return HeldOut(world.bce(world.probabilities(released)[world.held_out]))
+
+
+# What an attacker sees.
+
+
+@singledispatch
+def seen(
+    design: Design,
+    facts: PublicFacts,
+    records: CollapsedRecords,
+    cells: Sequence[int],
+    releases: int,
+    entropy: Entropy,
+) -> Floats:
+    """(releases, L, k) what an attack looks at in each release: by default the paths at some cells."""
+    prepared = mechanism_of(design).prepare(design, facts, records)
+    drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
+    return np.stack(drawn)[:, :, list(cells)]
+
+
+@singledispatch
+def mean_and_noise(
+    design: Design, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int]
+) -> tuple[Floats, Floats] | None:
+    """(d,) means and deviations of what is `seen`, where independent noise is added; None elsewhere."""
+    return None
+
+
+@singledispatch
+def law(
+    design: Design, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+) -> tuple[Floats, Floats] | None:
+    """Exact mean and covariance of what is seen when all records lie in k cells; None if unknown.
+
+    `covariance` (k, k) is the prior's among these cells; `count`, `pull` (k,) the number of records and the
+    sum of their responses in each; `seen` the positions among the k that the attack looks at.
+    """
+    return None
