@@ -45,7 +45,7 @@ def worlds(told: Project) -> LossWorlds:
 def designs(worlds: LossWorlds, epsilon: float):
     for name in ("spectral-statistics", "noisy-cell-statistics"):
         mechanism = mechanism_named(name)
-        for each in mechanism.grid(worlds.facts, Ask(("exponential",), 100, quick=True))[:2]:
+        for each in mechanism.search.grid(worlds.facts, Ask(("exponential",), 100, quick=True))[:2]:
             made = mechanism.calibrate(each, worlds.facts, Budget(epsilon, DELTA))
             assert made is not None
             assert worlds.bounds(made)
