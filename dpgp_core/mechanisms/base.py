@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import InvalidValue
+from dpgp_core.errors import BoundRefused, InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection, Reads
 from dpgp_core.posterior.records import CollapsedRecords
@@ -161,6 +162,24 @@ class SearchSpace:
         return cast(Design, replace(design, **{name: int(value) if kinds[name] == "count" else value}))
 
 
+def _refused(guarantee: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
+    @wraps(guarantee)
+    def checked(self: Mechanism, design: Any, facts: PublicFacts) -> Guarantee:
+        if why := self.protection.refusal(facts):
+            raise BoundRefused(f"{self.title} {why}")
+        return guarantee(self, design, facts)
+
+    return checked
+
+
+def _nothing(calibrate: Callable[..., Design | None]) -> Callable[..., Design | None]:
+    @wraps(calibrate)
+    def checked(self: Mechanism, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
+        return None if self.protection.refusal(facts) else calibrate(self, design, facts, budget)
+
+    return checked
+
+
 class Mechanism(ABC):
     """A way to release a field on hexagons privately.
 
@@ -200,6 +219,12 @@ class Mechanism(ABC):
     weighs_drift: ClassVar[bool] = False
     """Whether it can start from a published map and weigh how far the field has drifted since."""
     space: ClassVar[type[SearchSpace]] = SearchSpace  # what a search may try of it
+
+    def __init_subclass__(cls) -> None:
+        """Let a mechanism promise nothing under facts where its protection does not hold."""
+        for name, where in (("guarantee", _refused), ("calibrate", _nothing)):
+            if (own := vars(cls).get(name)) is not None:
+                setattr(cls, name, where(own))
 
     @property
     def search(self) -> SearchSpace:

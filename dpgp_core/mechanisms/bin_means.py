@@ -23,7 +23,6 @@ from dpgp_core.mechanisms.label_sums import (
     LabelSums,
     PreparedSums,
     model_words,
-    refuse_private_places,
 )
 from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
@@ -97,13 +96,10 @@ class BinMeans(LabelSums):
 
     def guarantee(self, design: BinMeansDesign, facts: PublicFacts) -> Guarantee:
         """Bins are disjoint and one value moves one bin's sum by at most 2: pure epsilon, on integers."""
-        refuse_private_places(facts, self.title)
         return Guarantee.pure(design.pure_epsilon, "laplace-mechanism", self.source, "values-only")
 
-    def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign | None:
+    def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign:
         """The budget's epsilon itself: a pure guarantee costs no more at any delta."""
-        if not self.protection.holds(facts):
-            return None
         return replace(design, pure_epsilon=budget.epsilon)
 
     def prepare(self, design: BinMeansDesign, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:

@@ -43,9 +43,16 @@ class Protection:
     public: tuple[str, ...] = ("the number of records",)
     shows_public_places: bool = False
 
-    def holds(self, facts: PublicFacts) -> bool:
-        """Whether anything is proved under these public facts: the neighbours, and what must be public."""
-        return facts.relation in self.relations and (self.what != "values" or facts.places_public)
+    def refusal(self, facts: PublicFacts) -> str:
+        """Why nothing is proved under these public facts, after the mechanism's title; "" where it is."""
+        if self.what == "values" and not facts.places_public:
+            return (
+                "hides values only and shows where the records are: set `places_public` where their places "
+                "are public anyway, or choose another mechanism."
+            )
+        if facts.relation not in self.relations:
+            return f"is proved for other neighbours: choose {' or '.join(map(repr, self.relations))}."
+        return ""
 
     def hides(self, facts: PublicFacts) -> Protects:
         """What a release hides by its noise under these public facts: at most `what`."""

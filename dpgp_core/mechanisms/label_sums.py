@@ -39,17 +39,6 @@ PARAMETERS = (
 )
 
 
-def refuse_private_places(facts: PublicFacts, title: str) -> None:
-    """Raise `BoundRefused` unless the places are public and one value is what may change."""
-    if not facts.places_public:
-        raise BoundRefused(
-            f"{title} hides values only and shows where the records are: set `places_public` where their "
-            "places are public anyway, or choose another mechanism."
-        )
-    if facts.relation != "replace-one":
-        raise BoundRefused(f"{title} is proved for one changed value: choose the relation 'replace-one'.")
-
-
 @dataclass(frozen=True)
 class LabelDesign(Design):
     """The model of the field that shapes and reads a release over public places."""
@@ -102,7 +91,7 @@ class LabelSpace(SearchSpace, ABC):
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
         """None where places are private; else few models, as each needs a dense factorisation."""
-        if not VALUES_ONLY.holds(facts):
+        if VALUES_ONLY.refusal(facts):
             return ()
         lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales[:LENGTHSCALES]
         shapes = [ask.model] if ask.model else [(each, ridge) for each in lengthscales for ridge in RIDGES]
@@ -136,7 +125,8 @@ class LabelSums(Mechanism):
 
     def places_of(self, design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PublicPlaces:
         """Where the records are: public here, whatever else is not."""
-        refuse_private_places(facts, self.title)
+        if why := self.protection.refusal(facts):
+            raise BoundRefused(f"{self.title} {why}")
         where = (records.index.tobytes(), records.count.tobytes())
         return facts.cache.keep(
             "public places",

@@ -11,7 +11,7 @@ from scipy.special import erfcx
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
@@ -211,22 +211,13 @@ class NoisyCellStatistics(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: NoisyCellStatisticsDesign, facts: PublicFacts) -> Guarantee:
-        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4.
-
-        Raises BoundRefused for neighbours that it is not proved for.
-        """
-        if not self.protection.holds(facts):
-            raise BoundRefused(
-                "Noisy cell statistics are proved for exchanged records: choose 'replace-one'."
-            )
+        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4."""
         cost = statistics_cost(design.statistic_noise, facts.lattice.size)
         return Guarantee.gaussian(cost, self.source)
 
     def calibrate(
         self, design: NoisyCellStatisticsDesign, facts: PublicFacts, budget: Budget
-    ) -> NoisyCellStatisticsDesign | None:
-        if not self.protection.holds(facts):
-            return None
+    ) -> NoisyCellStatisticsDesign:
         return replace(design, statistic_noise=statistic_noise_for(budget.epsilon, budget.delta))
 
     def prepare(

@@ -12,7 +12,7 @@ import numpy as np
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import ORDERS, covariance_rdp, epsilon_from_rdp
 from dpgp_core.bounds.registry import proved_bounds, smallest_scale_for, variance_bound
-from dpgp_core.errors import BoundRefused, DesignError
+from dpgp_core.errors import DesignError
 from dpgp_core.excursion import agreed, excursion
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
@@ -127,15 +127,11 @@ class PosteriorSampling(Mechanism):
     )
 
     def guarantee(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> Guarantee:
-        if not self.protection.holds(facts):
-            raise BoundRefused("Posterior sampling is proved for exchanged records: choose 'replace-one'.")
         return path_guarantee(design, facts.n, facts.prior(design.prior, design.lengthscale))
 
     def calibrate(
         self, design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
     ) -> PosteriorSamplingDesign | None:
-        if not self.protection.holds(facts):
-            return None
         prior, share, best = facts.prior(design.prior, design.lengthscale), design.noise_share, None
         for name in proved_bounds(prior, budget.bound):
             scale, noise = _least_scales(

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
@@ -89,23 +88,11 @@ class OnSquares(Mechanism):
     exact_on_a_computer = True
 
     def guaranteed(self, design: Any, facts: PublicFacts, numbers: int) -> Guarantee:
-        """What a design costs that releases so many rounded numbers.
-
-        Raises
-        ------
-        BoundRefused
-            For another relation than exchanged records.
-        """
-        if not self.protection.holds(facts):
-            raise BoundRefused(
-                f"The {self.name.replace('-', ' ')} is proved for exchanged records: choose 'replace-one'."
-            )
+        """What a design costs that releases so many rounded numbers."""
         return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(numbers)), self.source)
 
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Any:
         """The design at the budget's mu; None for another relation than exchanged records."""
-        if not self.protection.holds(facts):
-            return None
         return replace(design, mu=budget.mu)
 
 

@@ -26,7 +26,7 @@ from dpgp_core import (
     plugins,
 )
 from dpgp_core.audit.design import Pair, among, audit_design, worst_pair
-from dpgp_core.errors import InvalidValue, NumericalFailure, PriorError
+from dpgp_core.errors import BoundRefused, InvalidValue, NumericalFailure, PriorError
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask, Budget
 from dpgp_core.posterior.fitting import fit
@@ -275,6 +275,12 @@ def test_a_mechanism_of_four_methods_is_searched_priced_and_attacked_by_defaults
     assert mechanism.search.refinement((design,), facts, Ask(("car",))) == ()
     assert mechanism.search.fixed(500.0) is mechanism.search.given(facts, Ask(("car",)), 900.0, 1.0) is None
     made = mechanism.calibrate(replace(design, paths=1), facts, budget)
+    other = replace(facts, relation="add-or-remove")  # it does not look at the neighbours itself
+    assert mechanism.calibrate(design, other, budget) is None
+    with pytest.raises(
+        BoundRefused, match=r"^Guest stripes is proved for other neighbours: choose 'replace-one'"
+    ):
+        mechanism.guarantee(made, other)
     louder = replace(made, noise=2.0 * made.noise)
     assert mechanism.search.unpriced(made, facts) == mechanism.search.unpriced(louder, facts)
     assert questions.sharpened(made, facts, budget) is made

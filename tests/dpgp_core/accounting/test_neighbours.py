@@ -135,7 +135,7 @@ CASES = [
     (name, relation, known)
     for name, mechanism in sorted(MECHANISMS.items())
     for relation, known in (("replace-one", False), ("replace-one", True), ("add-or-remove", False))
-    if mechanism.protection.holds(PublicFacts(disk(1), 9, relation, places_public=known))  # type: ignore[arg-type]
+    if not mechanism.protection.refusal(PublicFacts(disk(1), 9, relation, places_public=known))  # type: ignore[arg-type]
 ]
 
 

@@ -226,7 +226,8 @@ def test_under_which_public_facts_anything_is_proved(
     what: Any, relation: Any, public: bool, holds: bool
 ) -> None:
     protection = Protection(what, ("point",))
-    assert protection.holds(PublicFacts(LATTICE, 1, relation, places_public=public)) == holds
+    refused = protection.refusal(PublicFacts(LATTICE, 1, relation, places_public=public))
+    assert (refused == "") == holds
     assert protection.public == ("the number of records",)
 
 

@@ -24,7 +24,6 @@ from dpgp_core.mechanisms.label_sums import (
     LabelSums,
     PreparedSums,
     model_words,
-    refuse_private_places,
 )
 from dpgp_core.noise import distance_of
 from dpgp_core.numbers import significant
@@ -87,15 +86,12 @@ class GaussianLabelSums(LabelSums):
 
     def guarantee(self, design: GaussianLabelDesign, facts: PublicFacts) -> Guarantee:
         """The noise is made from the rounded features so that one changed value costs at most mu."""
-        refuse_private_places(facts, self.title)
         cost = Cost.gaussian(design.mu, distance_of(facts.lattice.size))
         return Guarantee.gaussian(cost.among("values-only"), self.source)
 
     def calibrate(
         self, design: GaussianLabelDesign, facts: PublicFacts, budget: Budget
-    ) -> GaussianLabelDesign | None:
-        if not self.protection.holds(facts):
-            return None
+    ) -> GaussianLabelDesign:
         return replace(design, mu=budget.mu)
 
     def plan(self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords) -> LabelPlan:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import BoundRefused, DesignError
+from dpgp_core.errors import DesignError
 from dpgp_core.excursion import agreed
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.nodes import Nodes
@@ -236,22 +236,12 @@ class ConvCnp(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: ConvCnpDesign, facts: PublicFacts) -> Guarantee:
-        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves.
-
-        Raises
-        ------
-        BoundRefused
-            For neighbours that it is not proved for.
-        """
-        if not self.protection.holds(facts):
-            raise BoundRefused("The neural process is proved for exchanged records: choose 'replace-one'.")
+        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
         plan = self.plan(design, facts)
         mu = priced(plan.products, _noise(design, plan), design.accounting)
         return Guarantee.gaussian(Cost.gaussian(mu, distance_of(2 * plan.features.size)), self.source)
 
-    def calibrate(self, design: ConvCnpDesign, facts: PublicFacts, budget: Budget) -> ConvCnpDesign | None:
-        if not self.protection.holds(facts):
-            return None
+    def calibrate(self, design: ConvCnpDesign, facts: PublicFacts, budget: Budget) -> ConvCnpDesign:
         return replace(design, mu=budget.mu)
 
     def prepare(self, design: ConvCnpDesign, facts: PublicFacts, records: CollapsedRecords) -> _PreparedSums:

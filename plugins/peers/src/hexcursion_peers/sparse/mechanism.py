@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
@@ -284,22 +284,10 @@ class SparseGp(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: SparseGpDesign, facts: PublicFacts) -> Guarantee:
-        """The noise is made from the gridded features so that one exchanged record costs at most mu.
-
-        Raises
-        ------
-        BoundRefused
-            For neighbours that it is not proved for.
-        """
-        if not self.protection.holds(facts):
-            raise BoundRefused(
-                "The sparse Gaussian process is proved for exchanged records: choose 'replace-one'."
-            )
+        """The noise is made from the gridded features so that one exchanged record costs at most mu."""
         return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(facts.lattice.size)), self.source)
 
-    def calibrate(self, design: SparseGpDesign, facts: PublicFacts, budget: Budget) -> SparseGpDesign | None:
-        if not self.protection.holds(facts):
-            return None
+    def calibrate(self, design: SparseGpDesign, facts: PublicFacts, budget: Budget) -> SparseGpDesign:
         return replace(design, mu=budget.mu)
 
     def prepare(
