@@ -44,6 +44,7 @@ NEAR_KM = 2.0
 
 WIDEST = 1.3  # of a cell's own reach to that of an average one
 _CORNERS = 2_000  # of a side of the area: finer bends of a shore do not matter
+_ROUND = 0.9  # of a distance that a corner widened in two steps keeps: cos(pi / 8) is 0.92
 _LEAST = 1e-3  # share of an area that must be sea for anything to be cut
 
 
@@ -347,7 +348,12 @@ def _dry(part: Polygon, kilometres: float) -> BaseGeometry:
     near = math.degrees(1000.0 * kilometres / EARTH_RADIUS) + fine
     pad = 2.0 * near  # where shores are cut, beyond what is kept
     rings = land_near((west - pad / stretch, south - pad, east + pad / stretch, north + pad))
-    land = shapely.simplify([_wide(Polygon(ring), stretch) for ring in rings], fine)
+    land = [_wide(Polygon(ring), stretch) for ring in rings]
+    wide = _wide(part, stretch)
+    across = math.hypot((east - west) * stretch, north - south)
+    if across < _ROUND * near and any(wide.distance(one) + across < _ROUND * near for one in land):
+        return part  # widening shores far beyond a small part takes seconds
+    land = shapely.simplify(land, fine)
     reach = _wide(shapely.union_all(shapely.buffer(land, near, quad_segs=2)), 1.0 / stretch)
     return shapely.intersection(part, reach)
 

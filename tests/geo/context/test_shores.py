@@ -54,6 +54,22 @@ def test_a_box_without_sea_or_without_land_stays_as_it_is(monkeypatch: pytest.Mo
     assert without_sea(region) is region
 
 
+def test_shores_are_not_widened_far_beyond_a_small_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cell of resolution 0 reaches 1,666 km, 14.98 degrees: nine tenths of it are 13.48."""
+    widened = []
+    real = surroundings.shapely.buffer
+    monkeypatch.setattr(
+        surroundings.shapely, "buffer", lambda *given, **how: widened.append(given) or real(*given, **how)
+    )
+    monkeypatch.setattr(surroundings, "land_near", lambda box: (LAND,))
+    calls = {}
+    for east in (20.5, 21.5):  # 12.61 or 13.22 degrees of latitude from land, and .56 across
+        region = region_from_bbox(east, 52.0, east + 0.9, 52.1)
+        assert without_sea(region, 0) is region
+        calls[east] = len(widened)
+    assert calls == {20.5: 0, 21.5: 1}
+
+
 def test_a_box_across_the_date_line_is_cut_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     islands = {-180.0: ISLET - np.array([181.5, 0.0]), 179.0: ISLET + np.array([177.5, 0.0])}
     monkeypatch.setattr(surroundings, "land_near", lambda box: (islands[179.0 if box[0] > 0 else -180.0],))
