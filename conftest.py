@@ -76,7 +76,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What drives a browser may try once more, and is counted as tried again: a browser can lose a click."""
+    """What drives a browser may try once more, and is counted as tried again: a browser can lose a click.
+
+    The screens come first: their files take longest, and at the end one worker would work on alone.
+    """
+    items.sort(key=lambda item: item.path.parent.name != "pages" and item.path.name != "test_page.py")
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.flaky(reruns=1))

@@ -23,6 +23,7 @@ from pages.shared.steps import (
     VIEWER,
 )
 from tests.pages.conftest import OpenApp, press, texts
+from tests.pages.data_steps import work_of
 
 
 def address_of(app: AppTest) -> str:
@@ -42,6 +43,7 @@ def at_hexagons(open_app: OpenApp, resolution: int = 6) -> AppTest:
 
 def at_release(open_app: OpenApp) -> AppTest:
     app = at_hexagons(open_app)
+    work_of(app).choose(quick=True, priors=("car",), mechanisms=("posterior-sampling",))
     app.switch_page(PRIVACY.path).run()
     press(app, "Search for the best design")
     app.switch_page(RELEASE.path).run()
@@ -174,6 +176,7 @@ def test_an_address_without_a_release_is_one_sentence(open_app: OpenApp, address
 
 def test_changed_choices_ask_for_a_new_search(open_app: OpenApp, jobs_at_once: None) -> None:
     app = at_hexagons(open_app)
+    work_of(app).choose(quick=True, priors=("car",), mechanisms=("posterior-sampling",))
     app.switch_page(PRIVACY.path).run()
     press(app, "Search for the best design")
     assert "What the budget can buy" in texts(app)
