@@ -22,7 +22,9 @@ from tests.patience import HANG
 @pytest.fixture(scope="module")
 def small_example(tmp_path_factory: pytest.TempPathFactory):
     settings = example_settings(tmp_path_factory.mktemp("example"))
-    return settings.with_changes(resolution=6, priors=("car",), quick=True)
+    return settings.with_changes(
+        resolution=6, priors=("car",), mechanisms=("posterior-sampling",), quick=True
+    )
 
 
 @pytest.fixture(scope="module")
