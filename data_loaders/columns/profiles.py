@@ -172,5 +172,14 @@ def field_names(name: str) -> Mapping[str, tuple[str, ...]]:
     return named_profile(name).fields or {}
 
 
+def positions_of(name: str, header: Sequence[str]) -> dict[str, int]:
+    """Where these columns stand in a header of small letters, those that are there."""
+    found = {
+        field: next((header.index(spelling) for spelling in spellings if spelling in header), None)
+        for field, spellings in field_names(name).items()
+    }
+    return {field: at for field, at in found.items() if at is not None}
+
+
 def _same(name: str) -> str:
     return name.strip().lower()

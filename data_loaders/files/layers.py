@@ -17,6 +17,7 @@ import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -37,6 +38,7 @@ from data_loaders.files.guarded import (
     GuardedStream,
     Limits,
     Meter,
+    Pieces,
     damage_sentence,
     open_zip,
 )
@@ -63,13 +65,14 @@ _ONE_AT_A_TIME = threading.Lock()
 MOST_ROWS = 50_000
 
 
+@dataclass(frozen=True)
 class Layer:
-    """One sheet or layer as read: `layers`, the names of all that may hold rows; `crs`, the system the file
-    states for its points ("AUTHORITY:CODE", or ""); `points`, whether the first two columns are coordinates,
-    named `POINT_X` and `POINT_Y`; `stream`, the rows as comma-delimited CSV in UTF-8 with decimal points."""
+    """One sheet or layer as read."""
 
-    def __init__(self, layers: tuple[str, ...], crs: str, points: bool, stream: io.RawIOBase) -> None:
-        self.layers, self.crs, self.points, self.stream = layers, crs, points, stream
+    layers: tuple[str, ...]  # names of all that may hold rows
+    crs: str  # the system the file states for its points ("AUTHORITY:CODE", or "")
+    points: bool  # whether the first two columns are coordinates, named `POINT_X` and `POINT_Y`
+    stream: io.RawIOBase  # the rows as comma-delimited CSV in UTF-8 with decimal points
 
 
 def format_of(head: bytes) -> Format | None:
@@ -266,7 +269,7 @@ def _coordinate(values: NDArray[np.float64]) -> pa.Array:
     return pa.array(values, from_pandas=True)
 
 
-class _CsvText(io.RawIOBase):
+class _CsvText(Pieces):
     """A table as CSV text, made while it is read."""
 
     def __init__(self, table: pa.Table, header: bool) -> None:
@@ -274,18 +277,11 @@ class _CsvText(io.RawIOBase):
         self._batches = iter(table.to_batches(max_chunksize=_ROWS))
         self._ready = _csv([pa.array([name], pa.string()) for name in table.column_names]) if header else b""
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            batch = next(self._batches, None)
-            if batch is None:
-                return 0
+    def _take(self, size: int) -> bytes:
+        while not self._ready and (batch := next(self._batches, None)) is not None:
             self._ready = _csv([_as_text(column) for column in batch.columns])
-        part, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
+        part, self._ready = self._ready[:size], self._ready[size:]
+        return part
 
 
 def _csv(columns: list[pa.Array]) -> bytes:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.columns.numbers import parse_numbers
-from data_loaders.columns.profiles import field_names, named_profile
+from data_loaders.columns.profiles import named_profile, positions_of
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import blocks, decode, first_rows, mask, text
 from data_loaders.files.guarded import LIMITS, Limits
@@ -132,12 +132,7 @@ def _layout(table: Table) -> _Layout | None:
         return None
     width = len(rows[0])
     names = [name.lower() for name in rows[0]]
-    found: dict[str, int] = {}
-    for field, spellings in field_names("postcodes").items():
-        for spelling in spellings:
-            if spelling in names:
-                found[field] = names.index(spelling)
-                break
+    found = positions_of("postcodes", names)
     if "postcode" in found:
         # Latitude and longitude are preferred: ONS computed them with the exact transformation.
         for pair, other, crs in (
@@ -214,13 +209,13 @@ def load_postcodes(
     return result, tally.report(name, result.size, notes.sentences(crs))
 
 
+@dataclass
 class _Notes:
     """What was met while reading and deserves a sentence."""
 
-    def __init__(self) -> None:
-        self.ignored = 0
-        self.terminated = 0
-        self.code_point = False
+    ignored: int = 0
+    terminated: int = 0
+    code_point: bool = False
 
     def sentences(self, crs: str) -> tuple[str, ...]:
         said = [f"Coordinates are in {crs}."]

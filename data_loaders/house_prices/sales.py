@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.columns.numbers import parse_numbers
-from data_loaders.columns.profiles import field_names, named_profile
+from data_loaders.columns.profiles import field_names, named_profile, positions_of
 from data_loaders.columns.times import parse_times
 from data_loaders.errors import DataError, closest
 from data_loaders.files.blocks import Block, Spool, blocks, chosen, decode, first_rows, mask, strides, text
@@ -93,12 +93,9 @@ def layout_of(table: Table) -> Layout:
 
 
 def _with_header(name: str, first: tuple[str, ...], lower: list[str]) -> Layout:
-    columns: dict[str, int] = {}
+    columns = positions_of(PROFILE, lower)
     for called, spellings in field_names(PROFILE).items():
-        at = next((lower.index(spelling) for spelling in spellings if spelling in lower), None)
-        if at is not None:
-            columns[called] = at
-        elif called not in _OPTIONAL:
+        if called not in columns and called not in _OPTIONAL:
             hint = closest(spellings[0], lower)
             raise DataError(
                 f"{name} has a header but no column {spellings[0]!r}{hint or '.'} "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, combinations
 from typing import Literal
 
 from hexcursion.ledger.book import Book
@@ -26,19 +27,14 @@ class PeriodsShared:
     def together_with(self, place: int) -> tuple[int, ...]:
         """Places of the releases, this one among them, that may hold one of its records: costs add over them.
         What is not known counts as shared."""
-        apart = ("none", "none in a sample", "kept apart")
-        others = (
-            other
-            for other in range(len(self.known))
-            if other != place and self.pairs[min(place, other), max(place, other)] not in apart
-        )
-        return tuple(sorted((place, *others)))
+        disjoint = ("none", "none in a sample", "kept apart")
+        joined = [pair for pair, shares in self.pairs.items() if place in pair and shares not in disjoint]
+        return tuple(sorted({place, *chain.from_iterable(joined)}))
 
 
 def nothing_known(count: int) -> PeriodsShared:
     """What is known without a ledger: nothing."""
-    pairs = {(one, other): "unknown" for one in range(count) for other in range(one + 1, count)}
-    return PeriodsShared((False,) * count, pairs)  # type: ignore[arg-type]
+    return PeriodsShared((False,) * count, dict.fromkeys(combinations(range(count), 2), "unknown"))
 
 
 def periods_shared(ledger: Ledger, releases: Sequence[tuple[str, str]]) -> PeriodsShared:
@@ -47,11 +43,9 @@ def periods_shared(ledger: Ledger, releases: Sequence[tuple[str, str]]) -> Perio
     known. Raise `LedgerDamaged` if the chain does not verify."""
     book = ledger._book()
     datasets = [_dataset(book, name, digest) for name, digest in releases]
-    count = len(datasets)
-    pairs: dict[tuple[int, int], Shares] = {
+    pairs = {
         (one, other): _between(book.links, datasets[one], datasets[other])
-        for one in range(count)
-        for other in range(one + 1, count)
+        for one, other in combinations(range(len(datasets)), 2)
     }
     return PeriodsShared(tuple(each is not None and book.links.knows(each) for each in datasets), pairs)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders import Observations
@@ -206,8 +207,7 @@ def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:
 
 def _ranks(column: Floats) -> Floats:
     """(N,) ranks from 1; equal numbers share the mean of theirs."""
-    _, place, many = np.unique(column, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(many) - 0.5 * (many - 1))[place])
+    return np.asarray(pd.Series(column).rank())
 
 
 def _alike(one: Floats, other: Floats) -> float:

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
+from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, PublicFile, fetch, price_paid_file
 from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.releasing.allowed_paths import public_folder
 from pages.data.sources import show_paths
 from pages.shared.plain_text import Markdown, plain
+from pages.shared.session.previews import as_workflow_errors
 from pages.shared.session.side_jobs import show_progress
 from pages.shared.session.workspace import Fetched, Workspace
 from pages.shared.subprocess_job import Job
@@ -75,12 +76,10 @@ def by_hand(year: int, reference_year: int | None = None) -> tuple[str, ...]:
     )
 
 
+@as_workflow_errors()
 def _files(year: int, reference_year: int | None) -> tuple[PublicFile, ...]:
-    try:
-        years = (year,) if reference_year is None else (year, reference_year)
-        return (*(price_paid_file(each) for each in years), CODE_POINT_OPEN)
-    except DataError as error:
-        raise WorkflowError(str(error)) from error
+    years = (year,) if reference_year is None else (year, reference_year)
+    return (*(price_paid_file(each) for each in years), CODE_POINT_OPEN)
 
 
 def _held(path: Path) -> int:
@@ -95,6 +94,7 @@ def _missing(path: Path, file: PublicFile, refresh: bool) -> float:
     return float(max(file.megabytes * _MEGA - _held(path), _MEGA))
 
 
+@as_workflow_errors()
 def _followed(
     file: PublicFile, folder: Path, refresh: bool, report: Report, start: float, share: float, whole: float
 ) -> Path:
@@ -127,8 +127,6 @@ def _followed(
     finally:
         stop.set()
     outcome = ended[0]
-    if isinstance(outcome, DataError):
-        raise WorkflowError(str(outcome)) from outcome
     if isinstance(outcome, BaseException):
         raise outcome
     return outcome

@@ -147,12 +147,14 @@ def _goal(work: Workspace) -> str:
     return str(goal)
 
 
+def _offered(usual: tuple[float, ...], given: float | None) -> list[str | float]:
+    """Numbers of a list, the largest first, below the usual one; a given one among them."""
+    return [USUAL, *sorted({*usual} if given is None else {*usual, float(given)}, reverse=True)]
+
+
 def _slack_and_paths(work: Workspace) -> None:
     slack = work.choices.get("delta")
-    slacks: list[str | float] = [
-        USUAL,
-        *sorted({*SLACKS, *([] if slack is None else [float(slack)])}, reverse=True),
-    ]
+    slacks = _offered(SLACKS, slack)
     first, second = st.columns([3, 2])
     chosen = first.selectbox(
         label("delta"), slacks, index=0 if slack is None else slacks.index(slack), format_func=_slack_words,
@@ -221,10 +223,7 @@ def _more(work: Workspace) -> None:
             **work.keyed("prior_mean"),
         )  # fmt: skip
         given = work.choices.get("cutoff")
-        offered: list[str | float] = [
-            USUAL,
-            *sorted({*CUTOFFS, *([] if given is None else [float(given)])}, reverse=True),
-        ]
+        offered = _offered(CUTOFFS, given)
         cutoff = st.selectbox(
             "A hexagon is inside from a probability of", offered,
             index=0 if given is None else offered.index(given),

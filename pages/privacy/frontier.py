@@ -12,6 +12,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion import words
 from hexcursion.project.model import Project
+from hexcursion.search.bench import STEPS
 from hexcursion.search.choice import Choice
 from hexcursion.search.limit import why_no_limit
 from hexcursion.search.public_map import answered
@@ -20,7 +21,7 @@ from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import FrontierPoint, Scored
 from pages.privacy import trials
 from pages.privacy.designs import dots
-from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
+from pages.privacy.trials import achieved_words, best_reached, cost, solve_job
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
@@ -283,7 +284,7 @@ def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoi
 def _out_of_reach(found: Found, wanted: float) -> None:
     best = best_reached(found.tuned)
     st.warning(
-        f"No design reaches {wanted:.2f}, even at ε {most_epsilon():g}. The best on the chart reaches "
+        f"No design reaches {wanted:.2f}, even at ε {STEPS[-1]:g}. The best on the chart reaches "
         f"{plain(words.ratio_words(best.scored.utility.agreement))} at {plain(cost(best.epsilon))}: "
         "accept less, take coarser hexagons, or start from a public reference map.",
         icon=":material/block:",

@@ -200,15 +200,10 @@ def attack_odds(epsilon: float, delta: float, relation: Relation = "replace-one"
         return once if steps == 1 else largest_power(epsilon, delta, once)
 
     rates = np.concatenate([np.geomspace(1e-4, 0.05, STEPS), np.linspace(0.06, 1.0, STEPS)])
-    powers, at = most(rates), most(ALARMS)
+    powers, caught = most(rates), zip(ALARMS, most(ALARMS), strict=True)
     return AttackOdds(
         factor=words.times(steps * epsilon),
-        guesses=share(words.surest(epsilon, delta, relation)),
-        rows=tuple((f"{100 * alarm:g} %", share(power)) for alarm, power in zip(ALARMS, at, strict=True)),
+        guesses=words.share(words.surest(epsilon, delta, relation)),
+        rows=tuple((f"{100 * alarm:g} %", words.share(power)) for alarm, power in caught),
         curve=((0.0, 0.0), (0.0, float(most(0.0))), *zip(rates.tolist(), powers.tolist(), strict=True)),
     )
-
-
-def share(value: float) -> str:
-    """A bound on a share in per cent, rounded upwards, never past certainty."""
-    return words.share(value)

@@ -15,7 +15,6 @@ from hexcursion.door.remedies import Tried, try_remedies
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.bench import (
-    STEPS,
     Bench,
     SimulatedCoverage,
     Variation,
@@ -122,11 +121,6 @@ def best_reached(tuned: Tuned) -> FrontierPoint:
     )
 
 
-def most_epsilon() -> float:
-    """The largest epsilon that the search for a smallest one considers."""
-    return STEPS[-1]
-
-
 def loss_dots(found: tuple[Loss, ...]) -> list[dict[str, Any]]:
     """Rows of a chart, one per design, with the limit at its epsilon; all in per cent of the variance."""
     return [
@@ -194,8 +188,7 @@ def start_of(tuned: Tuned, scored: Scored, wanted: tuple[str, str]) -> Design:
 
 def smoothings(design: Design) -> tuple[int, ...]:
     """Rounds of smoothing that can be judged for a design's mechanism."""
-    ask = Ask(())
-    return tuple(each.smoothing for each in mechanism_of(design).search.variants(design, ask))
+    return tuple(each.smoothing for each in mechanism_of(design).search.variants(design, Ask(())))
 
 
 def covers(design: Design) -> bool:
