@@ -231,8 +231,7 @@ def borough_table(
     if draws.shape[0] >= FEWEST:
         answers = shares_of(areas, field, draws, level, products.direction)
     else:
-        chance = products.votes if products.probability is None else products.probability
-        shares = (areas.weights @ chance / areas.weights.sum(axis=1)).tolist()
+        shares = (areas.weights @ products.chance / areas.weights.sum(axis=1)).tolist()
         each = zip(areas.names, shares, areas.covered.tolist(), strict=True)
         answers = [AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in each]
     ordered = sorted(answers, key=lambda one: (-(one.share or 0.0), one.name))

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.priors.lattice import smooth
 from geo import Domain, GeoError, domain_from_cells, geometry_dict
@@ -22,7 +21,7 @@ from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_columns, cell_properties, region_list
 from hexcursion.bundle.layout import check_picture, check_script, contents_of
 from hexcursion.bundle.page.label import label_html
-from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Products, products_at
+from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, Products, products_at
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.designs import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
@@ -36,31 +35,7 @@ from hexcursion.project.response import ResponseScale
 STEP = 1.01 * 10.0**-SHARE_DECIMALS
 
 
-class Drawn(Protocol):
-    """What is asked of a bundle here."""
-
-    @property
-    def statement(self) -> Mapping[str, Any]:
-        """The checked privacy statement."""
-
-    @property
-    def domain(self) -> Domain:
-        """The cells and the public region."""
-
-    @property
-    def field(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """(N,) mean and standard deviation given the release, where the mechanism has them."""
-
-    @property
-    def response(self) -> ResponseScale:
-        """The public map between the data's own unit and response units."""
-
-    @property
-    def published(self) -> Products:
-        """The products at the published threshold."""
-
-
-def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
+def check_layers(contents: Mapping[str, bytes], bundle: Bundle) -> None:
     """Raise BundleError, naming the first file and property of layers and exports that differs from the
     paths."""
     check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
@@ -75,16 +50,10 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
 
 
 def _exported(name: str, content: bytes) -> Mapping[str, Sequence[Any]]:
-    """Read the columns of a file as its format does."""
     return EXPORTS.use(name, lambda export: export.read(content))
 
 
-def facts_of(bundle: Drawn) -> dict[str, Any]:
-    """The facts of the release that stand in the bundle's GeoJSON files."""
-    return facts(dict(bundle.statement))
-
-
-def check_cells(collection: Any, bundle: Drawn) -> None:
+def check_cells(collection: Any, bundle: Bundle) -> None:
     """Raise BundleError, naming the property of the cells that does not follow from the paths."""
     features = features_of(collection, layout.CELLS)
     if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
@@ -95,7 +64,7 @@ def check_cells(collection: Any, bundle: Drawn) -> None:
     _check_facts(collection, bundle, layout.CELLS)
 
 
-def check_regions(collection: Any, bundle: Drawn) -> None:
+def check_regions(collection: Any, bundle: Bundle) -> None:
     """Raise BundleError if products, numbers or facts of the regions do not follow from the paths."""
     features = features_of(collection, layout.REGIONS)
     found = [
@@ -106,8 +75,8 @@ def check_regions(collection: Any, bundle: Drawn) -> None:
     _check_facts(collection, bundle, layout.REGIONS)
 
 
-def _check_facts(collection: Any, bundle: Drawn, name: str) -> None:
-    if collection.get("release") != facts_of(bundle):
+def _check_facts(collection: Any, bundle: Bundle, name: str) -> None:
+    if collection.get("release") != facts(bundle.statement):
         raise BundleError(f"{name} and the privacy statement disagree about the release.")
 
 
@@ -155,22 +124,22 @@ class Bundle:
 
     statement: Mapping[str, Any]  # the privacy statement, valid by schema and in itself
     domain: Domain  # the cells and the public region
-    paths: NDArray[np.float64]  # (L, N) released paths in response units, before smoothing
+    paths: Floats  # (L, N) released paths in response units, before smoothing
     map_png: bytes  # the shipped picture, bytes of a PNG
     # (N,) mean and standard deviation of the field given the release, where its mechanism has them
-    field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    field: tuple[Floats, Floats] | None = None
     # (J, N) joint draws of the field given the release, where the paths are none themselves
-    draws: NDArray[np.float64] | None = None
+    draws: Floats | None = None
     layers: tuple[OwnLayer, ...] = ()  # public layers that the curator added: not computed from the paths
     # of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
     signature: Signature | None = None
     # (N,) expected number of records given the release, where its mechanism knows it
-    records: NDArray[np.float64] | None = None
-    shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    records: Floats | None = None
+    shown: tuple[Floats, Floats] | None = None
     # the released sums and what is public in their reading, where its mechanism has them
     sums: StoredSums | None = None
     # (N, k) public numbers that the design reads beside the records, where it reads any
-    covariates: NDArray[np.float64] | None = None
+    covariates: Floats | None = None
 
     @property
     def threshold(self) -> float:
@@ -247,10 +216,10 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
 
 
 def published_products(
-    statement: Mapping[str, Any], domain: Domain, paths: NDArray[np.float64],
-    field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
-    draws: NDArray[np.float64] | None = None, records: NDArray[np.float64] | None = None,
-    shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    statement: Mapping[str, Any], domain: Domain, paths: Floats,
+    field: tuple[Floats, Floats] | None = None,
+    draws: Floats | None = None, records: Floats | None = None,
+    shown: tuple[Floats, Floats] | None = None,
 ) -> Products:  # fmt: skip
     """Products at the statement's own threshold, smoothing, cutoff and confidence, of (L, N) paths before
     smoothing; the others as for `products_at`; response units."""
@@ -265,7 +234,7 @@ def published_products(
 
 def _draws(
     contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: tuple[str, ...]
-) -> NDArray[np.float64] | None:
+) -> Floats | None:
     """The joint draws that the statement names; BundleError unless they are there exactly then."""
     stated = statement["paths"].get("draws")
     if (stated is None) != (layout.DRAWS not in contents):

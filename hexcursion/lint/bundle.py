@@ -15,7 +15,8 @@ from hexcursion.bundle.layers import cell_properties
 from hexcursion.bundle.layout import contents_of
 from hexcursion.bundle.page.papers import attribution_text, readme_text
 from hexcursion.bundle.published.bundle_store import page_of
-from hexcursion.bundle.read import bundle_from_contents, facts_of
+from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.lint.checks import (
     CHOICES,
@@ -110,7 +111,7 @@ def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Findi
         extra |= {key for feature in features for key in feature} - {"type", "id", "properties", "geometry"}
         extra |= set(collection) - {"type", "bbox", "features", "release"}
         release = collection.get("release")
-        extra |= set(release) - set(facts_of(bundle)) if isinstance(release, dict) else set()
+        extra |= set(release) - set(facts(bundle.statement)) if isinstance(release, dict) else set()
         for key in sorted(extra):
             yield Finding(
                 "attribute-not-released",

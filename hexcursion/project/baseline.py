@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion import exceedance_probability, excursion, iou
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.spectral_release import map_of_counts
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
@@ -18,26 +18,8 @@ from hexcursion.project.records import PlacedObservations, bin_records
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-
-
-class FieldModel(Protocol):
-    """A Gaussian process fitted without privacy: prior, lengthscale (metres), ridge and scale."""
-
-    @property
-    def prior(self) -> str:
-        """Name of the prior family."""
-
-    @property
-    def lengthscale(self) -> float:
-        """Metres."""
-
-    @property
-    def ridge(self) -> float:
-        """Noise-to-signal ratio."""
-
-    @property
-    def scale(self) -> float:
-        """Factor on the standard deviations of the posterior, whose prior has unit variance."""
+FieldModel = PosteriorSamplingDesign
+"""A Gaussian process fitted without privacy: prior, lengthscale (metres), ridge and scale."""
 
 
 @dataclass(frozen=True, eq=False)

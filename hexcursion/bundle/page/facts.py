@@ -18,10 +18,11 @@ from geo.crs import project
 from hexcursion import words
 from hexcursion.bundle.products import Products, about, counted, part_of
 from hexcursion.bundle.statement.expected import (
-    BASES,
+    basis_of,
     beforehand_words,
     contradiction,
     model_doubt,
+    range_of,
     shown_scores,
     shown_words,
 )
@@ -142,28 +143,20 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
 
 
-def _range(expected: Mapping[str, Any]) -> str:
-    """The range of the expected agreement as the end of a sentence; "" where there is none."""
-    if "low" not in expected:
-        return ""
-    return f", {words.range_words(expected['low'], expected['high'], little=expected['little'])}"
-
-
 def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
     """Lead and text where only the rehearsal says how right the map is."""
     if expected is None:
         return "Not estimated", "How right this map is was not estimated before it was drawn."
-    basis = BASES.get(expected["basis"], expected["basis"])
+    basis = basis_of(expected)
     right, agreement = expected["right"], expected["agreement"]
     if right is not None:
         text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
         if agreement is not None:
-            text += (
-                f" The two regions overlap to {lower(agreement, 2)} (1 would be the same){_range(expected)}."
-            )
+            overlap = f"{lower(agreement, 2)} (1 would be the same)"
+            text += f" The two regions overlap to {overlap}{range_of(expected)}."
         return f"{lower(100.0 * right, 2)} % of the region right", text
     if agreement is not None:
-        text = f"With the map that would be drawn without privacy, tried on {basis}{_range(expected)}."
+        text = f"With the map that would be drawn without privacy, tried on {basis}{range_of(expected)}."
         return f"Agreement {lower(agreement, 2)} of 1", text
     return "Not estimated", f"Tried on {basis}, the map is empty: how right it is cannot be said."
 

@@ -49,13 +49,6 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
     """What the bundle is, what its files are, what may be done with it; of the published products."""
     release, guarantee = statement["release"], statement["guarantee"]
     title = release["title"] or words.named(statement["subject"])
-    flags = []
-    if release["simulation"]:
-        flags.append("SIMULATION with a fixed seed: this is not a private release.")
-    if release["generated"]:
-        flags.append("GENERATED demo data: no real person is described.")
-    if not statement["tuning"]["accounted"]:
-        flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
     summary = (
         f"A private map. {words.asked(statement['subject'], guarantee['unit_word'])} "
         f"{counted(products)} {words.covered(statement)} "
@@ -70,7 +63,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
     ]
     paragraphs = [
         f"{title}\n{'=' * min(len(title), 90)}", f"Release {release['id']}, {release['created']}",
-        *(fill(flag, 90) for flag in flags),
+        *(fill(flag, 90) for flag in _flags(statement)),
         fill(
             "The title, the name of the value, notes, credits and what the curator states below are "
             f"{words.PUBLISHERS}.", 90,
@@ -140,10 +133,16 @@ def _subtitle(statement: Mapping[str, Any]) -> str:
         f"Protects one {guarantee['unit_word']}: epsilon {upper(guarantee['epsilon'])} at delta "
         f"{upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
     ]
+    return "\n".join([*lines, *_flags(statement)])
+
+
+def _flags(statement: Mapping[str, Any]) -> list[str]:
+    """What a reader must see first of a release that is no ordinary one."""
+    release, flags = statement["release"], []
     if release["simulation"]:
-        lines.append("SIMULATION with a fixed seed: not a private release.")
+        flags.append("SIMULATION with a fixed seed: not a private release.")
     if release["generated"]:
-        lines.append("GENERATED demo data: no real person is described.")
+        flags.append("GENERATED demo data: no real person is described.")
     if not statement["tuning"]["accounted"]:
-        lines.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
-    return "\n".join(lines)
+        flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
+    return flags

@@ -60,6 +60,11 @@ def media_of(file: str) -> str:
     return MEDIA.get(PurePath(file).suffix, "application/octet-stream")
 
 
+def file_size(size: int) -> str:
+    """The size of a file in kB or MB of 1,000 bytes, at least 1 kB."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
+
+
 def page_of(bundle: Bundle, address: str = "", *, named: bool = True, signed: str = "") -> bytes:
     """`map.html` of a checked bundle; `address` is where it will stand, for cards of links. `signed`: who
     signed it, as a list of signers says; never in the page of a bundle itself. `named`: with the coast and
@@ -107,10 +112,12 @@ def slug(bundle: Bundle) -> str:
 LONGEST_STATEMENT = 4_000_000  # bytes of a statement that are read for its title
 _ID = re.compile(r"[0-9a-f]{16}")
 _OFFERED = (
-    (CELLS, "Hexagons as GeoJSON", "application/geo+json"),
-    (REGIONS, "Regions as GeoJSON", "application/geo+json"), (PAGE, "Map as a page (HTML)", "text/html"),
-    (MAP, "Map as a picture", "image/png"), (STATEMENT, "Privacy statement (JSON)", "application/json"),
-)  # fmt: skip
+    (CELLS, "Hexagons as GeoJSON"),
+    (REGIONS, "Regions as GeoJSON"),
+    (PAGE, "Map as a page (HTML)"),
+    (MAP, "Map as a picture"),
+    (STATEMENT, "Privacy statement (JSON)"),
+)
 
 
 @dataclass(frozen=True)
@@ -137,13 +144,21 @@ class StoredBundle:
 
 @dataclass(frozen=True)
 class OfferedFile:
-    """A file to download: what it is, its name, its type, its size in words."""
+    """A file to download: what it is, its name, and where it lies."""
 
     title: str
     name: str
-    mime: str
     path: Path
-    size: str
+
+    @property
+    def mime(self) -> str:
+        """Its media type."""
+        return media_of(self.name)
+
+    @property
+    def size(self) -> str:
+        """Its size in words."""
+        return file_size(self.path.stat().st_size)
 
 
 def settle() -> frozenset[Path]:
@@ -219,22 +234,16 @@ def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, .
     folder = archive.with_suffix("")
     called = slug(bundle)
     rest = tuple(
-        _offered(title, folder / file, f"{called}-{file}", mime)
-        for file, title, mime in _OFFERED
+        OfferedFile(title, f"{called}-{file}", folder / file)
+        for file, title in _OFFERED
         if (_is_ours(folder / file, bundle) if file == PAGE else (folder / file).is_file())
     )
-    return (_offered("The bundle", archive, f"{called}.zip", "application/zip"), *rest)
+    return (OfferedFile("The bundle", f"{called}.zip", archive), *rest)
 
 
 def _is_ours(page: Path, bundle: Bundle) -> bool:
     """Whether a page that a browser would run is there and is the one that follows from the bundle."""
     return page.is_file() and page.read_bytes() in (page_of(bundle), page_of(bundle, named=False))
-
-
-def _offered(title: str, path: Path, name: str, mime: str) -> OfferedFile:
-    size = path.stat().st_size
-    words = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
-    return OfferedFile(title, name, mime, path, words)
 
 
 def _title(name: str, source: Path) -> str:

@@ -20,7 +20,7 @@ from hexcursion.bundle.page.facts import added_title, answer, heading_of, place,
 from hexcursion.bundle.page.html import RESOURCES
 from hexcursion.bundle.page.label import picture_svg
 from hexcursion.bundle.products import threshold_words
-from hexcursion.bundle.published.bundle_store import offers, page_of, slug
+from hexcursion.bundle.published.bundle_store import file_size, offers, page_of, slug
 from hexcursion.bundle.published.series import read_together
 from hexcursion.bundle.published.series_files import PAGE as SERIES_PAGE
 from hexcursion.bundle.published.series_files import series_files
@@ -29,7 +29,7 @@ from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.untrusted import BundleError, source_of
 from hexcursion.errors import WorkflowError
-from hexcursion.new_place import made_whole, new_place
+from hexcursion.new_place import made_whole, new_place, write_files
 
 INDEX = "index.html"
 EMBED = "embed.txt"
@@ -143,9 +143,7 @@ def _write_series(
             continue
         folder = _free(f"series-{slug(read.last)}", taken)
         taken.add(folder)
-        (work / folder).mkdir()
-        for file, content in series_files(read, promise_of(read)).items():
-            (work / folder / file).write_bytes(content)
+        write_files(work / folder, series_files(read, promise_of(read)))
         made.append((folder, question_of(read)))
     return tuple(made)
 
@@ -166,9 +164,7 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     assert size is not None  # our own picture
     made[PICTURE] = ("", drawn.encode())
     made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
-    (work / name).mkdir()
-    for file, (_, content) in made.items():
-        (work / name / file).write_bytes(content)
+    write_files(work / name, {file: content for file, (_, content) in made.items()})
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
     return Listed(name, bundle, sizes, signed, f'width="{size[1]}" height="{size[2]}"', path)
 
@@ -299,11 +295,6 @@ def _together(folder: str, question: str) -> str:
 </div>
 </article>
 """
-
-
-def file_size(size: int) -> str:
-    """The size of a file in kB or MB of 1,000 bytes, at least 1 kB."""
-    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
 
 
 @cache

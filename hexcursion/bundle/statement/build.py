@@ -223,7 +223,7 @@ def _scope_block(scope: Scope) -> dict[str, Any]:
     }
 
 
-def facts(statement: dict[str, Any]) -> dict[str, Any]:
+def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
     """The key facts that stand once at every GeoJSON collection, flat. Text is neutralised for spreadsheets:
     attribute tables end in them."""
     guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]

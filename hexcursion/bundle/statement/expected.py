@@ -37,6 +37,11 @@ BASES = {
 }
 
 
+def basis_of(expected: Mapping[str, Any]) -> str:
+    """What was looked at beforehand, in words."""
+    return BASES.get(expected["basis"], str(expected["basis"]))
+
+
 def expected_block(expected: Expected | None) -> dict[str, Any] | None:
     """The block as it stands in a statement; None where nobody looked."""
     if expected is None:
@@ -54,7 +59,7 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
     """One sentence or two: agreement, area, share of right hexagons, and what they rest on."""
     if stated is None:
         return NOT_KNOWN
-    basis = BASES.get(stated["basis"], stated["basis"])
+    basis = basis_of(stated)
     said = []
     if stated["agreement"] is not None:
         said.append(
@@ -174,12 +179,13 @@ def beforehand_words(expected: Mapping[str, Any] | None) -> str:
     """The agreement that was expected, as a sentence; "" where none was."""
     if expected is None or expected["agreement"] is None:
         return ""
-    basis = BASES.get(expected["basis"], expected["basis"])
+    basis = basis_of(expected)
     said = f"Expected beforehand, from {basis}: an agreement of {ratio_words(expected['agreement'])}"
-    return f"{said}{_range(expected)}."
+    return f"{said}{range_of(expected)}."
 
 
-def _range(expected: Mapping[str, Any]) -> str:
+def range_of(expected: Mapping[str, Any]) -> str:
+    """The range of the expected agreement as the end of a sentence; "" where there is none."""
     if "low" not in expected:
         return ""
     return f", {range_words(expected['low'], expected['high'], little=expected['little'])}"
@@ -194,7 +200,7 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
         return ""
     if expected.get("low", 1.0) <= after <= expected.get("high", 0.0):  # the guess allowed for it
         return ""
-    basis = BASES.get(expected["basis"], expected["basis"])
+    basis = basis_of(expected)
     which = "less" if after < before else "more"
     return (
         f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "

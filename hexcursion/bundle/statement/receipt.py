@@ -64,13 +64,22 @@ def build_receipt(
     """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
     counted = isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS
     clip = "none: records that are counted have no values" if counted else _clip(response, value_unit)
+    protected = words.protected_text(
+        privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted
+    )
+    filled = domain_origin or "their origin is not stated"
+    origin = response.origin or "its origin is not stated"
     lines = [
-        ReceiptLine("Unit of protection", _protected(privacy, protects, relation, counted)),
+        ReceiptLine("Unit of protection", protected),
         _records_line(privacy, relation),
         *_places_lines(protects),
-        ReceiptLine("Domain", _domain(cells, resolution, domain_origin), not domain_origin),
-        ReceiptLine("Centre", f"{_centre(response, value_unit)}; {_origin(response)}.", not response.origin),
-        ReceiptLine("Clip bound", f"{clip}; {_origin(response)}.", not response.origin),
+        ReceiptLine(
+            "Domain",
+            f"{cells:,} H3 cells of resolution {resolution}: {filled.rstrip('.')}.",
+            not domain_origin,
+        ),
+        ReceiptLine("Centre", f"{_centre(response, value_unit)}; {origin}.", not response.origin),
+        ReceiptLine("Clip bound", f"{clip}; {origin}.", not response.origin),
     ]
     if prior_mean_origin is not None:
         lines.append(ReceiptLine("Prior mean", f"Public: {prior_mean_origin}."))
@@ -113,12 +122,6 @@ def _surest(privacy: PrivacyFacts, relation: Relation) -> float:
     return words.surest(privacy.epsilon, privacy.delta, relation, privacy.gaussian_mu, distance)
 
 
-def _protected(privacy: PrivacyFacts, protects: Protects, relation: Relation, counted: bool) -> str:
-    return words.protected_text(
-        privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted
-    )
-
-
 def _records_line(privacy: PrivacyFacts, relation: Relation) -> ReceiptLine:
     noun = "non-empty cell" if privacy.unit == "cell" else privacy.unit_word
     if relation == "add-or-remove":
@@ -135,17 +138,6 @@ def _places_lines(protects: Protects) -> tuple[ReceiptLine, ...]:
         return ()
     text = "The places of the records are treated as public and are not protected: only their values are."
     return (ReceiptLine("Places", text, True),)
-
-
-def _domain(cells: int, resolution: int, origin: str) -> str:
-    return (
-        f"{cells:,} H3 cells of resolution {resolution}: {origin or 'their origin is not stated'}".rstrip(".")
-        + "."
-    )
-
-
-def _origin(response: ResponseScale) -> str:
-    return response.origin or "its origin is not stated"
 
 
 def _centre(response: ResponseScale, unit: str) -> str:

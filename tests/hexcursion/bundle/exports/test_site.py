@@ -14,8 +14,8 @@ import pytest
 
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from hexcursion.bundle.layout import SUMS, sums_text
-from hexcursion.bundle.published.bundle_store import bundle_files, find_bundle, stored_bundles
-from hexcursion.bundle.published.site import file_size, find_bundles, write_site
+from hexcursion.bundle.published.bundle_store import bundle_files, file_size, find_bundle, stored_bundles
+from hexcursion.bundle.published.site import find_bundles, write_site
 from hexcursion.cli.main import main
 from hexcursion.record import Release
 from pages.shared.shipped import site_folder as written
