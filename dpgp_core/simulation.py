@@ -63,6 +63,7 @@ class Agreement:
     low: float = math.nan
     high: float = math.nan
     error: float = 0.0  # standard error of `iou`, over the releases of one world or over several worlds
+    worlds: tuple[float, ...] = ()  # `iou` in each of several worlds
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ def average(found: Sequence[Agreement]) -> Agreement:
         max(0.0, mean - wide) if np.isfinite(wide) else wide,
         min(1.0, mean + wide) if np.isfinite(wide) else wide,
         _standard_error([each.iou for each in scores]),
+        tuple(each.iou for each in found),
     )
 
 

@@ -40,6 +40,8 @@ LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
 """Records below which, and range of agreements from which, little can be told without reference data."""
+MOST_AS_GOOD = 1.0 / 3.0
+"""Share of the changes that may be, in which the public map may be as good as a release that is charged."""
 LEAST_GAIN = 0.02
 """Gain over shuffled values below which a map shows nothing of the private values' places."""
 LOW_AGREEMENT = "Low agreement"
@@ -81,6 +83,8 @@ class Yardsticks:
     # IoU of the free map of public knowledge alone; None where the reference is simulated
     free: float | None = None
     gain: float | None = None  # IoU above that of values exchanged among their places; None where unknown
+    # in how many of how many predicted changes the free map agrees as well; None where none were predicted
+    as_good: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ import numpy as np
 
 from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
-from hexcursion.record import LEAST_AGREEMENT, LEAST_GAIN, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
+from hexcursion.record import (
+    LEAST_AGREEMENT,
+    LEAST_GAIN,
+    LOW_AGREEMENT,
+    MOST_AS_GOOD,
+    Expected,
+    ReceiptLine,
+    Yardsticks,
+)
 
 
 class LowAgreement(WorkflowError):
@@ -21,9 +29,10 @@ def objections(
     """Say why a map is not expected to be worth releasing, a clause each.
 
     Compare the numbers themselves, not the two digits shown. Over simulated worlds the mean is a guess that
-    may be unlike the private data: judge the upper end of its range. Judge the public map in the same worlds,
-    mean against mean. `level` is the threshold in response units, or (N,) minus a public prior mean: values
-    are cut at -1 and 1, so where every entry lies beyond, the private values cannot move the map.
+    may be unlike the private data: judge the upper end of its range. Judge the public map world by world,
+    where it may be as good in a share `MOST_AS_GOOD`; on reference data mean against mean. `level` is the
+    threshold in response units, or (N,) minus a public prior mean: values are cut at -1 and 1, so where every
+    entry lies beyond, the private values cannot move the map.
     """
     if np.all(np.abs(level) >= 1.0):
         return (
@@ -50,7 +59,14 @@ def objections(
             "where they lie"
         )
     free, mean = None if yardsticks is None else yardsticks.free, expected.agreement
-    if free is not None and mean is not None and mean < free:
+    as_good = None if yardsticks is None else yardsticks.as_good
+    if as_good is not None:
+        if as_good[0] > MOST_AS_GOOD * as_good[1]:
+            said.append(
+                f"the map of public data alone would agree as well in {as_good[0]} of {as_good[1]} changes "
+                "that may have come since"
+            )
+    elif free is not None and mean is not None and mean < free:
         said.append(f"the map of public data alone {_instead(free, mean)}")
     return tuple(said)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpgp_core.errors import CoreError
@@ -72,6 +73,17 @@ def expected_of(project: Project, scored: Scored) -> Expected:
 def known_gain(scored: Scored) -> float | None:
     """How much better a design agrees than with values exchanged among places; None where not computed."""
     return scored.utility.gain if math.isfinite(scored.utility.gain) else None
+
+
+def times_as_good(scored: Scored, free: Sequence[float]) -> tuple[int, int] | None:
+    """In how many of how many worlds the free map, of IoU `free` in each, agrees as well as a design; None
+    where a world's map has two sides in none of them.
+    """
+    pairs = [
+        (mine, other) for mine, other in zip(scored.utility.worlds, free, strict=False)
+        if math.isfinite(mine) and math.isfinite(other)
+    ]  # fmt: skip
+    return (sum(mine <= other for mine, other in pairs), len(pairs)) if pairs else None
 
 
 def given_choice(project: Project) -> Choice:
@@ -171,6 +183,9 @@ def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, .
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
         return (said, "In all simulated worlds the map has one side only, so no agreement can be told.")
     told = range_words(expected.low, expected.high, little=expected.little)
+    gain = known_gain(result.chosen)
+    if gain is not None:
+        told += f"; values exchanged among their places would give {ratio_words(expected.agreement - gain)}"
     ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
     return (
         f"{said} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "

@@ -208,16 +208,18 @@ def free_map_basis(project: Project, *, predicted: bool = False) -> str:
     )
 
 
-def free_map_agreement(project: Project, model: FieldModel, predicted: Sequence[Bools] = ()) -> float:
-    """Return the IoU that the free map is expected to reach: that of maps of the reference data in two parts.
-
-    Or that of `predicted` maps, (N,) each and as likely as one another, with the reference's own.
+def free_in_worlds(project: Project, model: FieldModel, predicted: Sequence[Bools]) -> tuple[float, ...]:
+    """The IoU of the free map with each of `predicted` maps, (N,) each and as likely as one another; NaN
+    where both are empty.
     """
+    mean = reference_mean(project, public_part(project), model, project.response)
+    own = excursion(mean, project.level, project.settings.direction)
+    return tuple(float(iou(own, each)) for each in predicted)
+
+
+def free_map_agreement(project: Project, model: FieldModel) -> float:
+    """Return the IoU of maps of the reference data in two parts: what the free map is expected to reach."""
     direction = project.settings.direction
-    if predicted:
-        mean = reference_mean(project, public_part(project), model, project.response)
-        own = excursion(mean, project.level, direction)
-        return float(np.mean([iou(own, each) for each in predicted]))
     public, private = two_parts(project.reference)
     sets = [
         excursion(reference_mean(project, part, model, project.response), project.level, direction)

@@ -16,7 +16,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.record import Yardsticks
-from hexcursion.search.choice import Choice, expected_of, known_gain, typed_choice
+from hexcursion.search.choice import Choice, expected_of, known_gain, times_as_good, typed_choice
 from hexcursion.search.task import (
     Edge,
     FrontierPoint,
@@ -73,6 +73,7 @@ def text_of(project: Project, tuned: Tuned) -> str:
             "on_edge": result.on_edge,
             "public_mean": result.public_mean,
             "further": result.further,
+            "free_worlds": result.free_worlds,
             "free_agreement": tuned.free_agreement,
             "starts": tuned.starts,
         },
@@ -106,6 +107,7 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
         public_mean=bool(told["public_mean"]), cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
         further=tuple(float(share) for share in told.get("further", ())),
+        free_worlds=tuple(float(each) for each in told.get("free_worlds", ())),
     )  # fmt: skip
 
 
@@ -130,9 +132,9 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
 
 
 def _yardsticks(tuned: Tuned, scored: Scored) -> Yardsticks | None:
-    """Those of the search, with the design's own gain over shuffled values."""
-    known = tuned.choice.yardsticks
-    return None if known is None else replace(known, gain=known_gain(scored))
+    """Those of the search, with the design's own gain over shuffled values and over the free map."""
+    known, free = tuned.choice.yardsticks, tuned.result.free_worlds
+    return known and replace(known, gain=known_gain(scored), as_good=times_as_good(scored, free))
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:

@@ -25,7 +25,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import QUICK_WORLDS, WORLDS, simulate_reference
 from hexcursion.search.executors import Executor
-from hexcursion.search.scenes import cut, project_scene
+from hexcursion.search.scenes import cut, project_scene, shuffled
 from hexcursion.search.task import (
     Bools,
     FrontierPoint,
@@ -112,7 +112,8 @@ def with_held_out(scene: Scene, scored: Scored) -> Scored:
 def as_shown(scene: Scene, scored: Scored) -> Scored:
     """With all figures of a design that is shown, its gain over shuffled values among them."""
     held = with_held_out(scene, scored)
-    return replace(held, utility=replace(held.utility, gain=scene.gain(scored.design)))
+    gain = scene.gain(scored.design, scored.utility.worlds)
+    return replace(held, utility=replace(held.utility, gain=gain))
 
 
 def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
@@ -248,6 +249,7 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
             continue
         priced = cut(task.ask, (priced,))[0]
         utility = utility_of(scene, priced)
+        utility = replace(utility, gain=scene.gain(priced, utility.worlds))
         points.append(FrontierPoint(epsilon, Scored(priced, scene.response, epsilon, utility)))
     chosen = next((point.scored for point in points if point.epsilon == task.epsilon), None)
     free, baseline = task.unconstrained, scene.world.baseline
@@ -267,11 +269,15 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
 def simulated_scenes(
     project: Project, facts: PublicFacts, scales: Sequence[ResponseScale], model: PosteriorSamplingDesign
 ) -> tuple[Scene, ...]:
-    """One scene for each response scale, all in the same simulated worlds, and their maps without privacy."""
+    """One scene for each response scale, all in the same simulated worlds, and their maps without privacy.
+
+    The same worlds with their values exchanged come along where one design is tried, and records have values.
+    """
     settings = project.settings
     known = project.private.placed.index if settings.places_public else None
     chosen = None if project.pilot is None else project.pilot.model
     worlds: list[list[World]] = [[] for _ in scales]
+    mixed: list[World] = []
     for number in range(QUICK_WORLDS if settings.quick else WORLDS):
         observed = simulate_reference(
             settings, project.lattice, project.response, facts.n, known, number, chosen, facts.prior,
@@ -280,4 +286,9 @@ def simulated_scenes(
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
         for scale, mine in zip(scales, worlds, strict=True):
             mine.append(project_scene(project, facts, observed, scale).world.aiming_at(truth))
-    return tuple(Scene(scale, mine[0], tuple(mine[1:])) for scale, mine in zip(scales, worlds, strict=True))
+        if len(scales) == 1 and project.exposure is None:
+            mixed.append(project_scene(project, facts, shuffled(observed), scales[0]).world)
+    return tuple(
+        Scene(scale, mine[0], tuple(mine[1:]), tuple(mixed))
+        for scale, mine in zip(scales, worlds, strict=True)
+    )

@@ -45,6 +45,7 @@ class Utility:
     high: float = math.nan  # NaN, as `low`, on reference data, of which one world is known
     error: float = 0.0  # standard error of `agreement` over simulated releases, or over several worlds
     gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gain`
+    worlds: tuple[float, ...] = ()  # IoU in each of several worlds, NaN where its map has one side only
 
     @property
     def known_agreement(self) -> float:
@@ -56,7 +57,7 @@ class Utility:
         """What simulated released sets achieve; the rest is not computed yet."""
         return cls(
             found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=found.low,
-            high=found.high, error=found.error,
+            high=found.high, error=found.error, worlds=found.worlds,
         )  # fmt: skip
 
 
@@ -112,22 +113,22 @@ class Scene:
         ]
         return [over(each) for each in zip(*found, strict=True)]
 
-    def gain(self, design: Design) -> float:
+    def gain(self, design: Design, worlds: Sequence[float] = ()) -> float:
         """Return how much better (IoU) releases agree than those of values exchanged among places.
 
-        Both are compared with the map of the values in their places. NaN where there are no controls, or the
-        map to be reached has one side only.
+        Both are compared with the map of the values in their places; `worlds` is the agreement in each world
+        where it is known. NaN where there are no controls, or the map to be reached has one side only.
         """
         if not self.controls:
             return math.nan
-        pairs = zip(self.worlds[:: len(self.worlds) // len(self.controls)], self.controls, strict=True)
+        step = len(self.worlds) // len(self.controls)
+        known = worlds or [world.agreement(questions.simulate(design, world)).iou for world in self.worlds]
         gains = [
-            world.agreement(questions.simulate(design, world)).iou
-            - world.agreement(questions.simulate(design, control)).iou
-            for world, control in pairs
+            own - world.agreement(questions.simulate(design, control)).iou
+            for own, world, control in zip(known[::step], self.worlds[::step], self.controls, strict=True)
         ]
-        known = [gain for gain in gains if math.isfinite(gain)]
-        return float(np.mean(known)) if known else math.nan
+        finite = [gain for gain in gains if math.isfinite(gain)]
+        return float(np.mean(finite)) if finite else math.nan
 
 
 def quick_agreement(design: Design, world: World) -> Agreement:
@@ -213,6 +214,7 @@ class SearchResult:
     left_early: tuple[LeftEarly, ...] = ()  # not searched to their end
     # shares inside of further simulated fields' maps; agreements average over them
     further: tuple[float, ...] = ()
+    free_worlds: tuple[float, ...] = ()  # IoU of the free map in each of several predicted worlds
     fixed: bool = False  # whether the chosen design was not searched, for want of reference data
 
     @property
@@ -264,6 +266,8 @@ def scored_mapping(scored: Scored) -> dict[str, Any]:
     utility = asdict(scored.utility)
     if math.isnan(scored.utility.low):
         del utility["low"], utility["high"]
+    if not scored.utility.worlds:
+        del utility["worlds"]
     return {
         "design": scored.design.to_mapping(),
         "response": asdict(scored.response),
@@ -279,8 +283,10 @@ def scored_from(told: Mapping[str, Any]) -> Scored:
 
 def judged_from(told: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]:
     """Everything but the design of what `scored_mapping` wrote."""
-    utility = {name: float(value) for name, value in told["utility"].items()}
-    return ResponseScale(**told["response"]), float(told["epsilon"]), Utility(**utility)
+    known = dict(told["utility"])
+    worlds = tuple(map(float, known.pop("worlds", ())))
+    utility = Utility(**{name: float(value) for name, value in known.items()}, worlds=worlds)
+    return ResponseScale(**told["response"]), float(told["epsilon"]), utility
 
 
 def answer_bytes(answer: Any) -> bytes:

@@ -31,6 +31,7 @@ from hexcursion.search.choice import (
     known_gain,
     proposal_words,
     start_words,
+    times_as_good,
     tuning_of,
 )
 from hexcursion.search.executors import Executor, SerialExecutor
@@ -39,6 +40,7 @@ from hexcursion.search.pilot import LOOSE, beside_pilot, left_for_release
 from hexcursion.search.public_map import (
     answers_model,
     as_many,
+    free_in_worlds,
     free_map_agreement,
     free_map_basis,
     has_reference,
@@ -173,8 +175,11 @@ def _tuned(
     if has_reference(project):
         worlds = task.scenes[0].worlds if task.public_mean and last_of_several(project) is None else ()
         predicted = [world.baseline for world in worlds if world.baseline is not None]
-        estimate = free_map_agreement(project, result.model, predicted)
-        free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
+        if predicted:
+            result = replace(result, free_worlds=free_in_worlds(project, result.model, predicted))
+        found = result.free_worlds or (free_map_agreement(project, result.model),)
+        known = [each for each in found if np.isfinite(each)]  # two empty maps agree on nothing
+        free_agreement = float(np.mean(known)) if known else None
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
     same = last_of_several(project) is None and result.chosen.response == task.scenes[0].response
@@ -190,7 +195,9 @@ def concluded(
     public = public_map(project, result.model, chosen.response, field)
     kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    yardsticks = Yardsticks(result.one_colour, free_agreement, known_gain(chosen))
+    yardsticks = Yardsticks(
+        result.one_colour, free_agreement, known_gain(chosen), times_as_good(chosen, result.free_worlds)
+    )
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_of_several(project) is None

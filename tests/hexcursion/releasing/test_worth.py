@@ -88,6 +88,18 @@ def test_what_shuffled_values_show_as_well_is_stopped(gain: float | None, stoppe
     assert said == (words if stopped else ())
 
 
+@pytest.mark.parametrize(("times", "stopped"), [(5, False), (6, True)])
+def test_what_the_public_map_shows_as_well_in_a_third_of_the_changes_is_stopped(
+    times: int, stopped: bool
+) -> None:
+    """Beside it the means say nothing: one large change would outweigh many small ones."""
+    words = "the map of public data alone would agree as well in 6 of 16 changes that may have come since"
+    for free in (0.1, 0.95):
+        said = objections(expected(0.9), Yardsticks(0.3, free, 0.4, (times, 16)))
+        assert said == ((words,) if stopped else ())
+    assert objections(expected(0.9), Yardsticks(0.3, 0.1, 0.4, (1, 3))) == ()
+
+
 def test_all_three_are_said_together_and_a_design_given_by_hand_has_none() -> None:
     assert len(objections(expected(0.2), Yardsticks(0.3, 0.4))) == 3
     assert objections(None, Yardsticks(0.3, 0.4)) == ()

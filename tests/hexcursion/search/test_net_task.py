@@ -149,6 +149,7 @@ def test_several_worlds_have_a_range_of_agreements_and_one_has_none() -> None:
     worlds = [Agreement(iou, 0.0, 0.2, 0.9) for iou in (0.5, 0.6, 0.7)]
     told = Utility.of(over(worlds))
     assert (told.low, told.high) == pytest.approx((0.38227, 0.81773), abs=1e-5)
+    assert told.worlds == (0.5, 0.6, 0.7)
     spread = Utility.of(over([replace(each, iou_sd=0.1) for each in worlds]))  # releases scatter too
     assert (spread.low, spread.high) == pytest.approx((0.25573, 0.94427), abs=1e-5)
     wide = Utility.of(over(worlds[::2]))

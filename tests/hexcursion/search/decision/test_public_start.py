@@ -159,6 +159,11 @@ def test_a_map_that_shuffled_values_give_as_well_is_stopped(
     assert elsewhere.gain == 0.01, "a dot of the frontier has its own"
     here = settle_on(project, tuned, FrontierPoint(epsilon, tuned.result.chosen))[1].yardsticks
     assert here == tuned.choice.yardsticks
+    worlds = zip(tuned.result.chosen.utility.worlds, tuned.result.free_worlds, strict=start is None)
+    pairs = [pair for pair in worlds if np.isfinite(pair).all()]
+    counted = (sum(mine <= free for mine, free in pairs), len(pairs)) if start is None else None
+    assert tuned.choice.yardsticks.as_good == counted
+    assert start is not None or len(pairs) > 4
 
 
 def test_shuffled_observations_are_the_same_values_in_other_places() -> None:

@@ -15,6 +15,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
+from hexcursion.words import ratio_words
 from tests.town import Town, write_town
 
 SPECTRAL = ("spectral-statistics",)
@@ -152,6 +153,21 @@ def test_without_reference_data_one_fixed_design_is_judged_in_nine_simulated_wor
     assert replace(result.model, bound=plain.bound) == plain
     seen = [world.agreement(questions.simulate(design, world)) for world in worlds]
     known = [one for one in seen if np.isfinite(one.iou)]
+    mixed = [
+        world.agreement(mechanism.simulate(design, control)).iou
+        for world, control in zip(worlds, scene.controls, strict=True)
+    ]
+    gain = float(np.nanmean(np.array([one.iou for one in seen]) - mixed))
+    assert result.chosen.utility.gain == pytest.approx(gain)
+    assert gain > 0.05, "1,400 records show where their values lie"
+    assert (
+        f"values exchanged among their places would give {ratio_words(np.nanmean(mixed))}."
+        in (tuned.remarks()[0])
+    )
+    own, control = scene.world.records, scene.controls[0].records
+    assert np.array_equal(own.count, control.count)
+    assert own.mean @ own.count == pytest.approx(control.mean @ control.count)
+    assert np.abs(own.mean - control.mean).max() > 0.1
     mean, k = np.mean([one.iou for one in known]), len(known)
     spread = np.sqrt(sum(one.iou_sd**2 + (one.iou - mean) ** 2 for one in known) / (k - 1) * (1.0 + 1.0 / k))
     expected = tuned.choice.expected
