@@ -19,12 +19,13 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
+def cholesky(matrix: Floats, what: str, remedy: str, *, overwrite: bool = False) -> Floats:
     """Lower Cholesky factor of a symmetric positive definite matrix (m, m), strict upper part zero.
 
-    Otherwise raises NumericalFailure, which says `what` failed and the `remedy`.
+    To `overwrite` a column-major matrix saves a copy. Raises NumericalFailure, which says `what` failed and
+    the `remedy`.
     """
-    factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1, overwrite_a=overwrite)
     if info != 0 or not np.all(np.isfinite(factor.diagonal())):
         raise NumericalFailure(f"{what} is not positive definite to working precision; {remedy}.")
     return np.asarray(factor, dtype=np.float64)

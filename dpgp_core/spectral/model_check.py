@@ -93,7 +93,7 @@ def _regions(lattice: Lattice, inside: Bools) -> Floats:
     """(R,) number of connected parts of sets of nodes (R, M), all found at once."""
     from scipy.sparse.csgraph import connected_components  # slow to import, for releases alone
 
-    graph = sparse.coo_matrix(lattice.adjacency[lattice.inside][:, lattice.inside])
+    graph = sparse.triu(lattice.adjacency[lattice.inside][:, lattice.inside], format="coo")
     row, edge = np.nonzero(inside[:, graph.row] & inside[:, graph.col])
     start, size = row * inside.shape[1], inside.size
     ones = np.ones(row.size, dtype=np.int8)

@@ -127,7 +127,7 @@ class PublicField:
 
     @cached_property
     def _known(self) -> tuple[float, Floats, Floats, float, Floats]:
-        """Mean of the field, root of the records' covariance, white residuals, information, white ones."""
+        """Mean of the field, root of the records' covariance, their weights, information, white ones."""
         centres = self.nodes.lattice.domain_centres[self.index]
         covariance = self._kernel(centres, self.index)
         covariance[np.diag_indices_from(covariance)] += self.scatter**2 / self.count
@@ -135,7 +135,8 @@ class PublicField:
         ones = solve_lower(root, np.ones(self.index.size))
         information = float(ones @ ones)
         level = float(ones @ solve_lower(root, self.mean)) / information
-        return level, root, solve_lower(root, self.mean - level), information, ones
+        weights = solve_lower(root, solve_lower(root, self.mean - level), transposed=True)
+        return level, root, weights, information, ones
 
     def _kernel(self, places: Floats, node: Ints) -> Floats:
         """(K, k) prior covariance of the field at places (K, 2), whose nodes are given, with its records."""
@@ -147,12 +148,11 @@ class PublicField:
 
     def at_cells(self, places: Floats) -> Floats:
         """(N,) posterior mean of the field at the centres (N, 2) of all cells, metres."""
-        return self._at(places, self.nodes.place)
+        return self.at_nodes if self.nodes.one_to_one else self._at(places, self.nodes.place)
 
     def _at(self, places: Floats, node: Ints) -> Floats:
-        level, root, residual, _, _ = self._known
-        link = self._kernel(places, node)
-        return np.asarray(level + solve_lower(root, np.ascontiguousarray(link.T)).T @ residual)
+        level, _, weights, _, _ = self._known
+        return np.asarray(level + self._kernel(places, node) @ weights)
 
     @cached_property
     def at_nodes(self) -> Floats:
@@ -164,15 +164,20 @@ class PublicField:
         """(M, M) posterior covariance at the nodes."""
         _, root, _, information, ones = self._known
         centres = self.nodes.lattice.domain_centres
-        kernel = (1.0 - self.covariates) * np.exp(-cdist(centres, centres) / self.lengthscale)
+        made = _decay(cdist(centres, centres), self.lengthscale)
+        made *= 1.0 - self.covariates
         if self.columns is not None:
-            kernel += self.covariates * alike(self.columns, self.columns)
-        kernel *= self.deviation**2
-        half = solve_lower(root, np.ascontiguousarray(kernel[self.index]))
+            made += self.covariates * alike(self.columns, self.columns)
+        made *= self.deviation**2
+        half = solve_lower(root, made[:, self.index].T)
+        taken = half.T @ half
+        made -= taken
         left = 1.0 - half.T @ ones
+        made += np.divide(np.outer(left, left, out=taken), information, out=taken)
         local = np.broadcast_to(self.local, self.nodes.size)
-        made = kernel - half.T @ half + np.outer(left, left) / information
-        return np.asarray(made * local * local[:, None])
+        made *= local
+        made *= local[:, None]
+        return made
 
     @property
     def scatters(self) -> Floats:
@@ -188,12 +193,16 @@ class PublicField:
         """
         centres = self.nodes.lattice.domain_centres
         apart = cdist(centres, centres)
-        change = 1.0 + LONG * np.exp(-apart / (apart.max() / 3.0 + 1.0))
-        change += SMOOTH * np.exp(-apart / (SMOOTH_RANGE * self.nodes.lattice.spacing))
+        change = LONG * _decay(apart.copy(), apart.max() / 3.0 + 1.0)
+        change += 1.0
+        change += SMOOTH * _decay(apart, SMOOTH_RANGE * self.nodes.lattice.spacing)
         if self.columns is not None:
             change += SMOOTH * alike(self.columns, self.columns)
         contrast = self.at_nodes - float(np.average(self.at_nodes[self.index], weights=self.count))
-        return np.asarray(self.scatter**2 + self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
+        change *= self.deviation**2
+        change += self.scatter**2
+        change += np.outer(SCALE * contrast, contrast, out=apart)
+        return change
 
     def before(self, trust: float, drift: float) -> Floats:
         """(M,) variance of the field at the nodes before a release, under one belief."""
@@ -283,15 +292,22 @@ class Belief:
         return unclipped(slope * self.mean(sums), slope * self.deviation, self.prior, slope * linear)
 
 
+def _decay(apart: Floats, lengthscale: float) -> Floats:
+    """`exp(-apart / lengthscale)` in place: matrices of all nodes are large."""
+    apart /= -lengthscale
+    return np.exp(apart, out=apart)
+
+
 def alike(one: Floats, other: Floats) -> Floats:
     """(A, B) covariance of sums of columns (A, k) and (B, k), with normal weights of total variance 1."""
     return np.asarray(one @ other.T / one.shape[1])
 
 
 def _root(covariance: Floats) -> Floats:
-    covariance = covariance.copy()
+    covariance = covariance.copy(order="F")
     covariance[np.diag_indices_from(covariance)] += JITTER * float(np.trace(covariance)) / len(covariance)
-    return cholesky(covariance, "the covariance of the field", "use other reference data")
+    what = "the covariance of the field"
+    return cholesky(covariance, what, "use other reference data", overwrite=True)
 
 
 def _local(nodes: Nodes, index: Ints, free: Floats, square: Floats) -> Floats:

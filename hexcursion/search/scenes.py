@@ -5,8 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpgp_core.excursion import Direction, excursion
 from dpgp_core.linalg import Floats
@@ -113,7 +115,7 @@ def make_scene(
     records = bin_records(reference, response, unit, prior_mean).records
     shares = response.transform == "probit"
     labelled, medians = cell_shares(reference) if shares else cell_medians(reference)
-    held = np.array([zlib.crc32(cell.encode()) % HOLDOUT_SHARE == 0 for cell in cells])
+    held = _held_out(cells)
     test = held[labelled]
     if test.all() or not test.any():  # tiny domains: judge on the training cells themselves
         held_out, truth, keep = labelled, medians, np.ones(records.index.size, dtype=bool)
@@ -132,6 +134,12 @@ def make_scene(
         mean_known=belief is None, seen_level=response.seen(level),
     )  # fmt: skip
     return Scene(response, world)
+
+
+@lru_cache(maxsize=2)
+def _held_out(cells: tuple[str, ...]) -> NDArray[np.bool_]:
+    """(N,) which cells are held out."""
+    return np.array([zlib.crc32(cell.encode()) % HOLDOUT_SHARE == 0 for cell in cells])
 
 
 def shuffled(placed: PlacedObservations) -> PlacedObservations:

@@ -154,7 +154,7 @@ def test_without_reference_data_one_fixed_design_is_judged_in_nine_simulated_wor
     seen = [world.agreement(questions.simulate(design, world)) for world in worlds]
     known = [one for one in seen if np.isfinite(one.iou)]
     mixed = [
-        world.agreement(mechanism.simulate(design, control)).iou
+        world.agreement(questions.simulate(design, control)).iou
         for world, control in zip(worlds, scene.controls, strict=True)
     ]
     gain = float(np.nanmean(np.array([one.iou for one in seen]) - mixed))
