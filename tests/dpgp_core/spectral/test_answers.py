@@ -101,7 +101,7 @@ def test_a_design_of_answers_scatters_by_one() -> None:
     design = fixed_design(100.0)
     assert design.for_law("amount") == design
     answers = design.for_law("yes-no")
-    varied = mechanism_named("spectral-statistics").varied
+    varied = mechanism_named("spectral-statistics").search.varied
     assert varied(answers, "ridge", 3.0) == answers == varied(answers, "amplitude", 2.0)
     assert varied(design, "ridge", 3.0).ridge == 3.0
     assert varied(answers, "lengthscale", 70.0).lengthscale == 70.0
