@@ -127,10 +127,6 @@ class SearchSpace:
         """Designs with the same answer share expensive work in a simulation."""
         return (getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0))
 
-    def family_of(self, design: Any) -> str:
-        """What the frontier compares within a mechanism: the design's prior, if it has one."""
-        return str(getattr(design, "prior", ""))
-
     def fitted(self, design: Any, world: World) -> Design:
         """The design with what a world's reference data say about its reading; unchanged by default."""
         return cast(Design, design)
@@ -183,9 +179,8 @@ def _nothing(calibrate: Callable[..., Design | None]) -> Callable[..., Design | 
 class Mechanism(ABC):
     """A way to release a field on hexagons privately.
 
-    It says what it protects, what its designs are and cost, how a budget is met, what a search may try, how a
-    release is simulated on reference data and drawn, and what a reader needs to know. Instances hold no
-    state. Programs use `calibrate`, `guarantee` and `prepare`; searches and readers use the others.
+    Four methods are to be written; instances hold no state. What searches, audits and readers ask beyond
+    them has a default in `SearchSpace` and in `dpgp_core.mechanisms.questions`.
 
     Attributes
     ----------

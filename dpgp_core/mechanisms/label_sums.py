@@ -150,7 +150,7 @@ def _simulated_sets(
 
 
 @questions.simulate.register
-def _simulate(design: LabelDesign, world: World) -> Bools:
+def _simulate(design: LabelDesign, world: World, *, quick: bool = False) -> Bools:
     """Every cutoff reads the same probabilities of the same simulated releases."""
     blank = replace(design, cutoff=0.5)
 

@@ -294,15 +294,9 @@ def _simulated_sets(
 
 
 @questions.simulate.register
-def _simulate(design: NoisyCellStatisticsDesign, world: World) -> Bools:
-    draws = _draws(design.statistic_noise, world)
-    return np.array([_published(draw, design, world) for draw in draws])
-
-
-@questions.quick_simulate.register
-def _quick_simulate(design: NoisyCellStatisticsDesign, world: World) -> Bools:
-    """The first releases of `simulate`: each of them factors a matrix of its own."""
-    enough = -(-QUICK_CELLS // world.facts.lattice.size)
+def _simulate(design: NoisyCellStatisticsDesign, world: World, *, quick: bool = False) -> Bools:
+    """Quick are the first of all releases: each of them factors a matrix of its own."""
+    enough = -(-QUICK_CELLS // world.facts.lattice.size) if quick else SIMULATIONS
     draws = _draws(design.statistic_noise, world)[:enough]
     return np.array([_published(draw, design, world) for draw in draws])
 

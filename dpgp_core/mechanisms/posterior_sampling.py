@@ -207,7 +207,7 @@ def _read(
 
 
 @questions.simulate.register
-def _simulate(design: PosteriorSamplingDesign, world: World) -> Bools:
+def _simulate(design: PosteriorSamplingDesign, world: World, *, quick: bool = False) -> Bools:
     """Mean, residual paths and prior noise are smoothed once and combined for every scale."""
     draws = world.releases(design.paths) * design.paths
     key = (world.key, design.prior, design.lengthscale, design.ridge, draws)

@@ -113,19 +113,13 @@ def _releases(design: Design, world: World) -> int:
 
 
 @singledispatch
-def simulate(design: Design, world: World) -> Bools:
-    """(S, N) released sets of simulated releases of the world's records, on common random numbers."""
-    return simulated_sets(design, world, world.records, _releases(design, world), SimulationEntropy(SEED))
+def simulate(design: Design, world: World, *, quick: bool = False) -> Bools:
+    """(S, N) released sets of simulated releases of the world's records, on common random numbers.
 
-
-@singledispatch
-def quick_simulate(design: Design, world: World) -> Bools:
-    """(S, N) released sets by which a search ranks its candidates, like `simulate` unless quicker.
-
-    On draws of their own, where they differ: the best of many designs on the same draws looks better than it
-    is, and what is shown is simulated again.
+    By `quick` ones a search ranks its candidates. They are on draws of their own, where they differ: the best
+    of many designs on the same draws looks better than it is, and what is shown is simulated again.
     """
-    return simulate(design, world)
+    return simulated_sets(design, world, world.records, _releases(design, world), SimulationEntropy(SEED))
 
 
 @singledispatch

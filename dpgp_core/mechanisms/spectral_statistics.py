@@ -303,15 +303,9 @@ def _simulated_sets(
 
 
 @questions.simulate.register
-def _simulate(design: SpectralStatisticsDesign, world: World) -> Bools:
-    """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
-    return _cut(design, *_of_all(design, world, RELEASES, COUNT_DRAWS))
-
-
-@questions.quick_simulate.register
-def _quick_simulate(design: SpectralStatisticsDesign, world: World) -> Bools:
-    """All releases share one simulated release of the counts, which is half of the work."""
-    return _cut(design, *_of_all(design, world, QUICK, 1))
+def _simulate(design: SpectralStatisticsDesign, world: World, *, quick: bool = False) -> Bools:
+    """Releases share all but a small matrix, quick ones their counts too; every cutoff reads the same."""
+    return _cut(design, *_of_all(design, world, *((QUICK, 1) if quick else (RELEASES, COUNT_DRAWS))))
 
 
 @questions.simulate_held_out.register

@@ -16,7 +16,7 @@ from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Ask, Budget, Design
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import design_from_mapping, mechanism_of
+from dpgp_core.mechanisms.registry import design_from_mapping
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import Agreement, World, average
 from hexcursion.errors import WorkflowError
@@ -133,7 +133,7 @@ class Scene:
 
 def quick_agreement(design: Design, world: World) -> Agreement:
     """The agreement by which a search ranks its candidates: quicker, where its mechanism can."""
-    return world.agreement(questions.quick_simulate(design, world))
+    return world.agreement(questions.simulate(design, world, quick=True))
 
 
 def over(found: Sequence[Agreement]) -> Agreement:
@@ -251,7 +251,7 @@ class SearchResult:
 
 def family_of(design: Design) -> tuple[str, str]:
     """Mechanism and, where the design has one, prior: what the frontier compares."""
-    return design.mechanism, mechanism_of(design).search.family_of(design)
+    return design.mechanism, str(getattr(design, "prior", ""))
 
 
 _NONE = (

@@ -20,7 +20,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.pilot import look_warning, paid_look
-from hexcursion.search.task import Scored
+from hexcursion.search.task import Scored, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
@@ -41,9 +41,8 @@ class ReportRow:
 
 def family(design: Design) -> str:
     """Mechanism and prior in words."""
-    mechanism = mechanism_of(design)
-    family = mechanism.search.family_of(design)
-    return f"{mechanism.title}, {PRIORS[family].title}" if family else mechanism.title
+    title, prior = mechanism_of(design).title, family_of(design)[1]
+    return f"{title}, {PRIORS[prior].title}" if prior else title
 
 
 def load_and_tune(

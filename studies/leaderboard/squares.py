@@ -97,7 +97,7 @@ class OnSquares(Mechanism):
 
 
 @questions.simulate.register
-def _simulate(design: SquaresDesign, world: World) -> Bools:
+def _simulate(design: SquaresDesign, world: World, *, quick: bool = False) -> Bools:
     """(S, N) sets of simulated releases."""
     blank = replace(design, cutoff=0.5)
 

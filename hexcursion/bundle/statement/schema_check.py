@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
-from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from hexcursion.bundle.statement.build import FORMULA, products_block
@@ -33,7 +31,7 @@ def check_statement(statement: Any) -> dict[str, Any]:
     check_threshold(checked)
     counted = checked["design"].get("law") in SPREADS_OF_COUNTS
     check_guarantee(checked["guarantee"], counted=counted)
-    check_noise(checked["guarantee"], least_cost(checked["design"]))
+    check_noise(checked["guarantee"], questions.least_cost(design_from(checked["design"])))
     _check_bound(checked)
     _check_texts(checked)
     _check_trip(checked)
@@ -54,12 +52,6 @@ def check_design(statement: dict[str, Any]) -> None:
         raise BundleError("The privacy statement contradicts itself about its smoothing.")
     if getattr(design, "bound", statement["guarantee"]["bound"]) != statement["guarantee"]["bound"]:
         raise BundleError("The privacy statement contradicts itself about its bound.")
-
-
-def least_cost(values: Mapping[str, Any]) -> Cost | None:
-    """Lower bound on what a release of a stated design costs, by its noise; None where none is known."""
-    design = design_from(values)
-    return questions.least_cost(design)
 
 
 def check_threshold(statement: dict[str, Any]) -> None:

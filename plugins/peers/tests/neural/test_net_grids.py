@@ -59,7 +59,6 @@ def test_the_ends_of_the_networks_training_belong_to_it(
 def test_the_kind_of_sums_and_the_width_share_work_and_there_is_no_prior() -> None:
     network = PRICED["convcnp"][0]
     assert MECHANISMS["convcnp"].search.group_of(network) == ("set-convolution", 300.0)
-    assert MECHANISMS["convcnp"].search.family_of(network) == ""
 
 
 def test_water_filled_sums_are_described_by_their_range() -> None:

@@ -122,7 +122,7 @@ def test_a_glance_shows_8000_cells_or_a_few_more(
     monkeypatch.setattr(f"{module}._published", lambda draw, *_: draw)
     world: Any = SimpleNamespace(facts=SimpleNamespace(lattice=SimpleNamespace(size=cells)))
     design = NoisyCellStatisticsDesign("car", 900.0, 1.0, 1.0, 1.0)
-    assert questions.quick_simulate(design, world).tolist() == list(range(releases))
+    assert questions.simulate(design, world, quick=True).tolist() == list(range(releases))
 
 
 def test_counts_far_below_the_cut_have_the_moments_of_the_cut_normal_law() -> None:

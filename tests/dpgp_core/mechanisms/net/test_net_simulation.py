@@ -106,7 +106,7 @@ def test_four_releases_of_cell_statistics_are_simulated_read_and_cut(cutoff: flo
     drawn = read(made.records, SEED + 2, 4)
     expected = np.array([probability(each) >= cutoff for each in drawn])
     np.testing.assert_array_equal(questions.simulate(design, made), expected)
-    np.testing.assert_array_equal(questions.quick_simulate(design, made), expected)
+    np.testing.assert_array_equal(questions.simulate(design, made, quick=True), expected)
     each = [bce(probability(one)[HELD], LABELS) for one in drawn]
     assert questions.held_out(design, made).bce == pytest.approx(sum(each) / 4, rel=1e-9)
     found = questions.simulated_sets(design, made, made.training, 3, SimulationEntropy(9))
@@ -129,8 +129,8 @@ def test_spectral_simulations_have_twelve_releases_of_two_counts_and_a_glance_ei
 
     monkeypatch.setattr(f"{module}.SharedReadings", readings)
     made = world("spectral-statistics")
-    way = questions.simulate if draws == 2 else questions.quick_simulate
-    assert way(DESIGNS["spectral-statistics"], made).shape == (releases, 37)
+    found = questions.simulate(DESIGNS["spectral-statistics"], made, quick=draws == 1)
+    assert found.shape == (releases, 37)
     assert seen == [(releases, draws)]
 
 
@@ -157,14 +157,12 @@ def test_twelve_sets_are_simulated_or_fewer_where_paths_cost_work(
     monkeypatch.setattr(questions, "simulated_sets", sets)
     made = world(design.mechanism)
     assert questions.simulate_held_out(design, made) == "sets"
-    assert questions.simulate.dispatch(object)(design, made) == "sets"
+    assert questions.simulate.dispatch(object)(design, made, quick=True) == "sets"
     first, second = (float(SimulationEntropy(SEED + more).normal((1,))[0]) for more in (3, 0))
     assert seen == [
         (design, made, made.training, count, first),
         (design, made, made.records, count, second),
     ]
-    monkeypatch.setattr(questions, "simulate", lambda *given: given)
-    assert questions.quick_simulate.dispatch(object)(design, made) == (design, made)
 
 
 def test_the_inherited_sets_and_held_out_cells_come_from_releases_of_their_own() -> None:

@@ -116,7 +116,7 @@ def test_a_few_releases_of_many_cells_rank_designs(project: Project, monkeypatch
     assert len(full) == 4
     for cells, releases in ((size, 1), (size + 1, 2), (3 * size, 3), (100 * size, 4)):
         monkeypatch.setattr(noisy_cell_statistics, "QUICK_CELLS", cells)
-        assert np.array_equal(questions.quick_simulate(design, world), full[:releases])
+        assert np.array_equal(questions.simulate(design, world, quick=True), full[:releases])
 
 
 def test_fields_and_their_crowds_share_four_priors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

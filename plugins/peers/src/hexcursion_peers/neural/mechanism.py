@@ -286,7 +286,7 @@ def _noise(design: ConvCnpDesign, plan: EncoderPlan | WaterFilledPlan) -> Spectr
 
 
 @questions.simulate.register
-def _simulate(design: ConvCnpDesign, world: World) -> Bools:
+def _simulate(design: ConvCnpDesign, world: World, *, quick: bool = False) -> Bools:
     """Every cutoff reads the same probabilities of the same simulated releases."""
     blank = replace(design, cutoff=0.5)
 

@@ -318,7 +318,7 @@ def _least_cost(design: SparseGpDesign) -> Cost:
 
 
 @questions.simulate.register
-def _simulate(design: SparseGpDesign, world: World) -> Bools:
+def _simulate(design: SparseGpDesign, world: World, *, quick: bool = False) -> Bools:
     """Every cutoff reads the same probabilities of the same simulated releases."""
     blank = replace(design, cutoff=0.5)
 
