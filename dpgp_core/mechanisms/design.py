@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -70,6 +70,12 @@ class Parameter:
     name: str  # the design's attribute
     term: str  # key of the glossary
     kind: ParameterKind  # "length" (metres), "positive" (a positive number) or "count" (a whole number)
+
+
+LENGTHSCALE = Parameter("lengthscale", "lengthscale", "length")
+RIDGE = Parameter("ridge", "ridge", "positive")
+MU = Parameter("mu", "mu", "positive")
+NUMBER = Parameter("paths", "paths", "count")  # of paths
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,22 @@ class Design:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise DesignError(f"{name} must be a finite number >= 0, got {value!r}.")
+
+    def refuse_unless_share(self, *names: str) -> None:
+        """Raise `DesignError` unless every named parameter is at least 0 and below 1."""
+        for name in names:
+            if not 0.0 <= (value := getattr(self, name)) < 1.0:
+                raise DesignError(f"{name} must be at least 0 and below 1, got {value!r}.")
+
+    def refuse_unless_among(self, name: str, choices: Iterable[str]) -> None:
+        """Raise `DesignError` unless a named parameter is one of these words."""
+        if (value := getattr(self, name)) not in choices:
+            raise DesignError(f"unknown {name} {value!r}: choose {' or '.join(choices)}.")
+
+    def refuse_smoothing(self) -> None:
+        """Raise `DesignError` if paths are to be smoothed, which a smooth model draws."""
+        if self.smoothing:
+            raise DesignError(f"{self.mechanism} is read by a smooth model: leave smoothing at 0.")
 
     @property
     def held(self) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from dpgp_core.errors import BoundRefused, DesignError
+from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion import agreed
 from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
-from dpgp_core.mechanisms.design import Ask, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Ask, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
@@ -31,12 +31,7 @@ RIDGES = (1.0,)
 LENGTHSCALES = 2  # the shortest of the common grid
 RELEASES = 12
 PATHS = 100  # drawn after the noise: free
-PARAMETERS = (
-    Parameter("lengthscale", "lengthscale", "length"),
-    Parameter("ridge", "ridge", "positive"),
-    Parameter("scale", "model_scale", "positive"),
-    Parameter("paths", "paths", "count"),
-)
+PARAMETERS = (LENGTHSCALE, RIDGE, Parameter("scale", "model_scale", "positive"), NUMBER)
 
 
 @dataclass(frozen=True)
@@ -51,8 +46,7 @@ class LabelDesign(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_unless_positive("lengthscale", "ridge", "scale")
-        if self.smoothing:
-            raise DesignError("released sums are read by a smooth model: leave smoothing at 0.")
+        self.refuse_smoothing()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,7 +11,7 @@ from scipy.special import erfcx
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
@@ -23,7 +23,7 @@ from dpgp_core.mechanisms.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
@@ -145,8 +145,7 @@ class NoisyCellStatisticsDesign(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_unless_positive("lengthscale", "ridge", "scale", "statistic_noise")
-        if self.smoothing:
-            raise DesignError("noisy cell statistics are read by a smooth model: leave smoothing at 0.")
+        self.refuse_smoothing()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,11 +200,11 @@ class NoisyCellStatistics(Mechanism):
     usual = True
     reads = ("priors",)
     parameters = (
-        Parameter("lengthscale", "lengthscale", "length"),
-        Parameter("ridge", "ridge", "positive"),
+        LENGTHSCALE,
+        RIDGE,
         Parameter("statistic_noise", "statistic_noise", "positive"),
         Parameter("scale", "model_scale", "positive"),
-        Parameter("paths", "paths", "count"),
+        NUMBER,
     )
     free_paths = True
     exact_on_a_computer = True

@@ -17,7 +17,7 @@ from dpgp_core.excursion import agreed, excursion
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading, SearchSpace
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign, path_guarantee, sharpened_paths
 from dpgp_core.noise import Entropy, SimulationEntropy
@@ -119,12 +119,7 @@ class PosteriorSampling(Mechanism):
     space = PathSpace
     usual = True
     reads = ("priors", "paths", "bound")
-    parameters = (
-        Parameter("lengthscale", "lengthscale", "length"),
-        Parameter("ridge", "ridge", "positive"),
-        Parameter("scale", "scale", "positive"),
-        Parameter("paths", "paths", "count"),
-    )
+    parameters = (LENGTHSCALE, RIDGE, Parameter("scale", "scale", "positive"), NUMBER)
 
     def guarantee(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> Guarantee:
         return path_guarantee(design, facts.n, facts.prior(design.prior, design.lengthscale))

@@ -107,36 +107,23 @@ class SpectralStatisticsDesign(Design):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.refuse_unless_positive("lengthscale", "signal", "spread", "amplitude", "ridge", "mu")
-        if self.strategy not in STRATEGIES:
-            raise DesignError(f"unknown strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}.")
+        self.refuse_unless_positive("lengthscale", "signal", "spread", "amplitude", "ridge", "mu", "tight")
+        self.refuse_unless_share("common", "covariates", "first")
+        self.refuse_unless_among("strategy", STRATEGIES)
+        self.refuse_unless_among("law", get_args(Law))
+        self.refuse_unless_among("cutoff_from", get_args(CutoffFrom))
+        self.refuse_smoothing()
         if not np.isfinite(self.middle):
             raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
-        if not 0.0 <= self.common < 1.0:
-            raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
-        if not 0.0 <= self.covariates < 1.0:
-            raise DesignError(f"covariates must be at least 0 and below 1, got {self.covariates!r}.")
-        if not 0.0 <= self.first < 1.0:
-            raise DesignError(f"first must be at least 0 and below 1, got {self.first!r}.")
-        self.refuse_unless_positive("tight")
         if self.first and (self.drift or self.law != "amount"):
             raise DesignError(
                 "two looks are for amounts that start from no published reference: set first to 0."
             )
-        if self.smoothing:
-            raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
-        if self.law not in get_args(Law):
-            raise DesignError(f"unknown law {self.law!r}: choose {' or '.join(get_args(Law))}.")
         if self.law != "amount" and abs(self.ridge * self.spread * self.amplitude - 1.0) > 1e-6:
             what = "answers of yes and no" if self.law == "yes-no" else "counted records"
             raise DesignError(f"{what} scatter by 1: ridge, spread and amplitude disagree.")
         if self.drift and self.law in SPREADS_OF_COUNTS:
             raise DesignError("the drift of a published map is not weighed of counted records: leave it out.")
-        if self.cutoff_from not in get_args(CutoffFrom):
-            raise DesignError(
-                f"unknown origin of the cutoff {self.cutoff_from!r}: "
-                f"choose {' or '.join(get_args(CutoffFrom))}."
-            )
 
     @property
     def held(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.beliefs import simulated, under_beliefs, unseen_by
-from dpgp_core.mechanisms.design import Ask, Budget, Parameter, Protection
+from dpgp_core.mechanisms.design import LENGTHSCALE, MU, NUMBER, RIDGE, Ask, Budget, Parameter, Protection
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import (
@@ -152,13 +152,7 @@ class SpectralStatistics(Mechanism):
     reads = ("covariates", "looks", "values")
     usual = True
     weighs_drift = True
-    parameters = (
-        Parameter("lengthscale", "lengthscale", "length"),
-        Parameter("ridge", "ridge", "positive"),
-        Parameter("amplitude", "model_scale", "positive"),
-        Parameter("mu", "mu", "positive"),
-        Parameter("paths", "paths", "count"),
-    )
+    parameters = (LENGTHSCALE, RIDGE, Parameter("amplitude", "model_scale", "positive"), MU, NUMBER)
     free_paths = True
     exact_on_a_computer = True
 

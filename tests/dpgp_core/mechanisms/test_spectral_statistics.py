@@ -106,7 +106,7 @@ def test_a_release_may_choose_its_own_cutoff_and_then_keeps_it() -> None:
     given = own.with_cutoff(0.3)
     assert (given.cutoff, given.cutoff_from) == (0.3, "design")
     assert given.settled(released, 0.0, "above") is given
-    with pytest.raises(DesignError, match="unknown origin of the cutoff 'reader': choose design or release"):
+    with pytest.raises(DesignError, match="unknown cutoff_from 'reader': choose design or release"):
         replace(DESIGN, cutoff_from="reader")  # type: ignore[arg-type]
 
 

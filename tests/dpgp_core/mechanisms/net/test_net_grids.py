@@ -260,6 +260,5 @@ def test_three_tenths_of_the_variance_are_common_where_no_reference_says_what_th
 
 
 def test_designs_of_one_prior_and_range_share_work() -> None:
-
     for name in sorted(set(PRICED) - set(TOLD)):
         assert MECHANISMS[name].search.group_of(PRICED[name][0]) == ("car", 900.0)

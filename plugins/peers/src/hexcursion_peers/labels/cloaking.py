@@ -11,11 +11,10 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import DesignError
 from dpgp_core.label_plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Budget, Parameter
+from dpgp_core.mechanisms.design import MU, Budget, Parameter
 from dpgp_core.mechanisms.label_sums import (
     PARAMETERS,
     PATHS,
@@ -66,17 +65,14 @@ class CloakingDesign(GaussianLabelDesign):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.criterion not in get_args(Criterion):
-            raise DesignError(
-                f"unknown criterion {self.criterion!r}: choose {' or '.join(get_args(Criterion))}."
-            )
+        self.refuse_unless_among("criterion", get_args(Criterion))
 
 
 class GaussianLabelSums(LabelSums):
     """Sums over public places with Gaussian noise: priced by mu, however the features were made."""
 
     parameters = (
-        *PARAMETERS[:-1], Parameter("blur", "blur", "positive"), Parameter("mu", "mu", "positive"),
+        *PARAMETERS[:-1], Parameter("blur", "blur", "positive"), MU,
         PARAMETERS[-1],
     )  # fmt: skip
 

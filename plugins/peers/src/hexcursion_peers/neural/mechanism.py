@@ -17,7 +17,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import MU, NUMBER, RIDGE, Ask, Budget, Design, Parameter, Protection
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
@@ -95,14 +95,9 @@ class ConvCnpDesign(Design):
         self.refuse_unless_positive("width", "spread", "amplitude", "ridge", "mu")
         if not np.isfinite(self.middle):
             raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
-        if self.accounting not in get_args(Accounting):
-            raise DesignError(
-                f"unknown accounting {self.accounting!r}: choose {' or '.join(get_args(Accounting))}."
-            )
-        if self.sums not in get_args(Sums):
-            raise DesignError(f"unknown sums {self.sums!r}: choose {' or '.join(get_args(Sums))}.")
-        if self.smoothing:
-            raise DesignError("the network's map is smooth already: leave smoothing at 0.")
+        self.refuse_unless_among("accounting", get_args(Accounting))
+        self.refuse_unless_among("sums", get_args(Sums))
+        self.refuse_smoothing()
 
     def told(self, number: int) -> Told:
         """What the network is told beside a release of so many records."""
@@ -227,10 +222,10 @@ class ConvCnp(Mechanism):
     space = ConvCnpSpace
     parameters = (
         Parameter("width", "encoder_width", "length"),
-        Parameter("ridge", "ridge", "positive"),
+        RIDGE,
         Parameter("amplitude", "model_scale", "positive"),
-        Parameter("mu", "mu", "positive"),
-        Parameter("paths", "paths", "count"),
+        MU,
+        NUMBER,
     )
     free_paths = True
     exact_on_a_computer = True

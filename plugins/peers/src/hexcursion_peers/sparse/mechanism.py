@@ -10,13 +10,23 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.bin_means import square_bins
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import (
+    LENGTHSCALE,
+    MU,
+    NUMBER,
+    RIDGE,
+    Ask,
+    Budget,
+    Design,
+    Parameter,
+    Protection,
+)
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
@@ -87,17 +97,9 @@ class SparseGpDesign(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.refuse_unless_positive("lengthscale", "ridge", "scale", "spacing", "mu", "balance")
-        if self.reading not in get_args(InducingReading):
-            raise DesignError(
-                f"unknown reading {self.reading!r}: choose {' or '.join(get_args(InducingReading))}."
-            )
-        if self.regularisation not in get_args(Regularisation):
-            raise DesignError(
-                f"unknown regularisation {self.regularisation!r}: choose "
-                f"{' or '.join(get_args(Regularisation))}."
-            )
-        if self.smoothing:
-            raise DesignError("released moments are read by a smooth model: leave smoothing at 0.")
+        self.refuse_unless_among("reading", get_args(InducingReading))
+        self.refuse_unless_among("regularisation", get_args(Regularisation))
+        self.refuse_smoothing()
 
 
 def inducing_cells(facts: PublicFacts, spacing: float) -> NDArray[np.int64]:
@@ -271,13 +273,13 @@ class SparseGp(Mechanism):
     design_type = SparseGpDesign
     space = SparseSpace
     parameters = (
-        Parameter("lengthscale", "lengthscale", "length"),
-        Parameter("ridge", "ridge", "positive"),
+        LENGTHSCALE,
+        RIDGE,
         Parameter("scale", "model_scale", "positive"),
         Parameter("spacing", "inducing_spacing", "length"),
         Parameter("balance", "balance", "positive"),
-        Parameter("mu", "mu", "positive"),
-        Parameter("paths", "paths", "count"),
+        MU,
+        NUMBER,
     )
     free_paths = True
     reads = ("priors",)
