@@ -25,7 +25,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-import pyogrio
 import shapely
 from numpy.typing import NDArray
 
@@ -183,7 +182,7 @@ def _layers(kind: Format, name: str, place: Path) -> tuple[str, ...]:
         return layers_of(place, name)
     if kind == "GeoJSON":
         return ("",)
-    found = _quietly(kind, name, lambda: pyogrio.list_layers(f"XLSX:{place}"))
+    found = _quietly(kind, name, lambda gdal: gdal.list_layers(f"XLSX:{place}"))
     return tuple(str(row[0]) for row in found)
 
 
@@ -204,8 +203,8 @@ def _chosen(kind: Format, name: str, layers: tuple[str, ...], layer: str | None,
 
 
 def _read(kind: Format, name: str, place: Path, layer: str) -> tuple[dict[str, Any], pa.Table]:
-    def read() -> Any:
-        return pyogrio.read_arrow(f"{kind}:{place}", layer=layer or None, **_OPTIONS[kind])
+    def read(gdal: Any) -> Any:
+        return gdal.read_arrow(f"{kind}:{place}", layer=layer or None, **_OPTIONS[kind])
 
     meta, table = _quietly(kind, name, read)
     return meta, table
@@ -213,11 +212,13 @@ def _read(kind: Format, name: str, place: Path, layer: str) -> tuple[dict[str, A
 
 def _quietly(kind: Format, name: str, call: Any) -> Any:
     """Call GDAL; its warnings and errors may quote rows, so they become one sentence of ours."""
+    import pyogrio  # with GDAL: only workbooks and layers of shapes need it
+
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         pyogrio.set_gdal_config_options(_OF_SHEETS)
         try:
-            return call()
+            return call(pyogrio)
         except Exception:  # pyogrio raises a dozen kinds, and pyarrow its own
             pass
         finally:

@@ -5,7 +5,6 @@ From files that ship with the app or are built at set-up.
 
 from __future__ import annotations
 
-import csv
 import gzip
 import importlib.util
 import json
@@ -18,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pacsv
 import shapely
 from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
@@ -196,7 +196,8 @@ def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
     wanted = name.strip().casefold()
     if built is None or not wanted:
         return ()
-    names, where, population = _gazetteer(built)
+    column, where, population = _gazetteer(built)
+    names = column.to_pylist()
     found = [at for at, known in enumerate(names) if known.casefold().startswith(wanted)]
     found.sort(key=lambda at: (names[at].casefold() != wanted, -population[at]))
     return tuple(
@@ -237,19 +238,21 @@ def _places(built: Path, kept: Box, near: Box) -> tuple[Place, ...]:
     close = inside & (np.abs(lon - near[0]) <= near[2]) & (np.abs(lat - near[1]) <= near[3])
     chosen = [*np.flatnonzero(close)[:NEAR].tolist(), *np.flatnonzero(inside & ~close)[:FAR].tolist()]
     return tuple(
-        Place(names[at], round(float(lon[at]), 4), float(lat[at]), int(population[at])) for at in chosen
+        Place(names[at].as_py(), round(float(lon[at]), 4), float(lat[at]), int(population[at]))
+        for at in chosen
     )
 
 
 @cache
-def _gazetteer(built: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
+def _gazetteer(built: Path) -> tuple[pa.ChunkedArray, NDArray[np.float64], NDArray[np.int64]]:
     """Names, (n, 2) degrees and populations, the largest first."""
-    rows = pd.read_csv(
-        built / "places.tsv.gz", sep="\t", names=["name", "lon", "lat", "people"], na_filter=False,
-        quoting=csv.QUOTE_NONE, lineterminator="\n",
-        dtype={"name": str, "lon": np.float64, "lat": np.float64, "people": np.int64},
+    kinds = {"name": pa.string(), "lon": pa.float64(), "lat": pa.float64(), "people": pa.int64()}
+    rows = pacsv.read_csv(
+        built / "places.tsv.gz", pacsv.ReadOptions(use_threads=False, column_names=list(kinds)),
+        pacsv.ParseOptions(delimiter="\t", quote_char=False), pacsv.ConvertOptions(column_types=kinds),
     )  # fmt: skip
-    return rows["name"].tolist(), rows[["lon", "lat"]].to_numpy(), rows["people"].to_numpy()
+    where = np.column_stack([rows["lon"].to_numpy(), rows["lat"].to_numpy()])
+    return rows["name"], where, rows["people"].to_numpy()
 
 
 class _Lines:
