@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 IMPORT = ""  # the context of what runs while modules are imported
+LAWS = "tests/architecture/"  # tests that read the source instead of running it
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Reach:
 
         A line that runs at import (a constant, a default) can be noticed by every test; so can a line of a
         function of which nothing is known (it may run in another process). Otherwise these are the tests that
-        run the line, or else any line `around` it: its function.
+        run the line, or else any line `around` it: its function; and laws, which read it.
         """
         return self._quick_files_first(self._tests_for(file, line, around))
 
@@ -42,7 +43,7 @@ class Reach:
         known = self.lines.get(file, {})
         here = known.get(line) or tuple(name for near in around for name in known.get(near, ()))
         if here and IMPORT not in known.get(line, ()):
-            return tuple(name for name in self.seconds if name in set(here))
+            return tuple(name for name in self.seconds if name in set(here) or name.startswith(LAWS))
         return tuple(self.seconds)
 
     def _quick_files_first(self, names: tuple[str, ...]) -> tuple[str, ...]:

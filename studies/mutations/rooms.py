@@ -43,10 +43,11 @@ TESTS: dict[str, tuple[str, ...]] = {
         FROZEN,
         "tests/hexcursion/settings",
         "tests/hexcursion/cli/test_options.py",
+        "tests/hexcursion/cli/test_periods.py",
         "tests/hexcursion/project",
     ),
     "hexcursion/project": (FROZEN, "tests/hexcursion/project", "tests/hexcursion/releasing/test_release.py"),
-    "pages": (FROZEN, "tests/pages"),
+    "pages": (FROZEN, "tests/architecture/test_looks.py", "tests/pages"),
 }
 TESTS |= {
     path.relative_to(ROOT).as_posix(): (FROZEN, f"plugins/{path.parents[1].name}/tests")

@@ -108,6 +108,9 @@ def test_the_tests_that_run_a_line_are_chosen_with_the_quickest_file_first() -> 
     assert reach.tests_for("m.py", 1, range(1, 2)) == everything, "a constant reaches everywhere"
     assert reach.tests_for("m.py", 9, range(8, 10)) == everything, "perhaps in another process"
     assert Reach.from_json(reach.to_json()) == reach
+    law = "tests/architecture/test_looks.py::law"
+    reach = Reach({"m.py": {6: ("t/b.py::two",)}}, {"t/b.py::two": 1.0, "t/c.py::three": 9.0, law: 2.0})
+    assert reach.tests_for("m.py", 6, range(5, 8)) == ("t/b.py::two", law), "a law reads every line"
 
 
 def test_packages_and_their_tests(tmp_path: Path) -> None:

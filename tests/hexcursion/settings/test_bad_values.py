@@ -346,3 +346,10 @@ def test_a_name_given_twice_counts_once() -> None:
     twice = ["spectral-statistics", "posterior-sampling", "spectral-statistics"]
     assert field("mechanisms").check(twice) == ("spectral-statistics", "posterior-sampling")
     assert field("priors").check(["car", "car"]) == ("car",)
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(58, f"'{'a' * 58}'"), (59, f"'{'a' * 55} ...")], ids=["sixty", "one more"]
+)
+def test_sixty_letters_of_a_value_are_shown_whole(length: int, shown: str) -> None:
+    assert f"not {shown}" in refusal(unit="a" * length)

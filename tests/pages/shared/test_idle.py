@@ -13,6 +13,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state import SessionState
 
+from pages.shared.server import serve
 from pages.shared.server.serve import Connections, IdleSessions, Watch, forget, session_of
 from tests.finished import finished
 
@@ -211,3 +212,16 @@ def test_who_connects_anew_and_only_reads_keeps_the_session(clock: Clock, app: A
     assert seen == [() if due == "s0" else ("s0",)]
     clock.now = 300.0 + 120.0
     assert idle.due() == (due,)
+
+
+def test_the_server_asks_for_two_heaps_and_gives_back_blocks_of_a_mebibyte(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = []
+    library = types.SimpleNamespace(
+        mallopt=lambda *words: asked.append(words), malloc_trim=lambda rest: asked.append((rest,))
+    )
+    monkeypatch.setattr(serve.ctypes, "CDLL", lambda name: library)
+    serve.keep_little()
+    serve.give_back()
+    assert asked == [(-8, 2), (-3, 1_048_576), (0,)]
