@@ -150,3 +150,54 @@ def test_the_districts_are_named_and_share_out_the_city(demo: DemoFiles) -> None
         ]
         lon, lat = to_lonlat(east, north)
         assert one.contains(Point(float(lon), float(lat)))
+
+
+def test_the_invented_city_is_the_published_one() -> None:
+    """Its figures stand in documents and stored runs: a changed number is another city."""
+    east, north = np.array([0.5, -3.5, 7.0, -9.0, 3.4, 12.0]), np.array([1.0, 4.0, -2.0, 3.0, 4.0, -4.0])
+    lon, lat = demo_data.to_lonlat(east, north)
+    assert lon[:2] == pytest.approx([2.20778376578, 2.14551363951], abs=1e-10)
+    assert lat[:2] == pytest.approx([54.7589847260, 54.7859389039], abs=1e-9)
+    found = {
+        "dense": demo_data.density(east, north)[[0, 1, 4, 5]],
+        "river": demo_data.river_distance(east, north)[:3],
+        "outline": demo_data.radius(np.array([0.0, 1.0, 2.5, 4.0])),
+        "price": demo_data.DemoField(20, 2024).log_price(lon, lat)[:3],
+        "two years before": demo_data.DemoField(20, 2024).log_price(lon, lat, 2022)[:2],
+        "changed": demo_data.DemoField(20, 2024, changed=True).log_price(lon, lat)[:3],
+        "before the change": demo_data.DemoField(20, 2024, changed=True).log_price(lon, lat, 2023)[:2],
+    }
+    expected = {
+        "dense": [1.2304178252, 0.5402790738, 0.0, 0.1592387914],
+        "river": [0.6520742758, 5.5871732031, 1.6140621746],
+        "outline": [18.1193557761, 14.4876855304, 16.7926890953, 14.8517365899],
+        "price": [13.6714625852, 13.5316669282, 13.1285734304],
+        "two years before": [13.6114625852, 13.4716669282],
+        "changed": [13.6634049988, 13.5412260874, 12.7867009738],
+        "before the change": [13.6414625852, 13.5016669282],
+    }
+    for name, values in expected.items():
+        assert found[name] == pytest.approx(values, abs=2e-10), name
+
+
+def test_the_files_of_the_invented_city_are_the_published_ones(demo: DemoFiles) -> None:
+    def rows(path: Path) -> list[list[str]]:
+        with gzip.open(path, "rt", newline="") as text:
+            return list(csv.reader(text))
+
+    sales, postcodes = rows(demo.price_paid), rows(demo.postcodes)
+    assert (len(sales), len(postcodes)) == (23_300, 7_002)
+    assert sales[0][1:9] == ["238000", "2024-01-01 00:00", "QH6 5BN", "T", "N", "F", "86", ""]
+    assert sales[-1][1:9] == ["1025000", "2024-12-30 00:00", "QH2 1AY", "F", "N", "L", "112", "FLAT 21"]
+    assert sales[-1][12:] == ["WEST QUAY (GENERATED)", "GENERATED, NOT REAL", "A", "A"]
+    assert sum(int(row[1]) for row in sales) / 23_300 == pytest.approx(563_100.34, rel=1e-5)
+    assert (sum(not row[3] for row in sales), sum(row[3] == "QH99 9ZZ" for row in sales)) == (50, 42)
+    assert (max(int(row[7]) for row in sales), max(int(row[8][5:] or 0) for row in sales)) == (179, 59)
+    assert postcodes[1] == ["QH1 0AA", "202001", "", "1", "GEN000001", "54.758822", "2.184837"]
+    assert postcodes[-1] == ["QH98 9ZZ", "202001", "202206", "9", "GEN000000", "99.999999", "0.000000"]
+    [ring] = json.loads(demo.region.read_text())["features"][0]["geometry"]["coordinates"]
+    assert (len(ring), ring[:2]) == (181, [[2.48207, 54.75], [2.48198, 54.75568]])
+    wards = json.loads(demo.districts.read_text())["features"]
+    corners = [len(ward["geometry"]["coordinates"][0]) for ward in wards]
+    assert corners == [7, 28, 35, 37, 32, 12, 5, 11, 11, 34, 7, 30]
+    assert wards[0]["properties"] == {"name": "Amber Reach", "generated": True}
