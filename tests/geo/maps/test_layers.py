@@ -178,3 +178,36 @@ def test_the_first_view_shows_the_whole_domain(box: tuple[float, ...], width: in
     assert np.abs(x).max() <= width / 2
     assert np.abs(y).max() <= height / 2
     assert max(np.abs(x).max() / (width / 2), np.abs(y).max() / (height / 2)) > 0.6
+
+
+def test_layers_and_view_are_these_to_the_letter() -> None:
+    def looks(deck: pydeck.Deck) -> list[dict[str, Any]]:
+        return [{key: value for key, value in one.items() if key != "data"} for one in spec(deck)["layers"]]
+
+    cells = {"@@type": "H3HexagonLayer", "autoHighlight": False, "extruded": False, "getHexagon": "@@=h"}
+    cells |= {"highPrecision": True, "id": "cells", "pickable": True}
+    marks = {"@@type": "ScatterplotLayer", "getPosition": "@@=p", "lineWidthMinPixels": 1.5, "opacity": 1.0}
+    marks |= {"radiusMinPixels": 1, "getRadius": pytest.approx(363.437, abs=1e-3)}
+    line = {"@@type": "PathLayer", "capRounded": True, "getPath": "@@=p", "jointRounded": True}
+    line |= {"opacity": 1.0, "widthUnits": "pixels"}
+    black, white = [23, 38, 43], [255, 255, 255]
+    dots = {"id": "cells-falsely_in", "filled": True, "stroked": False}
+    circles = {"id": "cells-falsely_out", "filled": False, "stroked": True}
+    assert looks(DECKS["difference"]()) == [
+        {**cells, "getFillColor": "@@=c", "opacity": 1.0, "stroked": False},
+        {**marks, **dots, "getFillColor": black, "getLineColor": black},
+        {**marks, **circles, "getFillColor": white, "getLineColor": white},
+        {**line, "id": "region-halo", "getColor": white, "getWidth": 4.0},
+        {**line, "id": "region", "getColor": black, "getWidth": 1.5},
+    ]
+    above = {"getFillColor": [207, 217, 221], "getLineColor": white, "lineWidthMinPixels": 1}
+    assert looks(DECKS["cells"](basemap=True))[0] == {**cells, **above, "opacity": 0.75, "stroked": True}
+    baseline, path, *_ = looks(DECKS["boundaries"]())
+    assert baseline == {**line, "id": "baseline", "getColor": black, "getWidth": 5.0}
+    assert path == {**line, "id": "path-0", "getColor": [0, 114, 178], "getWidth": 2.0}
+    view = {"bearing": 0, "latitude": 51.50027, "longitude": -0.0997, "pitch": 0, "zoom": 9.852}
+    assert spec(DECKS["cells"]())["initialViewState"] == view
+    assert DECKS["cells"]()._tooltip == {
+        "text": "{n}\nH3 cell {h}",
+        "style": {"backgroundColor": "#ffffff", "color": "#17262b", "fontSize": "0.85rem"},
+    }
