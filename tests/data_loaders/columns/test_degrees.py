@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from data_loaders import guess_columns, load_sensors
+from data_loaders.columns.coordinates import check_places, in_range
 from data_loaders.observations import LoadReport, Observations
 from tests.data_loaders.material import reasons, refused
 from tests.data_loaders.workbooks import workbook
@@ -133,3 +135,32 @@ def test_the_value_proposed_is_no_identifier_and_no_place(other: str) -> None:
 def test_degrees_written_as_text_in_a_workbook() -> None:
     made, _ = load(workbook([["lon", "lat", "value"], ["0°15'W", "51°30'N", 4], [359.75, 51.25, 5]]))
     assert (made.x.tolist(), made.y.tolist()) == ([-0.25, -0.25], [51.5, 51.25])
+
+
+@pytest.mark.parametrize(
+    ("system", "x", "y", "said"),
+    [
+        ("EPSG:4326", [200.0, 200.0], [1.2e7, 1.2e7], "not degrees but projected coordinates"),
+        ("EPSG:4326", [200.0, 200.0], [-1.3e7, 1.3e7], "degrees times 10,000,000"),
+        ("EPSG:4326", [51.0, 52.0], [91.0, 180.0], "exchange the columns"),
+        ("EPSG:4326", [51.0, 52.0], [91.0, 181.0], "not degrees but projected coordinates"),
+        ("EPSG:4326", [181.0, 0.0], [0.0, 90.0], ""),
+        ("EPSG:4326", [181.0, 181.0, 0.0], [0.0, 0.0, 0.0], "not degrees but projected coordinates"),
+        ("EPSG:27700", [180.0, 9e5], [90.0, 9e5], ""),
+        ("EPSG:27700", [180.0, 179.0, 9e5], [90.0, 90.0, 9e5], "look like degrees, not like EPSG:27700"),
+        ("EPSG:4326", [], [], ""),
+    ],
+)
+def test_places_that_contradict_their_system_are_refused(
+    system: str, x: list[float], y: list[float], said: str
+) -> None:
+    def check() -> None:
+        check_places("t.csv", system, "x", "y", np.array(x), np.array(y))
+
+    assert (said in refused(check)) if said else check() is None
+
+
+def test_degrees_have_a_range_and_metres_have_none() -> None:
+    x, y = np.array([180.0, 181.0, -180.0, 0.0]), np.array([90.0, 0.0, -90.0, 91.0])
+    assert in_range("EPSG:4326", x, y).tolist() == [True, False, True, False]
+    assert in_range("EPSG:27700", x, y).all()
