@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,6 @@ from numpy.typing import NDArray
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import STRIDE, strides
 from data_loaders.observations import Observations, OwnerWord
-
-Rule: TypeAlias = Literal["earliest", "spread", "scattered"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,17 +35,13 @@ class BoundedContributions:
 
 
 def bound_contributions(
-    observations: Observations, most: int, rule: Rule = "scattered", *, cells: NDArray[np.int64] | None = None
+    observations: Observations, most: int, *, cells: NDArray[np.int64] | None = None
 ) -> BoundedContributions:
     """Keep at most q = `most` >= 1 rows of each owner, chosen by a public rule that does not look at the
-    values. "earliest" keeps an owner's first q rows in time; "spread" q rows at even steps through them in
-    time, the first and the last among them (for q = 1 the middle one); "scattered" q rows at positions that
-    look drawn at random and depend on the number of the owner's rows alone. The first two need times. Rows of
-    one time, and for "scattered" all rows, count in the order of the file. With `cells`, the (n,) cell of
-    each row, all inside the domain, at most one row of an owner is kept in each: the sharper price of
-    proposition 3 in docs/units-of-protection.md holds. Raise `DataError` where there is no owner column, no
-    usable time for a rule that needs it, no such rule, no whole `most` from 1 on, or not one cell for each
-    row.
+    values: those at positions, in the order of the file, that look drawn at random and depend on the number
+    of the owner's rows alone. With `cells`, the (n,) cell of each row, all inside the domain, at most one row
+    of an owner is kept in each: the sharper price of proposition 3 in docs/units-of-protection.md holds.
+    Raise `DataError` where there is no owner column, no whole `most` from 1 on, or not one cell for each row.
 
     What an owner keeps is a function of that owner's rows alone. Hence two data sets that differ in one
     owner's rows differ, after bounding, in that owner's at most q rows and in nothing else, which the
@@ -56,8 +49,6 @@ def bound_contributions(
     keeping each owner's largest values would bend the map."""
     if isinstance(most, bool) or most != int(most) or most < 1:
         raise DataError(f"An owner keeps a whole number of rows, at least 1, not {most!r}.")
-    if rule not in get_args(Rule):
-        raise DataError(f"The rule is one of {', '.join(get_args(Rule))}, not {rule!r}.")
     owner, word = observations.owner, observations.owner_word
     if owner is None or word is None:
         raise DataError(
@@ -66,10 +57,10 @@ def bound_contributions(
         )
     if cells is not None and cells.shape != owner.shape:
         raise DataError(f"Cells are one for each of the {owner.size:,} rows, not {cells.size:,}.")
-    rows = _in_order(observations, owner, rule)
+    rows = np.argsort(owner, kind="stable")
     if cells is not None:
         rows = _one_per_cell(rows, owner, cells)
-    kept = np.sort(rows[_chosen(owner[rows], int(most), rule)])
+    kept = np.sort(rows[_chosen(owner[rows], int(most))])
     left = np.bincount(owner[kept], minlength=int(owner.max()) + 1)
     had = np.bincount(owner, minlength=left.size)
     return BoundedContributions(
@@ -159,15 +150,6 @@ def _latest(time: NDArray[np.datetime64], group: NDArray[np.int64], groups: int)
     return latest.view("M8[s]")
 
 
-def _in_order(observations: Observations, owner: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
-    """Positions of all rows, owner by owner, each owner's in the order that the rule counts in."""
-    if rule == "scattered":
-        return np.argsort(owner, kind="stable")
-    if observations.time is None or np.isnat(observations.time).all():
-        raise DataError(f"The rule {rule!r} needs a column of times: name it, or choose 'scattered'.")
-    return np.lexsort((observations.time, owner))  # stable; NaT comes last
-
-
 def _one_per_cell(
     rows: NDArray[np.int64], owner: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -177,21 +159,11 @@ def _one_per_cell(
     return rows[np.sort(first)]
 
 
-def _chosen(owner: NDArray[np.int64], most: int, rule: Rule) -> NDArray[np.bool_]:
+def _chosen(owner: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
     """Which of the rows (sorted by owner) are kept: a function of rank and number within each owner."""
     _, start, count = np.unique(owner, return_index=True, return_counts=True)
     rank = np.arange(owner.size) - np.repeat(start, count)
     number = np.repeat(count, count)
-    if rule == "earliest":
-        return np.asarray(rank < most)
-    if rule == "spread":
-        # Row k of m is kept if it is some round(j (m - 1) / (q - 1)), j = 0 .. q - 1, in whole numbers.
-        if most == 1:
-            return np.asarray(rank == (number - 1) // 2)
-        steps, last = most - 1, number - 1
-        nearest = (2 * rank * steps + np.maximum(last, 1)) // (2 * np.maximum(last, 1))
-        hit = (2 * nearest * last + steps) // (2 * steps) == rank
-        return np.asarray(hit | (number <= most))
     # A fixed scrambling: pandas documents its hash as deterministic. Of an owner's m rows those q are kept
     # whose hash of (rank, m) is smallest.
     scrambled = pd.util.hash_array(rank + (number << 32))

@@ -10,16 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from data_loaders.columns import guess_names
 from data_loaders.columns.coordinates import PAIRS, bare, is_latitude, is_longitude, is_place, parse_degrees
-from data_loaders.columns.guess_names import (
-    LONGEST_NAME,
-    guess_identifier,
-    guess_owner,
-    guess_time,
-    names_owner,
-    owner_question,
-    quality_columns,
-)
 from data_loaders.columns.numbers import USUAL, Decimal, parse_censored, parse_numbers, suspects
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
@@ -114,13 +106,13 @@ def guess_columns(
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
-    if telling := quality_columns(shape.called):
+    if telling := guess_names.quality_columns(shape.called):
         reasons.append(
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit."
         )
     if len(table.layers) > 1:
         reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
-    owner, word = guess_owner(shape, (x, y, value))
+    owner, word = guess_names.guess_owner(shape, (x, y, value))
     taken = (x, y, value, owner)
     return ColumnGuess(
         columns=shape.called,
@@ -137,9 +129,9 @@ def guess_columns(
         reasons=tuple(reasons),
         owner=owner,
         owner_word=word,
-        question=owner_question(shape, owner, word),
-        identifier=guess_identifier(shape, taken),
-        time=guess_time(shape, taken),
+        question=guess_names.owner_question(shape, owner, word),
+        identifier=guess_names.guess_identifier(shape, taken),
+        time=guess_names.guess_time(shape, taken),
         layers=tuple(one for one in table.layers if one),
         layer=table.layer or None,
         header_row=shape.header.number,
@@ -253,7 +245,7 @@ def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | No
 
 
 def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-z0-9]+", name[:LONGEST_NAME].lower())) - {""}
+    return set(re.split(r"[^a-z0-9]+", name[: guess_names.LONGEST_NAME].lower())) - {""}
 
 
 def _paired(sample: _Sample) -> tuple[str | None, str | None]:
@@ -277,8 +269,8 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
         for name in sample.numeric
         if name not in used
         and not is_place(name)
-        and not names_owner(name)
-        and not _NO_VALUE.search(name[:LONGEST_NAME].strip().lower())
+        and not guess_names.names_owner(name)
+        and not _NO_VALUE.search(name[: guess_names.LONGEST_NAME].strip().lower())
     ]
     named = [name for name in free if _VALUE.search(name.lower())]
     return next(iter(named or free), None)
@@ -292,7 +284,7 @@ def _beyond(entries: list[str], decimal: Decimal) -> bool:
 
 def _unit(name: str) -> str | None:
     for pattern, unit in _UNITS:
-        short = name[:LONGEST_NAME]
+        short = name[: guess_names.LONGEST_NAME]
         match = pattern.search(short.lower()) if unit else pattern.search(short)
         if match:
             return unit or match.group(1)

@@ -9,31 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpgp_core.accounting.rdp import ORDERS as GRID
+from hexcursion.ledger import chain, places
 from hexcursion.ledger.account import encode
 from hexcursion.ledger.book import check_version
-from hexcursion.ledger.chain import (
-    Witness,
-    advance_witness,
-    check_chain,
-    read_witness,
-    seals_beside,
-    sign_head,
-    witness_path,
-)
 from hexcursion.ledger.entry import SCHEMA_VERSION, Draft, Entry
 from hexcursion.ledger.errors import LedgerDamaged, LedgerError, NoLedger
 from hexcursion.ledger.ledger import Ledger
-from hexcursion.ledger.places import (
-    KEY_BYTES,
-    LedgerKey,
-    bundles_folder,
-    create_key,
-    default_key_path,
-    home,
-    ledger_url,
-    mark_used,
-    read_key,
-)
 from hexcursion.ledger.store import Head, Snapshot, Store, Writing
 
 
@@ -46,34 +27,34 @@ def open_ledger(
     `ledger.sqlite` in $HEXCURSION_HOME, else in ./.hexcursion; default key: beside the SQLite file, or
     `<database>.key` in the home directory. Raise `NoLedger` where none is and none may be made, `LedgerError`
     for a missing, foreign or open key, and for a database that lost its entries."""
-    store = Store(ledger_url(place))
-    path = default_key_path(store.url) if key_path is None else Path(key_path)
+    store = Store(places.ledger_url(place))
+    path = places.default_key_path(store.url) if key_path is None else Path(key_path)
     # Asked before the database is: what is remembered by now was written to it before.
-    remembered = _remembered(read_key(path), store) if os.path.exists(path) else ""
+    remembered = _remembered(places.read_key(path), store) if os.path.exists(path) else ""
     if store.is_new():
         if remembered:
             raise _lost(store, remembered)
         if not create:
             raise NoLedger(f"There is no ledger at {store.shown}: the first release begins one.")
         if not os.path.exists(path):
-            create_key(path)
-        key = read_key(path)
+            places.create_key(path)
+        key = places.read_key(path)
         store.create(lambda: _genesis(key, store))
-    key = read_key(path)
+    key = places.read_key(path)
     _check_identity(store, key)
-    if not witness_path(key).exists():
+    if not chain.witness_path(key).exists():
         _begin_witness(store, key)
-    mark_used(key)
-    return Ledger(store, key, seals_beside(_release_folders(store), key))
+    places.mark_used(key)
+    return Ledger(store, key, chain.seals_beside(_release_folders(store), key))
 
 
-def _remembered(key: LedgerKey, store: Store) -> str:
+def _remembered(key: places.LedgerKey, store: Store) -> str:
     """What this key knows of a ledger that was begun with it; "" for a key that was never used."""
     try:
-        witness = read_witness(key)
+        witness = chain.read_witness(key)
     except LedgerDamaged as error:
         return f"a chain ({error})"
-    seals = seals_beside(_release_folders(store), key)
+    seals = chain.seals_beside(_release_folders(store), key)
     entries = max([witness.entries if witness is not None else 0, *(seal.number + 1 for seal in seals)])
     if entries:
         return f"{entries} entries"
@@ -81,7 +62,7 @@ def _remembered(key: LedgerKey, store: Store) -> str:
 
 
 def _release_folders(store: Store) -> tuple[Path, ...]:
-    folders = [home() / "releases", bundles_folder()]
+    folders = [places.home() / "releases", places.bundles_folder()]
     if store.sqlite and store.url.database:
         folders.append(Path(store.url.database).parent / "releases")
     return tuple(folders)
@@ -94,21 +75,21 @@ def _lost(store: Store, remembered: str) -> LedgerError:
     )
 
 
-def first_entry(key: LedgerKey) -> Entry:
+def first_entry(key: places.LedgerKey) -> Entry:
     """The first entry of a new ledger."""
     facts = {"schema": SCHEMA_VERSION, "ledger": secrets.token_hex(8), "key": key.identity}
     return Draft("genesis", facts, curve=encode(GRID)).after(None)
 
 
-def _genesis(key: LedgerKey, store: Store) -> tuple[Entry, Head]:
+def _genesis(key: places.LedgerKey, store: Store) -> tuple[Entry, Head]:
     remembered = _remembered(key, store)
     if remembered:
         raise _lost(store, remembered)
     entry = first_entry(key)
-    return entry, sign_head(key, entry)
+    return entry, chain.sign_head(key, entry)
 
 
-def _check_identity(store: Store, key: LedgerKey) -> None:
+def _check_identity(store: Store, key: places.LedgerKey) -> None:
     """Refuse a wrong key; a damaged first entry is left for `verify` to name."""
     first = store.first()
     if first is None or first.kind != "genesis" or first.hash != first.expected_hash():
@@ -118,12 +99,12 @@ def _check_identity(store: Store, key: LedgerKey) -> None:
         raise LedgerError(f"The key {key.path} belongs to another ledger: name the right one.")
 
 
-def _begin_witness(store: Store, key: LedgerKey) -> None:
+def _begin_witness(store: Store, key: places.LedgerKey) -> None:
     """A new ledger, or a machine that sees this one for the first time: remember it as it is, if it holds."""
     snapshot = store.read()
-    if not check_chain(snapshot, key, None):
+    if not chain.check_chain(snapshot, key, None):
         last = snapshot.entries[-1]
-        advance_witness(key, Witness(last.number + 1, last.hash))
+        chain.advance_witness(key, chain.Witness(last.number + 1, last.hash))
 
 
 class Unbegun(Store):
@@ -131,10 +112,10 @@ class Unbegun(Store):
     Where another process begins it meanwhile with the same key, what stands there is read: this machine's
     witness remembers that process's first entry, not the one that is in memory here."""
 
-    def begin_with(self, key: LedgerKey, *, kept: bool) -> None:
+    def begin_with(self, key: places.LedgerKey, *, kept: bool) -> None:
         """Take a first entry in, in memory; `kept` is whether the key stands in its file."""
         entry = first_entry(key)
-        self._snapshot = Snapshot((entry,), sign_head(key, entry))
+        self._snapshot = Snapshot((entry,), chain.sign_head(key, entry))
         self._kept = kept
 
     def stands(self) -> None:
@@ -164,7 +145,7 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
     """Open a ledger as `open_ledger` does, else an empty one that leaves no file behind. A plan asks it what
     a release would say and cost; before a charge comes `begin`. A database on a server is opened, and begun,
     as always. Raise `LedgerError` as `open_ledger`; also where a ledger could not be begun."""
-    store = Unbegun(ledger_url(place))
+    store = Unbegun(places.ledger_url(place))
     if not store.sqlite:
         return open_ledger(place)
     try:
@@ -175,9 +156,9 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
     nearest = next(parent for parent in path.parents if os.path.exists(parent))
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
-    kept = default_key_path(store.url)
+    kept = places.default_key_path(store.url)
     stands = kept.exists()
-    key = read_key(kept) if stands else LedgerKey(kept, secrets.token_bytes(KEY_BYTES))
+    key = places.read_key(kept) if stands else places.LedgerKey(kept, secrets.token_bytes(places.KEY_BYTES))
     store.begin_with(key, kept=stands)
     return Ledger(store, key)
 
@@ -189,7 +170,7 @@ def begin(ledger: Ledger) -> Ledger:
     store = ledger._store
     if not isinstance(store, Unbegun):
         return ledger
-    create_key(ledger._key.path, ledger._key.secret)
+    places.create_key(ledger._key.path, ledger._key.secret)
     begun = open_ledger(Path(store.shown))
     if begun.identity == ledger.identity:
         store.stands()  # whoever still holds the one that was planned with reads this one from now on

@@ -13,20 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    create_engine,
-    event,
-    inspect,
-    select,
-    update,
-)
+import sqlalchemy as sa
 from sqlalchemy.engine import URL, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
@@ -34,44 +21,44 @@ from sqlalchemy.pool import NullPool
 from hexcursion.ledger.entry import COLUMNS, Entry
 from hexcursion.ledger.errors import LedgerBusy, LedgerError
 
-METADATA = MetaData()
+METADATA = sa.MetaData()
 
-ENTRIES = Table(
+ENTRIES = sa.Table(
     "ledger_entries",
     METADATA,
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    *(Column(name, Text, nullable=False) for name in ("kind", "created", "dataset", "unit")),
-    Column("refers_to", Integer),
-    *(Column(name, Text, nullable=False) for name in ("curve", "body", "previous", "hash")),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("kind", "created", "dataset", "unit")),
+    sa.Column("refers_to", sa.Integer),
+    *(sa.Column(name, sa.Text, nullable=False) for name in ("curve", "body", "previous", "hash")),
     sqlite_strict=True,
 )
 
 # One row: how many entries there are and the last one's hash, signed with the curator's key.
-HEAD = Table(
+HEAD = sa.Table(
     "ledger_head",
     METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("entries", Integer, nullable=False),
-    Column("hash", Text, nullable=False),
-    Column("signature", Text, nullable=False),
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("entries", sa.Integer, nullable=False),
+    sa.Column("hash", sa.Text, nullable=False),
+    sa.Column("signature", sa.Text, nullable=False),
     sqlite_strict=True,
 )
 
 # Record hashes of each dataset; the chain's `records` entry holds their SHA-256.
-RECORDS = Table(
+RECORDS = sa.Table(
     "ledger_records",
     METADATA,
-    Column("dataset", Text, primary_key=True),
-    Column("hashes", LargeBinary, nullable=False),
+    sa.Column("dataset", sa.Text, primary_key=True),
+    sa.Column("hashes", sa.LargeBinary, nullable=False),
     sqlite_strict=True,
 )
 
 # Which entry charged which request: the database itself refuses the second one.
-REQUESTS = Table(
+REQUESTS = sa.Table(
     "ledger_requests",
     METADATA,
-    Column("request", Text, primary_key=True),
-    Column("entry", Integer, nullable=False, unique=True),
+    sa.Column("request", sa.Text, primary_key=True),
+    sa.Column("entry", sa.Integer, nullable=False, unique=True),
     sqlite_strict=True,
 )
 
@@ -138,7 +125,7 @@ WAIT_SECONDS = 60
 LEAST_ROOM = 10_000_000
 """Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""
 _CREATION_LOCK = 0x4865786C  # any number: who creates the tables in PostgreSQL holds this advisory lock
-_ROWS = select(*(ENTRIES.c[name] for name in COLUMNS)).order_by(ENTRIES.c.number)
+_ROWS = sa.select(*(ENTRIES.c[name] for name in COLUMNS)).order_by(ENTRIES.c.number)
 
 
 @dataclass(frozen=True)
@@ -163,12 +150,12 @@ class Writing:
     """The ledger held alone: its rows, and what may be written in this one transaction."""
 
     snapshot: Snapshot
-    _connection: Connection
+    _connection: sa.Connection
 
     def append(self, entry: Entry, head: Head) -> None:
         """Add one row to the chain and sign it."""
         self._connection.execute(ENTRIES.insert().values(**asdict(entry)))
-        self._connection.execute(update(HEAD).values(**asdict(head)))
+        self._connection.execute(sa.update(HEAD).values(**asdict(head)))
 
     def records(self) -> dict[str, bytes]:
         """The kept record hashes of every dataset that has them."""
@@ -193,9 +180,9 @@ class Store:
         self.sqlite = url.get_backend_name() == "sqlite"
         wait = {"timeout": WAIT_SECONDS} if self.sqlite else {"connect_timeout": 10}
         # A connection per transaction: nothing is shared between threads or across a fork.
-        self._engine: Engine = create_engine(url, poolclass=NullPool, connect_args=wait)
+        self._engine: Engine = sa.create_engine(url, poolclass=NullPool, connect_args=wait)
         if self.sqlite:
-            event.listen(self._engine, "connect", _prepare_sqlite)
+            sa.event.listen(self._engine, "connect", _prepare_sqlite)
 
     @property
     def shown(self) -> str:
@@ -219,10 +206,10 @@ class Store:
         if self.sqlite and not Path(self.url.database or "").exists():
             return True
         with self._plain_errors(), self._engine.connect() as connection:
-            if not inspect(connection).has_table(ENTRIES.name):
+            if not sa.inspect(connection).has_table(ENTRIES.name):
                 return True
-            return connection.execute(select(HEAD.c.id).limit(1)).first() is None and (
-                connection.execute(select(ENTRIES.c.number).limit(1)).first() is None
+            return connection.execute(sa.select(HEAD.c.id).limit(1)).first() is None and (
+                connection.execute(sa.select(ENTRIES.c.number).limit(1)).first() is None
             )
 
     def create(self, first: Callable[[], tuple[Entry, Head]]) -> bool:
@@ -236,7 +223,7 @@ class Store:
             else:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
-            if not inspect(connection).has_table(ENTRIES.name):
+            if not sa.inspect(connection).has_table(ENTRIES.name):
                 METADATA.create_all(connection)
                 postgres = (*POSTGRES_FUNCTIONS, *POSTGRES_TRIGGERS.values())
                 for statement in SQLITE_TRIGGERS.values() if self.sqlite else postgres:
@@ -271,7 +258,7 @@ class Store:
     def requests(self) -> dict[str, int]:
         """Which entry charged which request, as the database guards it."""
         with self._plain_errors(), self._engine.connect() as connection:
-            rows = connection.execute(select(REQUESTS.c.request, REQUESTS.c.entry))
+            rows = connection.execute(sa.select(REQUESTS.c.request, REQUESTS.c.entry))
             return {row[0]: row[1] for row in rows}
 
     @contextmanager
@@ -287,7 +274,7 @@ class Store:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
                 connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
-                connection.execute(select(HEAD.c.id).with_for_update())
+                connection.execute(sa.select(HEAD.c.id).with_for_update())
 
             yield Writing(_read(connection), connection)
             connection.commit()
@@ -328,14 +315,14 @@ class Store:
             raise LedgerError(f"The ledger {self.shown} cannot be used: its tables are damaged.") from error
 
 
-def _read(connection: Connection) -> Snapshot:
+def _read(connection: sa.Connection) -> Snapshot:
     entries = tuple(Entry(*row) for row in connection.execute(_ROWS))
-    head = connection.execute(select(HEAD.c.entries, HEAD.c.hash, HEAD.c.signature)).first()
+    head = connection.execute(sa.select(HEAD.c.entries, HEAD.c.hash, HEAD.c.signature)).first()
     return Snapshot(entries, None if head is None else Head(*head))
 
 
-def _records(connection: Connection) -> dict[str, bytes]:
-    rows = connection.execute(select(RECORDS.c.dataset, RECORDS.c.hashes))
+def _records(connection: sa.Connection) -> dict[str, bytes]:
+    rows = connection.execute(sa.select(RECORDS.c.dataset, RECORDS.c.hashes))
     return {row[0]: bytes(row[1]) if isinstance(row[1], bytes | memoryview) else b"" for row in rows}
 
 

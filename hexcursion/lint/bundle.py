@@ -18,20 +18,7 @@ from hexcursion.bundle.published.bundle_store import page_of
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.untrusted import strict_json
-from hexcursion.lint.checks import (
-    CHOICES,
-    LEAK,
-    NOT_STATED,
-    NOTE,
-    SEVERITIES,
-    UNSEEN,
-    WARNING,
-    Cells,
-    Finding,
-    Origin,
-    PlannedRelease,
-    lint,
-)
+from hexcursion.lint import checks
 from hexcursion.version import NAME, VERSION
 
 READERS = "everyone who gets the files"
@@ -45,41 +32,41 @@ _DRAWING = re.compile(r"<svg .*?</svg>", re.DOTALL)
 EDGE_SHARE = 0.005
 
 
-def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[Finding]:
+def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[checks.Finding]:
     """Return findings about a bundle's folder or zip, the gravest first; `BundleError` if it is not valid."""
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
-    found = lint(plan_from_bundle(bundle))
+    found = checks.lint(plan_from_bundle(bundle))
     for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown, _sums):
         found += check(contents, bundle)
-    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+    return sorted(found, key=lambda finding: checks.SEVERITIES.index(finding.severity))
 
 
-def plan_from_bundle(bundle: Bundle) -> PlannedRelease:
+def plan_from_bundle(bundle: Bundle) -> checks.PlannedRelease:
     """What a bundle shows of how its release was made; what it cannot show is `UNSEEN`."""
     statement, protection = bundle.statement, bundle.statement["guarantee"]
     tuning = statement["tuning"]["kind"]
-    origin: Origin = "public" if statement["response"]["origin"] else NOT_STATED
-    return PlannedRelease(
+    origin: checks.Origin = "public" if statement["response"]["origin"] else checks.NOT_STATED
+    return checks.PlannedRelease(
         name=statement["release"]["title"],
         unit=protection["unit"],
         epsilon=protection["epsilon"] or None,
         delta=protection["delta"],
-        delta_rule=UNSEEN,
+        delta_rule=checks.UNSEEN,
         n=protection["n"],
         n_handling="taken as public" if protection["n_is_public"] else "accounted",
         domain=_domain_origin(bundle),
-        mask=UNSEEN,
-        scaling=UNSEEN,
-        selection=UNSEEN,
+        mask=checks.UNSEEN,
+        scaling=checks.UNSEEN,
+        selection=checks.UNSEEN,
         centre=origin,
         clip=origin,
-        threshold=UNSEEN,
-        legend=UNSEEN,
+        threshold=checks.UNSEEN,
+        legend=checks.UNSEEN,
         prior_mean="public reference data" if statement["prior_mean_used"] else "none",
-        tuning=tuning if tuning in CHOICES["tuning"] else NOT_STATED,
-        seed="fixed" if statement["release"]["simulation"] else UNSEEN,
-        draws=UNSEEN,
+        tuning=tuning if tuning in checks.CHOICES["tuning"] else checks.NOT_STATED,
+        seed="fixed" if statement["release"]["simulation"] else checks.UNSEEN,
+        draws=checks.UNSEEN,
         bound="proved",
         ledger="before the result is shown" if statement["ledger"]["entry"] else "none",
         group_stated=bool(protection["groups"]),
@@ -87,17 +74,17 @@ def plan_from_bundle(bundle: Bundle) -> PlannedRelease:
     )
 
 
-def _domain_origin(bundle: Bundle) -> Cells:
+def _domain_origin(bundle: Bundle) -> checks.Cells:
     """Whether the cells fill the public region; a region with gaps looks like a mask of occupied cells."""
     try:
         filled = domain_from_geojson(geometry_dict(bundle.domain.region), bundle.domain.resolution).cells
     except GeoError:
-        return NOT_STATED
+        return checks.NOT_STATED
     missing = set(filled) - set(bundle.domain.cells)
     return "occupied cells" if len(missing) > max(2, EDGE_SHARE * len(filled)) else "public"
 
 
-def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     """Properties of features that no release writes: the place where counts and medians would hide."""
     expected = {
         layout.CELLS: {"h3", *cell_properties(bundle.published)},
@@ -113,39 +100,39 @@ def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Findi
         release = collection.get("release")
         extra |= set(release) - set(facts(bundle.statement)) if isinstance(release, dict) else set()
         for key in sorted(extra):
-            yield Finding(
+            yield checks.Finding(
                 "attribute-not-released",
                 f"{key[:60]!r} in {name}: it is not computed from the released paths.",
                 READERS,
                 "Publish the bundle as it was written; never join other columns to it.",
-                LEAK,
+                checks.LEAK,
             )
 
 
-def _unknown(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _unknown(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     """Files of formats that only another installation knows: nobody has looked into them here."""
     for name in layout.added_files(contents):
         if name not in EXPORTS:
-            yield Finding(
+            yield checks.Finding(
                 "format-not-known",
                 f"{name}: this program does not know its format, so nothing says that it holds no more than "
                 "the released paths.",
                 READERS,
                 "Install the package that wrote it and look again, or publish the bundle without it.",
-                WARNING,
+                checks.WARNING,
             )
 
 
-def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     for name in TEXTS:
         if _SEED.search(contents[name].decode("utf-8", "replace")):
-            yield Finding(
+            yield checks.Finding(
                 "seed-in-text", f"What looks like a random seed, in {name}.", READERS,
-                "Remove it; if a release was drawn from it, treat that release as not private.", LEAK,
+                "Remove it; if a release was drawn from it, treat that release as not private.", checks.LEAK,
             )  # fmt: skip
 
 
-def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     """Papers that say otherwise than the statement; another version of this program may word them anew."""
     statement = dict(bundle.statement)
     if statement["software"] != {"name": NAME, "version": VERSION}:
@@ -161,28 +148,28 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
         made[layout.PAGE] = page_of(bundle).decode()
     for name, text in made.items():
         if _without_drawing(contents[name].decode("utf-8", "replace")) != _without_drawing(text):
-            yield Finding(
+            yield checks.Finding(
                 "paper-changed",
                 f"Unknown: {name} does not say what the checked statement says.",
                 "everyone who reads it instead of the statement",
                 "Read the statement or the viewer; ask the curator if a person completed the file.",
-                WARNING,
+                checks.WARNING,
             )
 
 
-def _sums(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _sums(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     """A map that does not follow from the sums beside it, or that this machine cannot compute from them."""
     if bundle.sums is None:
         return
     try:
         check_again(bundle)
     except BundleError as error:
-        yield Finding(
+        yield checks.Finding(
             "sums-not-followed",
             f"Unknown: {error}",
             "everyone who reads this release together with others",
             "Get the bundle again from where it was published; compute on the machine that wrote it.",
-            WARNING,
+            checks.WARNING,
         )
 
 
@@ -190,23 +177,23 @@ def _without_drawing(text: str) -> str:
     return _DRAWING.sub("", text)
 
 
-def _active_content(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _active_content(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     page = contents[layout.LABEL].decode("utf-8", "replace").replace("http://www.w3.org/2000/svg", "")
     body = page.partition("</head>")[2]
     if _ACTIVE.search(re.sub(r">[^<]*<", "><", body)):
-        yield Finding(
+        yield checks.Finding(
             "label-not-still",
             f"Who opens {layout.LABEL}, and when: the page holds a script or asks another machine.",
             "whoever that machine belongs to",
             "Make the label anew from the statement.",
-            LEAK,
+            checks.LEAK,
         )
 
 
-def _geojson(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+def _geojson(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     for name in (layout.CELLS, layout.REGIONS, layout.BOUNDARY):
         for problem in rfc7946_findings(strict_json(contents[name], name))[:1]:
-            yield Finding(
+            yield checks.Finding(
                 "geojson-not-rfc7946", f"Nothing; but {name} is not RFC 7946: {problem}",
-                "readers whose program refuses it", "Write the bundle again.", NOTE,
+                "readers whose program refuses it", "Write the bundle again.", checks.NOTE,
             )  # fmt: skip

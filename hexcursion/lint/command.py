@@ -8,18 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from hexcursion.lint import checks
 from hexcursion.lint.bundle import lint_bundle
-from hexcursion.lint.checks import (
-    CHOICES,
-    LEAK,
-    SEVERITIES,
-    Finding,
-    Origin,
-    PlannedRelease,
-    TuningOrigin,
-    lint,
-    plan_from_mapping,
-)
 from hexcursion.search.score import takes_fixed
 from hexcursion.settings.model import ReleaseSettings, read_toml
 from hexcursion.settings.names import usual_delta
@@ -29,7 +19,7 @@ from hexcursion.settings.names import usual_delta
 # chosen on 2017 sales, epsilon at delta = n^-1.1 with n non-empty hexagons, paths from a fixed seed, only the
 # non-empty hexagons drawn, the generic sensitivity with a constant that has no proof. n is about 600 there.
 PAPER_RECORDS = 600
-PAPER_LONDON_RECIPE = PlannedRelease(
+PAPER_LONDON_RECIPE = checks.PlannedRelease(
     name="The paper's London recipe", unit="cell", epsilon=10.0, delta=PAPER_RECORDS**-1.1,
     delta_rule="function of n", n=PAPER_RECORDS, n_handling="taken as public", domain="public",
     mask="occupied cells", scaling="extent of the private data", selection="public", centre="threshold",
@@ -38,7 +28,7 @@ PAPER_LONDON_RECIPE = PlannedRelease(
 )  # fmt: skip
 
 # What Hexcursion's own release transaction does with point records: nothing to find but that n is public.
-CLEAN_RECIPE = PlannedRelease(
+CLEAN_RECIPE = checks.PlannedRelease(
     name="A release of point records as the app makes it", unit="point", epsilon=1.0, delta=1e-7,
     delta_rule="given", n=20_000, n_handling="public by nature", domain="public", mask="none",
     scaling="public", selection="public", centre="public reference data", clip="public reference data",
@@ -50,8 +40,8 @@ CLEAN_RECIPE = PlannedRelease(
 
 
 def plan_from_settings(
-    settings: ReleaseSettings, *, n: int | None = None, tuning: TuningOrigin | None = None
-) -> PlannedRelease:
+    settings: ReleaseSettings, *, n: int | None = None, tuning: checks.TuningOrigin | None = None
+) -> checks.PlannedRelease:
     """Say what a release with these settings would do.
 
     Domain, lattice, entropy and ledger are as the program makes them (`CLEAN_RECIPE`); centre, clip, tuning
@@ -60,7 +50,7 @@ def plan_from_settings(
     """
     about = settings.records_about  # stated where the true number is private
     n = n if about is None else about
-    source: Origin = "not stated"
+    source: checks.Origin = "not stated"
     if settings.reference is not None:
         source = "public reference data" if settings.reference_public else "reference data"
     return replace(
@@ -74,7 +64,7 @@ def plan_from_settings(
     )  # fmt: skip
 
 
-def _tuned(settings: ReleaseSettings) -> TuningOrigin:
+def _tuned(settings: ReleaseSettings) -> checks.TuningOrigin:
     if settings.looked:
         return "not accounted"
     if settings.lengthscale is not None:
@@ -108,20 +98,21 @@ def add_lint_command(subparsers: Any) -> None:
 def run_lint(options: argparse.Namespace) -> int:
     """Print the findings; 1 if anything leaks, else 0."""
     if options.paper:
-        title, findings = PAPER_LONDON_RECIPE.name, lint(PAPER_LONDON_RECIPE)
+        title, findings = PAPER_LONDON_RECIPE.name, checks.lint(PAPER_LONDON_RECIPE)
     elif options.source.endswith(".toml"):
-        title, findings = options.source, lint(plan_from_mapping(read_toml(options.source, "plan")))
+        plan = checks.plan_from_mapping(read_toml(options.source, "plan"))
+        title, findings = options.source, checks.lint(plan)
     else:
         title, findings = options.source, lint_bundle(options.source)
     print(report(title, findings))
-    return 1 if any(finding.severity == LEAK for finding in findings) else 0
+    return 1 if any(finding.severity == checks.LEAK for finding in findings) else 0
 
 
-def report(title: str, findings: Sequence[Finding]) -> str:
+def report(title: str, findings: Sequence[checks.Finding]) -> str:
     """Findings as text for a terminal: what leaks, to whom, and the remedy."""
     if not findings:
         return f"{title}: nothing found."
-    counts = [f"{sum(f.severity == kind for f in findings)} {kind}" for kind in SEVERITIES]
+    counts = [f"{sum(f.severity == kind for f in findings)} {kind}" for kind in checks.SEVERITIES]
     lines = [f"{title}: {', '.join(counts)}"]
     for finding in findings:
         lines.append(f"\n{finding.severity.upper():<8}{finding.code}")
@@ -137,6 +128,6 @@ def report(title: str, findings: Sequence[Finding]) -> str:
 def _words() -> str:
     lines = [
         textwrap.fill(", ".join(choices), 98, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
-        for name, choices in CHOICES.items()
+        for name, choices in checks.CHOICES.items()
     ]
     return "\n".join(["words a plan may use:", *lines])

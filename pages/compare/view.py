@@ -18,14 +18,7 @@ from dpgp_core.numbers import lower, upper
 from geo.maps.painting import Entry, Painting
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.guarantee import stated_cost
-from hexcursion.comparing.attacks import (
-    OneMore,
-    as_it_happens,
-    changes,
-    most_told_apart,
-    told_apart,
-    two_editions,
-)
+from hexcursion.comparing import attacks
 from hexcursion.comparing.practice import Bools, Records, Rule, Table, careful
 from hexcursion.comparing.run import Comparison, Row
 from hexcursion.door.pipeline import compare_settings
@@ -197,11 +190,11 @@ def lines_of(
     """A row for each rule, and one for the release."""
     made = []
     for name, rule in rules.items():
-        table, changed = tables[name], changes(records, rule)
+        table, changed = tables[name], attacks.changes(records, rule)
         row = Line(
             name, float(table.shown.mean()), iou(table.inside, truth),
             careful(found.project, found.tuned.result.model, records, table, truth),
-            two_editions(records, rule), changed, told_apart(changed),
+            attacks.two_editions(records, rule), changed, attacks.told_apart(changed),
         )  # fmt: skip
         made.append(row)
     guarantee = viewer.bundle.statement["guarantee"]
@@ -282,10 +275,10 @@ def _both(guarantee: Mapping[str, Any]) -> str:
 
 def _apart(guarantee: Mapping[str, Any]) -> float:
     """How often both are told apart, at most."""
-    return most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
+    return attacks.most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
 
 
-def record_sentences(seen: OneMore, unit: str, word: str) -> list[str]:
+def record_sentences(seen: attacks.OneMore, unit: str, word: str) -> list[str]:
     """What two editions of a table, and of its classes, say of one record."""
 
     def number(value: float) -> str:
@@ -334,8 +327,8 @@ def edition_sentences(records: Records, least: int, often: int, viewer: Viewer) 
     together = compose([stated_cost(guarantee)] * often)
     epsilon = composed_epsilon(together, guarantee["delta"]).epsilon
     exposed, most = (
-        as_it_happens(records, least, often),
-        most_told_apart(together, epsilon, guarantee["delta"]),
+        attacks.as_it_happens(records, least, often),
+        attacks.most_told_apart(together, epsilon, guarantee["delta"]),
     )
     return [
         f"A table of at least {least} that grows through the year gives the exact value of "

@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from data_loaders import DataError, Observations, bound_contributions, one_record_per_owner
 
-RULES: Any = ("earliest", "spread", "scattered")
-
 
 def made(owner: list[int], value: list[float] | None = None, time: list[str] | None = None) -> Observations:
     n = len(owner)
@@ -34,53 +32,19 @@ def days(*numbers: int) -> list[str]:
     return [str(np.datetime64("2023-01-01") + number) for number in numbers]
 
 
-def kept(observations: Observations, most: int, rule: Any, **more: Any) -> list[float]:
-    return bound_contributions(observations, most, rule, **more).observations.x.tolist()
-
-
-def test_earliest_keeps_the_first_in_time() -> None:
-    rows = made([0, 1, 0, 0, 1], time=days(5, 1, 3, 4, 2))
-    assert kept(rows, 1, "earliest") == [1.0, 2.0]
-    assert kept(rows, 2, "earliest") == [1.0, 2.0, 3.0, 4.0]
-    assert kept(rows, 9, "earliest") == [0.0, 1.0, 2.0, 3.0, 4.0]
-
-
-def test_spread_keeps_first_last_and_even_steps() -> None:
-    rows = made([0] * 10, time=days(*range(10)))
-    assert kept(rows, 1, "spread") == [4.0]
-    assert kept(rows, 2, "spread") == [0.0, 9.0]
-    assert kept(rows, 3, "spread") == [0.0, 5.0, 9.0]
-    assert kept(rows, 4, "spread") == [0.0, 3.0, 6.0, 9.0]
-
-
-def test_spread_agrees_with_its_plain_definition() -> None:
-    """Owners of 1 to 39 rows: round half up of j (m - 1) / (q - 1), in whole numbers."""
-    owner = [m for m in range(1, 40) for _ in range(m)]
-    rank = [k for m in range(1, 40) for k in range(m)]
-    rows = made(owner, time=days(*rank))
-    for most in range(2, 42):
-        found = [(owner[int(x)], rank[int(x)]) for x in kept(rows, most, "spread")]
-        wanted = [
-            (m, k)
-            for m in range(1, 40)
-            for k in (
-                range(m)
-                if m <= most
-                else [(2 * j * (m - 1) + most - 1) // (2 * (most - 1)) for j in range(most)]
-            )
-        ]
-        assert found == wanted
+def kept(observations: Observations, most: int, **more: Any) -> list[float]:
+    return bound_contributions(observations, most, **more).observations.x.tolist()
 
 
 def test_scattered_positions_are_fixed_for_good() -> None:
     """Literal positions: another program, or another version, must keep the same rows."""
-    assert kept(made([0] * 10), 3, "scattered") == [1.0, 5.0, 8.0]
-    assert kept(made([0] * 5), 3, "scattered") == [0.0, 2.0, 4.0]
-    assert kept(made([7, 7, 7, 7, 7, 2]), 3, "scattered") == [0.0, 2.0, 4.0, 5.0]
+    assert kept(made([0] * 10), 3) == [1.0, 5.0, 8.0]
+    assert kept(made([0] * 5), 3) == [0.0, 2.0, 4.0]
+    assert kept(made([7, 7, 7, 7, 7, 2]), 3) == [0.0, 2.0, 4.0, 5.0]
 
 
 def test_scattered_positions_lean_to_neither_end() -> None:
-    places = np.array([k / (m - 1) for m in range(20, 120) for k in kept(made([0] * m), 5, "scattered")])
+    places = np.array([k / (m - 1) for m in range(20, 120) for k in kept(made([0] * m), 5)])
     assert abs(places.mean() - 0.5) < 0.05
 
 
@@ -99,15 +63,15 @@ def test_numbers_kept_and_dropped_are_said() -> None:
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max_size=40)
 
 
-@given(ROWS, st.integers(1, 6), st.sampled_from(RULES), st.booleans())
+@given(ROWS, st.integers(1, 6), st.booleans())
 @settings(max_examples=150)
 def test_no_owner_keeps_more_and_none_keeps_fewer_than_possible(
-    rows: list[tuple[int, int]], most: int, rule: Any, by_cell: bool
+    rows: list[tuple[int, int]], most: int, by_cell: bool
 ) -> None:
     owner = [o for o, _ in rows]
     observations = made(owner, time=days(*(t for _, t in rows)))
     cells = np.array([t % 3 for _, t in rows]) if by_cell else None
-    found = bound_contributions(observations, most, rule, cells=cells).observations
+    found = bound_contributions(observations, most, cells=cells).observations
     assert found.owner is not None
     for one in set(owner):
         mine = [c for (o, _), c in zip(rows, range(len(rows)), strict=True) if o == one]
@@ -120,43 +84,36 @@ def test_no_owner_keeps_more_and_none_keeps_fewer_than_possible(
         assert len(set(pairs)) == len(pairs)
 
 
-@given(ROWS, ROWS, st.integers(1, 4), st.sampled_from(RULES))
+@given(ROWS, ROWS, st.integers(1, 4))
 @settings(max_examples=150)
 def test_what_an_owner_keeps_depends_on_its_own_rows_alone(
-    mine: list[tuple[int, int]], others: list[tuple[int, int]], most: int, rule: Any
+    mine: list[tuple[int, int]], others: list[tuple[int, int]], most: int
 ) -> None:
     """Lemma 1 of docs/units-of-protection.md: with any other owners around, in any order of arrival."""
     alone = made([9] * len(mine), time=days(*(t for _, t in mine)))
     both = made(
         [o for o, _ in others] + [9] * len(mine), time=days(*(t for _, t in others), *(t for _, t in mine))
     )
-    found = bound_contributions(both, most, rule).observations
+    found = bound_contributions(both, most).observations
     assert found.owner is not None
     of_mine = found.x[found.owner == 9] - len(others)
-    assert of_mine.tolist() == kept(alone, most, rule)
+    assert of_mine.tolist() == kept(alone, most)
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_values_are_not_looked_at(rule: Any) -> None:
+def test_values_are_not_looked_at() -> None:
     owner, time = [0, 0, 0, 1, 1, 1, 1], days(*range(7))
     first = made(owner, value=[1, 2, 3, 4, 5, 6, 7], time=time)
     second = made(owner, value=[7, 1, 9, -3, 0, 2, 2], time=time)
-    assert kept(first, 2, rule) == kept(second, 2, rule)
+    assert kept(first, 2) == kept(second, 2)
 
 
 def test_one_row_of_an_owner_in_each_cell() -> None:
     rows = made([0, 0, 0, 0, 1], time=days(4, 3, 2, 1, 0))
     cells = np.array([7, 7, 8, 8, 7])
-    assert kept(rows, 5, "earliest", cells=cells) == [1.0, 3.0, 4.0]
-    assert kept(rows, 1, "earliest", cells=cells) == [3.0, 4.0]
+    assert kept(rows, 5, cells=cells) == [0.0, 2.0, 4.0]
+    assert kept(rows, 1, cells=cells) == [0.0, 4.0]
     with pytest.raises(DataError, match="one for each of the 5 rows"):
-        kept(rows, 5, "earliest", cells=cells[:3])
-
-
-@pytest.mark.parametrize("rule", ["earliest", "spread"])
-def test_rules_in_time_need_times(rule: Any) -> None:
-    with pytest.raises(DataError, match="needs a column of times"):
-        bound_contributions(made([0, 0]), 1, rule)
+        kept(rows, 5, cells=cells[:3])
 
 
 @pytest.mark.parametrize("most", [0, -1, 1.5, True])
@@ -165,9 +122,7 @@ def test_the_number_is_whole_and_positive(most: Any) -> None:
         bound_contributions(made([0]), most)
 
 
-def test_unknown_rules_and_missing_owners_are_refused() -> None:
-    with pytest.raises(DataError, match="earliest, spread, scattered"):
-        bound_contributions(made([0]), 1, "largest")  # type: ignore[arg-type]
+def test_missing_owners_are_refused() -> None:
     nobody = Observations([0.0], [0.0], "EPSG:4326", [1.0], "u", "reading", "t")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="only where a column names"):
         bound_contributions(nobody, 1)

@@ -15,17 +15,8 @@ from geo.context.surroundings import around
 from geo.geojson import cells_collection, collection_bytes
 from geo.maps.painting import NO_RECORD
 from hexcursion.bundle import layout
+from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
-from hexcursion.bundle.page.html import (
-    MODES,
-    RESOURCES,
-    board_of,
-    flags_of,
-    json_text,
-    series_script_text,
-    style_text,
-    whole_page,
-)
 from hexcursion.bundle.products import LIKELY, LOOKS, SHARE_DECIMALS, UNLIKELY, Floats
 from hexcursion.bundle.published.series import Series, classes_of
 from hexcursion.bundle.published.series_report import (
@@ -42,6 +33,7 @@ from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
 from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.version import NAME, VERSION
 
+STILL = "<p>This map is drawn by the page's script; the numbers stand below.</p>"
 SAYS = "{}"  # where the script writes what is shown
 MOST_AREAS = 60
 WIDE, HIGH, LEFT, FOOT = 300.0, 130.0, 62.0, 22.0  # SVG units of a chart
@@ -52,8 +44,8 @@ REACH = 1.645  # deviations on either side that hold 90 %
 def series_html(series: Series, promise: Promise) -> bytes:
     """The page's bytes. Every text of the releases is escaped; nothing is loaded from anywhere. Raise
     `BundleError` for more periods and hexagons than a page holds."""
-    style = style_text() + (RESOURCES / "series.css").read_text(encoding="utf-8")
-    script = series_script_text()
+    style = html.style_text() + (html.RESOURCES / "series.css").read_text(encoding="utf-8")
+    script = html.series_script_text()
     question, steps = question_of(series), steps_of(series)
     multiples = "".join(
         f'<figure><button type="button" data-row="{row}"><canvas width="240" height="180" data-row="{row}" '
@@ -71,17 +63,17 @@ def series_html(series: Series, promise: Promise) -> bytes:
 <h1>{escape(question)}</h1>
 <p class="answer">{escape(steps[0].sentence)}</p>
 <p class="place">{escape(str(series.last.statement["release"]["title"]))}</p>
-{flags_of({"release": {name: _any(series, name) for name in ("simulation", "generated")}})}
+{html.flags_of({"release": {name: _any(series, name) for name in ("simulation", "generated")}})}
 </header>
 <main>
 <div class="first">
 <div>
-{board_of("Map of the series", "<p>This map is drawn by the page's script; the numbers stand below.</p>")}
+{html.board_of("Map of the series", STILL)}
 <div id="live" hidden>
 <p class="detail" id="detail"></p>
 <ul class="legend" id="legend"></ul>
 <div class="controls">
-{MODES}
+{html.MODES}
 <fieldset id="what"><legend>of</legend>\
 <label><input type="radio" name="what" value="value" checked> the periods</label>\
 <label><input type="radio" name="what" value="change"> the rise{by}</label></fieldset>
@@ -120,9 +112,9 @@ given all releases.</p>
 <footer>
 {_foot(series)}
 </footer>
-<script type="application/json" id="data">{json_text(_drawing(series))}</script>
+<script type="application/json" id="data">{html.json_text(_drawing(series))}</script>
 <script>{script}</script>"""
-    return whole_page(question, f"{question} {steps[0].sentence}", body, style, script)
+    return html.whole_page(question, f"{question} {steps[0].sentence}", body, style, script)
 
 
 def _drawing(series: Series) -> dict[str, Any]:
