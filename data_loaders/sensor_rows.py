@@ -28,7 +28,7 @@ from data_loaders.columns.numbers import (
 from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, matches, shape_of
 from data_loaders.columns.times import DateOrder, read_times
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import DELIMITERS, Block, Column, Delimiter, blocks, mask, text
+from data_loaders.files.blocks import Block, Column, blocks, mask, text
 from data_loaders.files.sources import Table
 from data_loaders.observations import OwnerWord, Tally
 from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
@@ -46,7 +46,6 @@ class Stated:
     """What a person says of how a table is written; None where it is to be found out."""
 
     decimal: Decimal | None = None
-    delimiter: Delimiter | None = None
     header_row: int | None = None  # which row names the columns, counted from 1 without blank rows
     # numbers that stand for "no value" beside the usual ones, or "none" alone
     missing: tuple[str, ...] | None = None
@@ -65,8 +64,6 @@ class Stated:
             raise DataError("A detection limit is a finite number in the unit of the values.")
         if self.decimal not in (None, ".", ","):
             raise DataError("The decimal mark is '.' or ','.")
-        if self.delimiter is not None and self.delimiter not in DELIMITERS:
-            raise DataError("The delimiter is a comma, a semicolon, a tab or a bar.")
         if self.header_row is not None and self.header_row < 1:
             raise DataError("Rows are counted from 1: state the one that names the columns.")
 
@@ -139,7 +136,7 @@ class Found:
 def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found: Found) -> None:
     """Read the rows of one table, add to what was found, and tally every row. Raise `DataError` for a table
     that cannot be read, lacks a column, or leaves its decimal mark open."""
-    shape = shape_of(table, stated.delimiter, stated.header_row)
+    shape = shape_of(table, stated.header_row)
     numeric = {
         column: shape.position(column, table.name)
         for column in dict.fromkeys(chosen.numeric)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from data_loaders.columns.coordinates import WGS84, check_named, check_places, in_degrees, in_range, system_of
 from data_loaders.columns.numbers import Decimal, Rule, repeated, suspects
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import Delimiter, strides
 from data_loaders.files.blocks import chosen as kept_rows
+from data_loaders.files.blocks import strides
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
@@ -42,7 +42,6 @@ def load_sensors(
     place_sd: str | None = None,
     layer: str | None = None,
     decimal: Decimal | None = None,
-    delimiter: Delimiter | None = None,
     header_row: int | None = None,
     missing: tuple[str, ...] | None = None,
     censored: Rule = "limit",
@@ -50,7 +49,6 @@ def load_sensors(
     condition: str | None = None,
     limit_column: str | None = None,
     day_first: bool | None = None,
-    attribution: Iterable[str] = (),
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
     """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
@@ -64,8 +62,8 @@ def load_sensors(
     either every reading is on its own, and nothing is said about whole sensors. `place_sd` is the column of a
     place's standard deviation in metres per axis, where places carry known noise.
 
-    What a table leaves open is found, or asked for: its `layer`, `decimal` mark, `delimiter`, `header_row`
-    (from 1 without blank rows) and `day_first` (3/4/2018 is in April). `missing` numbers stand for "no value"
+    What a table leaves open is found, or asked for: its `layer`, `decimal` mark, `header_row` (from 1 without
+    blank rows) and `day_first` (3/4/2018 is in April). `missing` numbers stand for "no value"
     beside the usual ones (`numbers.USUAL`), or "none" alone says that every number is a measurement.
     `censored`, a public rule: measurements such as "<0.5" and "> 200" count as the limit, those below as half
     of it, or they are dropped. `detection_limit`, or first `limit_column`, in the unit of the values, is the
@@ -86,7 +84,7 @@ def load_sensors(
             "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
         )
     stated = Stated(
-        decimal, delimiter, header_row, missing, censored, detection_limit, condition, limit_column, day_first
+        decimal, header_row, missing, censored, detection_limit, condition, limit_column, day_first
     )
     name = source_name(source)
     tally, found = Tally(), Found(unmatched=set(chosen.conditions))
@@ -146,7 +144,6 @@ def load_sensors(
         unit=unit.strip(),
         kind="reading",
         title=kind_title.strip() or f"{value} ({unit.strip()})",
-        attribution=tuple(attribution),
         identifier=columns.get("identifier"),
         time=columns.get("time"),
         owner=columns.get("owner"),

@@ -163,7 +163,7 @@ def _opened(source: Source, layer: str | None, header_row: int | None, limits: L
         table = next(tables)
         alone = layer is not None or len(table.layers) < 2
         if alone:
-            return table, shape_of(table, None, header_row)
+            return table, shape_of(table, header_row)
     first: tuple[Table, Shape] | None = None
     for name in table.layers[:MAX_CHOICES]:
         try:

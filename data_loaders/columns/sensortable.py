@@ -208,12 +208,11 @@ class Shape:
         return [row[position] for row in self.sample]
 
 
-def shape_of(table: Table, delimiter: Delimiter | None = None, header_row: int | None = None) -> Shape:
-    """Sniff how a table is written, unless a person states delimiter or header row (from 1 without blank
-    rows). Raise `DataError` where there is no header, only one column, too many columns, or Price Paid Data.
-    """
+def shape_of(table: Table, header_row: int | None = None) -> Shape:
+    """Sniff how a table is written, unless a person states its header row (from 1 without blank rows). Raise
+    `DataError` where there is no header, only one column, too many columns, or Price Paid Data."""
     text, encoding = decode(table.head)
-    mark = "," if table.typed else delimiter or sniff_delimiter(text)
+    mark = "," if table.typed else sniff_delimiter(text)
     rows = first_lines(text, mark, SAMPLE_ROWS + 1 + (header_row or 1))
     header = find_header(table.name, rows, 1 if table.points else header_row)
     names = header.names
@@ -283,7 +282,7 @@ def count_entries(
     crowded: dict[str, None] = {}
     rows = kept = 0
     for table in open_tables(source, limits, layer=layer):
-        shape = shape_of(table, None, header_row)
+        shape = shape_of(table, header_row)
         wanted = {column: shape.position(column, table.name) for column in named}
         header = shape.names if shape.header.checked else None
         for block in blocks(

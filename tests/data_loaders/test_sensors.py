@@ -116,7 +116,6 @@ def test_repeated_places_are_said() -> None:
         ({"unit": " "}, "unit"),
         ({"crs": "degrees"}, "EPSG"),
         ({"decimal": "x"}, "decimal"),
-        ({"delimiter": "xx"}, "delimiter"),
         ({"x": "lat"}, "both coordinates"),
         ({"value": "lat"}, "for two things"),
         ({"place_sd": "value"}, "for two things"),
