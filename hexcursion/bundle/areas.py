@@ -152,9 +152,7 @@ class AreaAnswer:
         """Columns of a table, shares with four decimals."""
         found = {"share": self.share, "low": self.low, "high": self.high}
         shares = {name: None if value is None else round(value, 4) for name, value in found.items()}
-        return {
-            "area": self.name, **shares, "confidence": self.confidence, "covered": round(self.covered, 4)
-        }  # fmt: skip
+        return {"area": self.name, **shares, "confidence": self.confidence, "covered": round(self.covered, 4)}
 
 
 def shares_of(

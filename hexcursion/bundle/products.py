@@ -195,9 +195,7 @@ def certainty(
     return excursion_function([excursion(draws, level, direction)], order)
 
 
-LOOKS: tuple[tuple[Role, Mark], ...] = (
-    ("above", ""), ("unsure", "dots"), ("below", ""), ("unsure", "rings"),
-)  # fmt: skip
+LOOKS: tuple[tuple[Role, Mark], ...] = (("above", ""), ("unsure", "dots"), ("below", ""), ("unsure", "rings"))
 """Colour and second channel of likely, open, likely not, and no record expected."""
 
 

@@ -45,9 +45,7 @@ def design_from(values: Mapping[str, Any]) -> Design:
         kind = mechanism_named(str(values.get("mechanism"))).design_type
         hints = get_type_hints(kind)
         given = {name: value for name, value in values.items() if name != "mechanism"}
-        return kind.from_mapping({
-            name: _typed(value, hints.get(name, Any)) for name, value in given.items()
-        })  # fmt: skip
+        return kind.from_mapping({name: _typed(value, hints.get(name, Any)) for name, value in given.items()})
     except ValueError as error:
         raise BundleError(f"The privacy statement describes an impossible design: {error}") from error
 
