@@ -131,6 +131,7 @@ class World:
     # the threshold among means of responses, where that is another than among values of the field; None where
     # they have one scale
     seen_level: float | None = None
+    usual: float = 0.0  # mean response that the map without privacy returns to far from all records
 
     @property
     def cache(self) -> Cache:

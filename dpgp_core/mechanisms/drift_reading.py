@@ -25,6 +25,7 @@ from dpgp_core.spectral.public_field import Belief, PublicField
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
 """Factors on the covariance of the public map: how much more uncertain it may be than it says."""
+TRUSTS_OF_ANSWERS = (1.0,)  # in worlds of their own prior a wider one would only state too little
 
 COUNTS = 3  # draws of the private records' places for which the map without privacy is made
 MAPS = 24  # draws of that map for one simulated release
@@ -81,7 +82,7 @@ class DriftReader:
         cls, field: PublicField, features: Floats, counts: NodeCounts, noise: float, **known: bool
     ) -> DriftReader:
         """The same of answers, made linear around the public map as far as it may be off; `at` says more."""
-        before = np.mean([field.before(*each) for each in _pairs()], axis=0)
+        before = np.mean([field.before(*each) for each in product(TRUSTS_OF_ANSWERS, DRIFTS)], axis=0)
         law = LinearLaw.about(field.at_nodes, field.at_nodes, np.sqrt(before))
         return cls(field, features, counts, noise, law=law, **known)
 
@@ -126,7 +127,7 @@ class DriftReader:
         drifted_seen = loaded.T @ drifted
         records = (m[:, None] * a).T @ (np.square(self._noises)[:, None] * a)
         weight, known, found = np.maximum(m, 1e-12), 1.0 - np.square(self._noises), []
-        for trust, drift in _pairs():
+        for trust, drift in product(TRUSTS if self.law is None else TRUSTS_OF_ANSWERS, DRIFTS):
             before, prior = field.before(trust, drift), None
             slope, record_noise, square = 1.0, 1.0, float(np.average(known, weights=weight))
             if self.law is None:
@@ -284,10 +285,12 @@ class DriftReader:
             mean += np.sqrt(unseen) * entropy.normal((part.size, place.size))
             if self.law is None:
                 mean, _ = clipped_moments((mean - model.centre) / model.clip, scatter / model.clip)
-            shown = smoother.mean_of(np.clip(mean, -1.0, 1.0).T).T
-            if self.law is not None:
-                shown = np.clip(ndtri(np.clip(0.5 + 0.5 * shown, 0.0, 1.0)), -REACH, REACH)
-            found[part] = model.centre + model.clip * shown - at_nodes
+                shown = model.centre + model.clip * smoother.mean_of(mean.T).T
+            else:
+                mean = np.clip(mean, -1.0, 1.0) - model.usual
+                shown = 0.5 + 0.5 * (smoother.mean_of(mean.T).T + model.usual)
+                shown = np.clip(ndtri(np.clip(shown, 0.0, 1.0)), -REACH, REACH)
+            found[part] = shown - at_nodes
         return found
 
     def _smoothers(self, entropy: Entropy) -> list[Smoothed]:
@@ -342,11 +345,6 @@ class DriftReader:
             shown.append(ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12)))
             own.append(cutoff_for_map(shown[-1], shown[-1]))
         return np.array(found), np.array(shown), np.array(own)
-
-
-def _pairs() -> list[tuple[float, float]]:
-    """Trust and drift of every belief."""
-    return list(product(TRUSTS, DRIFTS))
 
 
 def _shuffled(reading: Reading, entropy: Entropy) -> Reading:

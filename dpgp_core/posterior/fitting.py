@@ -208,6 +208,11 @@ def fit(prior: Prior, records: CollapsedRecords, ridge: float) -> Posterior:
     return fit_cells(prior, records.index, records.mean, ridge**2 / records.count)
 
 
+def mean_about(posterior: Posterior, records: CollapsedRecords, usual: float) -> Floats:
+    """(N,) posterior mean of the records of `fit`, but around `usual` and not 0, response units."""
+    return np.asarray(posterior.mean_of(records.mean - usual) + usual) if usual else posterior.mean
+
+
 def fit_cells(
     prior: Prior, index: Any, mean: Any, noise_variance: Any, signal_scale: float = 1.0
 ) -> Posterior:

@@ -42,6 +42,7 @@ class MapModel:
     # clip
     centre: float
     clip: float
+    usual: float = 0.0  # mean answer, -1 to 1, that it returns to far from all records
 
 
 @dataclass(frozen=True, eq=False)

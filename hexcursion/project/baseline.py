@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpgp_core.excursion import exceedance_probability, excursion, iou
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.spectral_release import map_of_counts
-from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.fitting import fit, mean_about
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts
 from hexcursion.project.model import Project
@@ -63,10 +63,11 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
         return Baseline(mean, probability, excursion(mean, project.level, settings.direction))
     records = bin_records(placed, project.response, settings.unit).records
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
+    mean = mean_about(posterior, records, project.usual_answer)
     sd, level = model.scale * np.sqrt(posterior.variance), project.response.seen(project.level)
-    probability = exceedance_probability(posterior.mean, sd, level, settings.direction)
-    inside = excursion(posterior.mean, level, settings.direction)
-    return Baseline(project.response.field_of(posterior.mean), probability, inside)
+    probability = exceedance_probability(mean, sd, level, settings.direction)
+    inside = excursion(mean, level, settings.direction)
+    return Baseline(project.response.field_of(mean), probability, inside)
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:

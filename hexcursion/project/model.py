@@ -148,6 +148,13 @@ class Project:
         return answers_of(self.settings)
 
     @property
+    def usual_answer(self) -> float:
+        """The mean of published answers, -1 to 1, to which maps return far from all records; else 0."""
+        if self.answers is None or self.settings.reference is None:
+            return 0.0
+        return float(self.reference.value.mean() / 50.0 - 1.0)
+
+    @property
     def public_n(self) -> int:
         """The number of records that is public before any look at them.
 

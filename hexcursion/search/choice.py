@@ -163,10 +163,9 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     """Say in one sentence what is proposed, what it is expected to reach, and what the others reached."""
     chosen = result.chosen
     title = mechanism_of(chosen.design).title
-    said = (
-        f"Proposed: {title} with a clip bound of {significant(chosen.response.clip, 3)}, because on "
-        f"{tried_on} it {_reaches(chosen, result)}"
-    )
+    clip = f" with a clip bound of {significant(chosen.response.clip, 3)}"
+    uncut = chosen.response.transform == "probit"  # answers of yes and no are not clipped
+    said = f"Proposed: {title}{'' if uncut else clip}, because on {tried_on} it {_reaches(chosen, result)}"
     others = _others(result)
     if not others:
         return f"{said}."

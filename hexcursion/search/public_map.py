@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import excursion, iou
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.mechanisms.drift_reading import DRIFTS, TRUSTS
+from dpgp_core.mechanisms.drift_reading import DRIFTS, TRUSTS, TRUSTS_OF_ANSWERS
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.fitting import fit, mean_about
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral.counts import prior_from_reference
 from dpgp_core.spectral.prior import ClippedPrior, PublicPrior
@@ -108,7 +108,7 @@ def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: 
     own = project.response
     shown = MapModel(
         model.prior, model.lengthscale, model.ridge, (own.centre - scale.centre) / scale.clip,
-        own.clip / scale.clip,
+        own.clip / scale.clip, project.usual_answer,
     )  # fmt: skip
     return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)
 
@@ -189,7 +189,7 @@ def reference_mean(
     """(N,) posterior mean of reference observations under a model, in response units of `scale`."""
     records = bin_records(placed, project.response, project.settings.unit).records
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
-    shown = project.response.field_of(posterior.mean)
+    shown = project.response.field_of(mean_about(posterior, records, project.usual_answer))
     transformed = shown * project.response.clip + project.response.centre
     return np.asarray((transformed - scale.centre) / scale.clip)
 
@@ -265,7 +265,9 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     own, drifted = field.roots
     index, made = _places(project, field, entropy), []
     scatter = field.scatters[field.nodes.place[index]]
-    for number, (_, drift, trust) in enumerate(product(range(FIELDS), DRIFTS, TRUSTS)):
+    answers = project.answers is not None
+    trusts = 2 * TRUSTS_OF_ANSWERS if answers else TRUSTS
+    for number, (_, drift, trust) in enumerate(product(range(1 if answers else FIELDS), DRIFTS, trusts)):
         if number % 2 == 0:  # each drift goes one way and the other, so that few worlds stand for many
             by_own = own @ entropy.normal(field.nodes.size)
             by_drift = drifted @ entropy.normal(field.nodes.size)
@@ -273,7 +275,7 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
             by_own, by_drift = -by_own, -by_drift
         change = np.sqrt(trust) * by_own + drift * by_drift
         value = (mean + field.nodes.spread(change))[index] + scatter * entropy.normal(index.size)
-        drawn = scale.value(value) if project.answers is None else np.where(value > 0.0, 100.0, 0.0)
+        drawn = np.where(value > 0.0, 100.0, 0.0) if answers else scale.value(value)
         made.append(PlacedObservations(index, drawn, index.size, 0))
     return made
 

@@ -101,14 +101,15 @@ SHUFFLING_SEED = 577215  # exchanges reference values only
 def make_scene(
     facts: PublicFacts, cells: tuple[str, ...], reference: PlacedObservations, response: ResponseScale, *,
     unit: Unit, threshold: float, direction: Direction, prior_mean: Floats | None = None,
-    belief: tuple[float, float] | None = None,
+    belief: tuple[float, float] | None = None, usual: float = 0.0,
 ) -> Scene:  # fmt: skip
     """Make the world of some reference observations, never the private ones, under one response scale.
 
     A cell is held out by its name in `cells`, whatever the data. `threshold` is in the data's own unit;
     `prior_mean`, (N,) in response units, is subtracted from the records and added to every field. `belief` is
     mean and deviation of the field, response units, where known without looking at `reference`: those of the
-    law that a simulated field was drawn from, of which one field says little.
+    law that a simulated field was drawn from, of which one field says little. `usual` is the response to
+    which the map without privacy returns far from all records.
     """
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
     level = float(response.forward(threshold))
@@ -131,7 +132,7 @@ def make_scene(
         middle, spread = belief
     world = World(
         facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
-        mean_known=belief is None, seen_level=response.seen(level),
+        mean_known=belief is None, seen_level=response.seen(level), usual=usual,
     )  # fmt: skip
     return Scene(response, world)
 
@@ -161,5 +162,5 @@ def project_scene(
     return make_scene(
         facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
         direction=settings.direction, prior_mean=prior_mean,
-        belief=belief if project.simulated else None,
+        belief=belief if project.simulated else None, usual=project.usual_answer,
     )  # fmt: skip

@@ -18,6 +18,8 @@ from dpgp_core.mechanisms.posterior_sampling import priced_paths
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD, SPREADS_OF_COUNTS
 from dpgp_core.mechanisms.spectral_release import map_of_counts, per_cell
+from dpgp_core.posterior.fitting import fit, mean_about
+from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import Agreement, World
 from hexcursion.errors import Report, WorkflowError
@@ -192,11 +194,21 @@ def baseline_set(world: World, design: PosteriorSamplingDesign) -> Bools:
     if world.facts.law in SPREADS_OF_COUNTS:
         counts = per_cell(world.records, world.facts)[0]
         return world.inside(map_of_counts(world.facts, counts, design.lengthscale)[0])
+    if world.usual:
+        return world.inside(_mean_about(world, world.records, design))
     return world.inside(world.family(design.prior, design.lengthscale).at(design.ridge).mean)
+
+
+def _mean_about(world: World, records: CollapsedRecords, design: PosteriorSamplingDesign) -> Floats:
+    """(N,) mean response of the map without privacy that returns to the usual one."""
+    prior = world.facts.prior(design.prior, design.lengthscale)
+    return mean_about(fit(prior, records, design.ridge), records, world.usual)
 
 
 def free_held_out_iou(world: World, design: PosteriorSamplingDesign) -> float:
     """IoU of the non-private excursion set, fitted without the held-out cells, with their labels."""
+    if world.usual:
+        return world.held_out_iou(world.inside(_mean_about(world, world.training, design)))
     state = world.family(design.prior, design.lengthscale, training=True).at(design.ridge)
     return world.held_out_iou(world.inside(state.mean))
 

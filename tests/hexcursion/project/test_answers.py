@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from dpgp_core.errors import InvalidValue
 from geo import Domain, domain_from_bbox
@@ -22,10 +23,13 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import build_lattice, load_project
 from hexcursion.project.model import answers_of
+from hexcursion.project.records import bin_records
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.record import Release
+from hexcursion.search.public_map import starting_point
 from hexcursion.search.scenes import project_scene, public_facts
+from hexcursion.search.tuning import tune
 from hexcursion.settings import ReleaseSettings, SourceSettings
 from tests.hexcursion.bundle.bundle_samples import retold
 from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
@@ -188,6 +192,41 @@ def test_a_bundle_of_answers_is_written_and_read(domain: Domain) -> None:
     cells = json.loads(contents["cells.geojson"])["features"]
     assert "Where do more than 20 % of" in bundle.label_html
     assert len(cells) == domain.size
+
+
+def test_a_release_of_answers_starts_from_a_published_reference(
+    domain: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Published: seven eighths of yes in the west, one in the east; private answers enter as -1 and 1."""
+    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
+    before = survey(tmp_path / "r.csv", domain, values=("80", "7"))
+    now = survey(tmp_path / "s.csv", domain, values=("90", "6"))
+    source = SourceSettings(before, value="as", x="lon", y="lat")
+    asked = settings(now, yes_above=50.0, reference=source, reference_public=True, quick=True)
+    project = load_project(asked)
+    share = float(project.reference.value.mean())
+    assert project.usual_answer == pytest.approx(share / 50.0 - 1.0)
+    tuned = tune(project, beside=())
+    design, public = tuned.choice.design, tuned.choice.public_map
+    assert (design.law, design.drift) == ("yes-no", True)  # type: ignore[attr-defined]
+    assert not any("clip bound" in each for each in tuned.remarks())
+    assert public is not None
+    west = domain.centres_lonlat[:, 0] <= float(np.median(domain.centres_lonlat[:, 0]))
+    assert ndtr(public.mean[west]).mean() > 0.6 > 0.3 > ndtr(public.mean[~west]).mean()
+    assert tuned.choice.level(2.0) == 0.0  # nothing is cut, so that no share is out of reach
+    records = bin_records(project.private.placed, SHARES, "point", public.mean).records
+    assert set((records.mean * records.count % 2.0).tolist()) == {0.0}
+    (worlds,) = [starting_point(project, tuned.result.model)[2]]
+    assert len(worlds) == 8  # each of four drifts, one way and the other
+    assert all(set(np.unique(each.value)) <= {0.0, 100.0} for each in worlds)
+
+    class Model:
+        prior, lengthscale, ridge, scale = "exponential", 100.0, 1.0, 1.0
+
+    placed = project.private.placed
+    alone = replace(project, private=replace(project.private, placed=placed.part(west[placed.index])))
+    far = fit_baseline(alone, Model()).mean[np.argmax(domain.centres_lonlat[:, 0])]
+    assert far == pytest.approx(float(SHARES.forward(share)), abs=0.02)  # no record is near: the usual share
 
 
 @pytest.mark.parametrize("change", ["answers", "transform", "law", "unit"])
