@@ -54,9 +54,11 @@ def _idle(work: Workspace) -> tuple[str, ...]:
     """Choices of which nothing would come with the mechanisms that are chosen: they are not asked for."""
     choices, chosen = work.choices, st.session_state.get(f"mechanisms_{work.mark}")
     mechanisms = chosen or choices.get("mechanisms") or DEFAULT_MECHANISMS
+    amounts = choices.get("values", "amount") == "amount"  # others have one design, with a reference or not
     origin = origin_of(
-        mechanisms, reference=choices.get("reference") is not None, pilot=choices.get("pilot") is not None,
-        range_choice=choices.get("range_choice") is not None, by_hand=choices.get("lengthscale") is not None,
+        mechanisms, reference=amounts and choices.get("reference") is not None,
+        pilot=choices.get("pilot") is not None, range_choice=choices.get("range_choice") is not None,
+        by_hand=choices.get("lengthscale") is not None,
     )  # fmt: skip
     return not_read(mechanisms, origin)
 
@@ -64,7 +66,7 @@ def _idle(work: Workspace) -> tuple[str, ...]:
 def _unit(work: Workspace) -> None:
     kind = plain(work.record_word)
     st.header("Who is protected", anchor=False)
-    units = ["point"] if work.choices.get("values") == "count" else ["point", "cell"]
+    units = ["point"] if work.choices.get("values") in question.ONE_SCALE else ["point", "cell"]
     standing = work.choices.get("unit", "point")
     told = {
         "point": f"What the map can tell about any one {kind} is limited by the budget ε.",
@@ -212,16 +214,8 @@ def _more(work: Workspace) -> None:
             **work.keyed("mechanisms"),
         )
         _searched(work)
-        public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
-        start = work.choices.get("prior_mean") if public else False
-        prior_mean = st.selectbox(
-            "Start from the public reference map?", list(STARTS),
-            index=list(STARTS).index(EITHER if start is None else start), format_func=STARTS.__getitem__,
-            disabled=not public,
-            help="Subtracts the map of the published reference data first: the private data then only have "
-            "to say what is new, and the same budget buys far less noise. The reference must be public.",
-            **work.keyed("prior_mean"),
-        )  # fmt: skip
+        answers = work.choices.get("values") == "yes-no"  # they start from a published reference anyway
+        prior_mean = None if answers else _start(work)
         given = work.choices.get("cutoff")
         offered = _offered(CUTOFFS, given)
         cutoff = st.selectbox(
@@ -237,10 +231,25 @@ def _more(work: Workspace) -> None:
         )
         work.choose(
             mechanisms=tuple(mechanisms),
-            prior_mean=None if prior_mean == EITHER else bool(prior_mean and public),
+            prior_mean=prior_mean,
             cutoff=None if cutoff == USUAL else float(cutoff),
             quick=bool(quick),
         )
+
+
+def _start(work: Workspace) -> bool | None:
+    """Whether a release starts from the public map; None where the search decides."""
+    public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
+    start = work.choices.get("prior_mean") if public else False
+    chosen = st.selectbox(
+        "Start from the public reference map?", list(STARTS),
+        index=list(STARTS).index(EITHER if start is None else start), format_func=STARTS.__getitem__,
+        disabled=not public,
+        help="Subtracts the map of the published reference data first: the private data then only have "
+        "to say what is new, and the same budget buys far less noise. The reference must be public.",
+        **work.keyed("prior_mean"),
+    )  # fmt: skip
+    return None if chosen == EITHER else bool(chosen and public)
 
 
 def _searched(work: Workspace) -> None:

@@ -66,6 +66,8 @@ def ask(work: Workspace) -> None:
         _show_reference(work, threshold)
     else:
         st.caption(plain(question_view.relative_words(work, threshold)))
+    if against == "answers" and (said := question_view.published_answers(work)):
+        st.caption(plain(said))
 
 
 def _wanted(work: Workspace) -> Against:
@@ -74,7 +76,7 @@ def _wanted(work: Workspace) -> Against:
         return _counted(work)
     public = work.choices.get("reference") is not None and bool(work.choices.get("reference_public"))
     named = work.choices.get("reference") is not None
-    idle = {"change": not public, "answers": named and against_of(work) != "answers"}
+    idle = {"change": not public, "answers": named and not public and against_of(work) != "answers"}
     offered: list[Against] = [
         each for each in get_args(Against) if each not in COUNTED and not idle.get(each)
     ]
@@ -84,7 +86,8 @@ def _wanted(work: Workspace) -> Against:
         "The threshold is compared with", offered, index=offered.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
-        "be asked where the reference data are published, and a share of yes where there are none.",
+        "be asked where the reference data are published, and a share of yes where they are or where there "
+        "are none.",
         on_change=lambda: work.choices.pop("threshold", None), **work.keyed("against"),
     )  # fmt: skip
     _answers(work, wanted)

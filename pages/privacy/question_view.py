@@ -174,6 +174,15 @@ def relative_words(work: Workspace, threshold: float | None) -> str:
     return f"A hexagon is inside where its value less {what} is {side} {amount}."
 
 
+def published_answers(work: Workspace) -> str:
+    """How many of the published reference values say yes, in one sentence; "" where none are published."""
+    seen, limit = work.reference, work.choices.get("yes_above")
+    if seen is None or not seen.quantiles or not work.choices.get("reference_public"):
+        return ""
+    yes = significant(100 * share_above(seen.quantiles, 0.5 if limit is None else limit), 2)
+    return f"About {yes} % of the {seen.size:,} public reference values are a yes: the release starts there."
+
+
 ALARMS = (0.01, 0.1)
 STEPS = 60
 

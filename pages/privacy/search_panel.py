@@ -67,6 +67,11 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
             "Without reference data nothing is searched: **one fixed design** is taken at this budget, and "
             "simulated fields tell what it may reach. The private records are not looked at."
         )
+    elif settings.values == "yes-no":
+        st.markdown(
+            "Nothing is searched: **the release starts from the public reference data**, and fields that "
+            "drifted from them tell what it may reach. The private records are not looked at."
+        )
     else:
         where = TRIED_ON["simulated" if settings.reference is None else "reference data"]
         st.markdown(
