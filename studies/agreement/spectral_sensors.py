@@ -18,6 +18,10 @@ spacings at Jura and in London (`fitted`). CPU seconds are those of the search o
 `--oracle` asks what a search could reach at most: every design of a grid is judged by the map to be reached
 itself, which no release can do. The best one, and the same with its own cutoff, are judged again by releases
 that it was not chosen on; beside them stands the median of the grid.
+
+`--stops` asks whether surveys are stopped rightly. The gain is the agreement beyond that of the same values
+exchanged among their places: foretold in the worlds by which a release is judged, found in further ones and
+on the survey itself. The wells' many records pass at every epsilon and are left out.
 """
 
 from __future__ import annotations
@@ -41,6 +45,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from dpgp_core.excursion import iou, ious
+from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
@@ -49,10 +54,14 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import Expected
+from hexcursion.project.simulated import WORLDS, simulate_reference
+from hexcursion.record import LEAST_GAIN, Expected
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice, tuning_of
-from hexcursion.search.tuning import tune
+from hexcursion.search.scenes import project_scene, public_facts, shuffled
+from hexcursion.search.score import baseline_set
+from hexcursion.search.task import Scene
+from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import Focus, Transform
@@ -69,6 +78,8 @@ SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
 RIDGES = 0.7, 1.5
 CUTOFFS = 0.5, 0.4, 0.3, None  # None: the release's own
 GLANCE = 16  # releases by which the oracle chooses
+STOPS, FURTHER, EXCHANGES = (0.5, 1.0, 2.0, 3.0), 16, 8  # epsilons, worlds, and releases of exchanged values
+CLEAR = 0.1  # a gain that a release would have shown if it had not been stopped
 
 
 @dataclass(frozen=True)
@@ -120,9 +131,13 @@ def main() -> None:
     parser.add_argument("--focus", choices=get_args(Focus), help="of the oracle's designs")
     parser.add_argument("--hidden", action="store_true", help="leave out public places and epsilon 10")
     parser.add_argument("--oracle", action="store_true", help="best of a grid of designs, truth known")
+    parser.add_argument("--stops", action="store_true", help="whether surveys are stopped rightly")
     asked = parser.parse_args()
     if not (asked.folder / "sensors").is_dir():
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
+        return
+    if asked.stops:
+        _print_stops(asked)
         return
     rows = _oracle_rows if asked.oracle else _rows
     middle = (
@@ -203,6 +218,60 @@ def _rows(survey: Survey, asked: Namespace) -> Iterator[str]:
             against = objections(said, choice.yardsticks)
             verdict = f"stopped, {' and '.join(against)}" if against else "may be released"
             yield f"    said beforehand: {verdict}."
+
+
+def _print_stops(asked: Namespace) -> None:
+    print(f"A pass is wrong where the gain is below {LEAST_GAIN:g}, a stop where it is {CLEAR:g} or more.")
+    print(f"survey         epsilon  foretold  stopped  {FURTHER} worlds: mean  wrong  survey: gain  wrong")
+    found: dict[bool, list[tuple[float, bool]]] = {True: [], False: []}
+    for survey, epsilon in product(SURVEYS[:3], STOPS):
+        project = load_project(survey_settings(survey, asked.folder).with_changes(epsilon=epsilon))
+        tuned = tune(project, beside=())
+        foretold = tuned.result.chosen.utility.gain
+        stopped, gains, own = foretold < LEAST_GAIN, _further(project, tuned), _gain(project, tuned)
+        wrong = float((gains >= CLEAR if stopped else gains < LEAST_GAIN).mean())
+        missed = own >= CLEAR if stopped else own < LEAST_GAIN
+        found[stopped].append((wrong, missed))
+        print(
+            f"{survey.title:14} {epsilon:7g} {foretold:9.3f}  {'yes' if stopped else 'no':7} "
+            f"{gains.mean():16.3f}  {wrong:5.2f} {own:13.3f}  {'yes' if missed else 'no'}",
+            flush=True,
+        )
+    for stopped, rows in found.items():
+        worlds, surveys = np.mean([row[0] for row in rows]), sum(row[1] for row in rows)
+        print(
+            f"{'Stops' if stopped else 'Passes'}: wrong in {worlds:.2f} of the further worlds, on {surveys} "
+            f"of {len(rows)} surveys."
+        )
+
+
+def _further(project: Project, tuned: Tuned) -> Floats:
+    """Gains in worlds beyond those by which a release is judged, where their map has two sides."""
+    facts, chosen, made = public_facts(project), tuned.result.chosen, []
+    for number in range(WORLDS, WORLDS + FURTHER):
+        placed = simulate_reference(
+            project.settings, project.lattice, project.response, facts.n, None, number
+        )
+        world, control = (
+            project_scene(project, facts, each, chosen.response).world for each in (placed, shuffled(placed))
+        )
+        world = world.aiming_at(baseline_set(world, tuned.result.model))
+        made.append(Scene(chosen.response, world, controls=(control,)).gain(chosen.design))
+    return np.array([gain for gain in made if np.isfinite(gain)])
+
+
+def _gain(project: Project, tuned: Tuned) -> float:
+    """The gain of simulated releases of a survey, over releases of several exchanges of its values."""
+    truth, placed = fit_baseline(project, tuned.result.model).inside, project.private.placed
+    own = ious(released_sets(project, tuned.choice, GLANCE, SimulationEntropy(SEED)), truth).mean()
+    mixed = []
+    for number in range(EXCHANGES):
+        order = np.random.default_rng(SEED + number).permutation(placed.value.size)
+        private = replace(project.private, placed=replace(placed, value=placed.value[order]))
+        other = replace(project, private=private)
+        sets = released_sets(other, tuned.choice, 2, SimulationEntropy(SEED + number))
+        mixed.append(ious(sets, truth).mean())
+    return float(own - np.mean(mixed))
 
 
 def _range(said: Expected | None) -> str:
