@@ -177,8 +177,8 @@ def test_the_two_releases_that_nobody_tells_apart_are_those_of_the_guarantee(
             (4, 5.5),
             (True, True),
             [
-                "4 sales with a mean of 5.5 km, less 3 sales with a mean of 5 km: 4 × 5.5 km − 3 × 5 km = 7 km, "
-                "its value.",
+                "4 sales with a mean of 5.5 km, less 3 sales with a mean of 5 km: "
+                "4 × 5.5 km − 3 × 5 km = 7 km, its value.",
                 "The map of classes is the same with it.",
             ],
         ),
@@ -187,8 +187,8 @@ def test_the_two_releases_that_nobody_tells_apart_are_those_of_the_guarantee(
             (4, 5.5),
             (False, True),
             [
-                "4 sales with a mean of 5.5 km, less 3 sales with a mean of 5 km: 4 × 5.5 km − 3 × 5 km = 7 km, "
-                "its value.",
+                "4 sales with a mean of 5.5 km, less 3 sales with a mean of 5 km: "
+                "4 × 5.5 km − 3 × 5 km = 7 km, its value.",
                 "The map of classes changes with it.",
             ],
         ),
