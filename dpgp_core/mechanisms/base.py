@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, InvalidValue
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Parameter, Protection, Reads
+from dpgp_core.mechanisms.design import Budget, Design, Parameter, Protection, Reads, SearchSpec
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import Prepared, PublicFacts, to_grid, up_to_grid
 from dpgp_core.simulation import World
@@ -100,7 +100,7 @@ class SearchSpace:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[Design, ...]:
         """Designs for the search, noise still open, those that share work next to each other.
 
         By default one, of its class's own numbers. Raises DesignError where one has no default.
@@ -119,7 +119,7 @@ class SearchSpace:
         """
         return None
 
-    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> Design | None:
+    def given(self, facts: PublicFacts, ask: SearchSpec, lengthscale: float, ridge: float) -> Design | None:
         """The design that a curator means by a lengthscale (metres) and a ridge; None if nothing."""
         return None
 
@@ -142,11 +142,11 @@ class SearchSpace:
         """The design with noise and free post-processing taken out: where the local stage looks around."""
         return self.unpriced(design, facts)
 
-    def refinement(self, best: Sequence[Any], facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+    def refinement(self, best: Sequence[Any], facts: PublicFacts, ask: SearchSpec) -> tuple[Design, ...]:
         """Designs near the best ones, for a local stage of the search; none by default."""
         return ()
 
-    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+    def variants(self, design: Any, ask: SearchSpec) -> tuple[Design, ...]:
         """The design with every free post-processing (smoothing, cutoff) that the search should try."""
         return (design,)
 

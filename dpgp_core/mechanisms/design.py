@@ -103,7 +103,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Ask:
+class SearchSpec:
     """What a search may try, all of it public."""
 
     priors: tuple[str, ...]  # names of prior families in `PRIORS`, in order

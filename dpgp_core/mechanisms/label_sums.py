@@ -15,7 +15,7 @@ from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
-from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Ask, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Design, Parameter, Protection, SearchSpec
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
@@ -83,7 +83,7 @@ class LabelSpace(SearchSpace, ABC):
     ) -> tuple[Design, ...]:
         """Designs, noise still open, for models (prior, lengthscale, ridge, scale)."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[Design, ...]:
         """None where places are private; else few models, as each needs a dense factorisation."""
         if VALUES_ONLY.refusal(facts):
             return ()
@@ -96,12 +96,12 @@ class LabelSpace(SearchSpace, ABC):
         ]
         return self.shapes(facts, models)
 
-    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> Design | None:
+    def given(self, facts: PublicFacts, ask: SearchSpec, lengthscale: float, ridge: float) -> Design | None:
         if not facts.places_public:
             return None
         return self.shapes(facts, [(ask.priors[0], lengthscale, ridge, SCALES[1])])[0]
 
-    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+    def variants(self, design: Any, ask: SearchSpec) -> tuple[Design, ...]:
         return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
 
 

@@ -23,7 +23,16 @@ from dpgp_core.mechanisms.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
-from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import (
+    LENGTHSCALE,
+    NUMBER,
+    RIDGE,
+    Budget,
+    Design,
+    Parameter,
+    Protection,
+    SearchSpec,
+)
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
@@ -168,7 +177,7 @@ class _PreparedStatistics:
 class CellSpace(SearchSpace):
     """A few models of the field by which the same statistics are read."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[NoisyCellStatisticsDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[NoisyCellStatisticsDesign, ...]:
         """Every cell of the domain is observed, so on large domains only sparse priors are quick."""
         sparse = tuple(name for name in ask.priors if PRIORS[name].sparse)
         priors = ask.priors if facts.lattice.size <= DENSE_CELLS or not sparse else sparse
@@ -182,7 +191,7 @@ class CellSpace(SearchSpace):
         )
 
     def given(
-        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
+        self, facts: PublicFacts, ask: SearchSpec, lengthscale: float, ridge: float
     ) -> NoisyCellStatisticsDesign:
         return NoisyCellStatisticsDesign(ask.priors[0], lengthscale, ridge, CELL_SCALES[1], 1.0, paths=PATHS)
 

@@ -17,7 +17,16 @@ from dpgp_core.excursion import agreed, excursion
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import DRAWS, Mechanism, Reading, SearchSpace
-from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import (
+    LENGTHSCALE,
+    NUMBER,
+    RIDGE,
+    Budget,
+    Design,
+    Parameter,
+    Protection,
+    SearchSpec,
+)
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign, path_guarantee, sharpened_paths
 from dpgp_core.noise import Entropy, SimulationEntropy
@@ -58,7 +67,7 @@ class _PreparedPaths:
 class PathSpace(SearchSpace):
     """Every prior at a few ranges and ridges; around the best, shares of prior noise; rounds of smoothing."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[PosteriorSamplingDesign, ...]:
         grid = coarse_grid(facts.lattice, facts.n, ask.quick)
         return tuple(
             PosteriorSamplingDesign(prior, lengthscale, ridge, 1.0, paths=ask.paths)
@@ -76,7 +85,7 @@ class PathSpace(SearchSpace):
         return replace(design, scale=1.0, noise_scale=0.0, bound="sharp", smoothing=0, cutoff=0.5)
 
     def refinement(
-        self, best: Sequence[PosteriorSamplingDesign], facts: PublicFacts, ask: Ask
+        self, best: Sequence[PosteriorSamplingDesign], facts: PublicFacts, ask: SearchSpec
     ) -> tuple[PosteriorSamplingDesign, ...]:
         """Neighbours in lengthscale and ridge, each with every share of prior noise."""
         places = [(design.prior, design.lengthscale, design.ridge) for design in best]
@@ -92,11 +101,13 @@ class PathSpace(SearchSpace):
             for share in NOISE_SHARES
         )
 
-    def variants(self, design: PosteriorSamplingDesign, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
+    def variants(
+        self, design: PosteriorSamplingDesign, ask: SearchSpec
+    ) -> tuple[PosteriorSamplingDesign, ...]:
         return tuple(replace(design, smoothing=rounds) for rounds in SMOOTHINGS)
 
     def given(
-        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
+        self, facts: PublicFacts, ask: SearchSpec, lengthscale: float, ridge: float
     ) -> PosteriorSamplingDesign:
         return PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, 1.0, paths=ask.paths)
 

@@ -16,7 +16,16 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.beliefs import simulated, under_beliefs, unseen_by
-from dpgp_core.mechanisms.design import LENGTHSCALE, MU, NUMBER, RIDGE, Ask, Budget, Parameter, Protection
+from dpgp_core.mechanisms.design import (
+    LENGTHSCALE,
+    MU,
+    NUMBER,
+    RIDGE,
+    Budget,
+    Parameter,
+    Protection,
+    SearchSpec,
+)
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import (
@@ -76,7 +85,7 @@ class SpectralSpace(SearchSpace):
     stages = 3
     quick = True
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[SpectralStatisticsDesign, ...]:
         """Mean and spread of the field are those of a world: `fitted` fills them in.
 
         Where a published reference is weighed nothing is searched: the reading finds range and drift itself.
@@ -104,7 +113,7 @@ class SpectralSpace(SearchSpace):
         return replace(fixed_design(spacing, model), first=FIRST if looks > 1 else 0.0)
 
     def refinement(
-        self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: Ask
+        self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: SearchSpec
     ) -> tuple[SpectralStatisticsDesign, ...]:
         """One parameter moved at a time, and amplitude and ridge against each other."""
         best = [design for design in best if not design.drift]
@@ -130,7 +139,9 @@ class SpectralSpace(SearchSpace):
     def place_of(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> SpectralStatisticsDesign:
         return replace(design if design.drift else design.with_cutoff(0.5), mu=1.0)
 
-    def variants(self, design: SpectralStatisticsDesign, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
+    def variants(
+        self, design: SpectralStatisticsDesign, ask: SearchSpec
+    ) -> tuple[SpectralStatisticsDesign, ...]:
         return (design,) if design.drift else tuple(design.with_cutoff(cutoff) for cutoff in CUTOFFS)
 
 

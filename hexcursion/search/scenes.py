@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion import Direction, excursion
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Ask, Design, Protects, Unit
+from dpgp_core.mechanisms.design import Design, Protects, SearchSpec, Unit
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import PublicFacts
@@ -76,19 +76,19 @@ def protects(project: Project) -> Protects:
     return "values" if project.settings.places_public else "values and places"
 
 
-def cut(ask: Ask, designs: Iterable[Design]) -> tuple[Design, ...]:
+def cut(ask: SearchSpec, designs: Iterable[Design]) -> tuple[Design, ...]:
     """The designs, each once, with the cutoff that is asked for where one is."""
     if ask.cutoff is None:
         return tuple(designs)
     return tuple(dict.fromkeys(design.with_cutoff(ask.cutoff) for design in designs))
 
 
-def ask_of(project: Project) -> Ask:
+def ask_of(project: Project) -> SearchSpec:
     """Priors, paths, size of the grid and cutoff that the settings ask for."""
     settings = project.settings
     chosen = None if project.pilot is None else project.pilot.model
     model = None if chosen is None else (chosen.lengthscale, chosen.ridge)
-    return Ask(
+    return SearchSpec(
         project.priors, settings.paths, settings.quick, cutoff=settings.cutoff, model=model,
         looks=settings.looks,
     )  # fmt: skip

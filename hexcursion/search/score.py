@@ -11,7 +11,7 @@ import numpy as np
 from dpgp_core.errors import BoundRefused
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Ask, Budget, Design
+from dpgp_core.mechanisms.design import Budget, Design, SearchSpec
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.posterior_sampling import priced_paths
@@ -235,7 +235,9 @@ def takes_fixed(settings: ReleaseSettings) -> bool:
     )
 
 
-def fixed_model(facts: PublicFacts, ask: Ask, budget: Budget, response: ResponseScale) -> Unconstrained:
+def fixed_model(
+    facts: PublicFacts, ask: SearchSpec, budget: Budget, response: ResponseScale
+) -> Unconstrained:
     """The Gaussian process of the map without privacy, with the range and ridge of the fixed design."""
     lengthscale, ridge = ask.model or (FIXED_RANGE * facts.lattice.spacing, FIXED_RIDGE)
     design = PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, FIXED_SPREAD, paths=ask.paths)

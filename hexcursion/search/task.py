@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Ask, Budget, Design
+from dpgp_core.mechanisms.design import Budget, Design, SearchSpec
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import design_from_mapping
@@ -149,7 +149,7 @@ class SearchTask:
     baseline_scene: Scene  # fits the baseline without privacy, without a public prior mean
     facts: PublicFacts
     budget: Budget
-    ask: Ask
+    ask: SearchSpec
     mechanisms: tuple[str, ...]
     objective: Objective = "iou"  # "iou" (expected agreement) or "bce" (the paper's)
     frontier: tuple[float, ...] = FRONTIER_EPSILONS  # further epsilons at which designs are shown

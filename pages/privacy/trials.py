@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.design import Ask, Design
+from dpgp_core.mechanisms.design import Design, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
 from hexcursion.door.remedies import Tried, try_remedies
@@ -188,7 +188,7 @@ def start_of(tuned: Tuned, scored: Scored, wanted: tuple[str, str]) -> Design:
 
 def smoothings(design: Design) -> tuple[int, ...]:
     """Rounds of smoothing that can be judged for a design's mechanism."""
-    return tuple(each.smoothing for each in mechanism_of(design).search.variants(design, Ask(())))
+    return tuple(each.smoothing for each in mechanism_of(design).search.variants(design, SearchSpec(())))
 
 
 def covers(design: Design) -> bool:

@@ -31,7 +31,7 @@ from scipy.spatial import cKDTree
 from dpgp_core.excursion import agreed, iou
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, fixed_design
 from dpgp_core.noise import SimulationEntropy
@@ -199,7 +199,7 @@ def beside_published(project: Project, columns: Floats | None, epsilon: float, t
         rest = np.clip(response[~public] / unit - mean[hidden], -1.0, 1.0)
         counts = np.bincount(placed.index[public], minlength=lattice.size).astype(np.float64)
         facts = PublicFacts(lattice, hidden.size, counts=counts, covariates=columns, field=field)
-        (start,) = mechanism.search.grid(facts, Ask(("exponential",)))
+        (start,) = mechanism.search.grid(facts, SearchSpec(("exponential",)))
         design = mechanism.calibrate(start, facts, Budget(epsilon, DELTA))
         if design is None:
             raise WorkflowError(f"Epsilon {epsilon:g} is too small for this design.")

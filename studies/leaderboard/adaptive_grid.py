@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.cell_sums import noisy_totals
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
@@ -99,7 +99,7 @@ class _Prepared:
 class AdaptiveSpace(SquaresSpace):
     """A few coarse grids and sizes of parts."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[AdaptiveGridDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[AdaptiveGridDesign, ...]:
         """Designs to try, noise still open."""
         return tuple(
             AdaptiveGridDesign(side=side, leaf=leaf, scale=scale, paths=ask.paths)

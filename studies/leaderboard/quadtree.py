@@ -11,7 +11,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.cell_sums import noisy_totals
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
@@ -120,7 +120,7 @@ class _Prepared:
 class TreeSpace(SquaresSpace):
     """The deepest trees that can be read."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[QuadtreeDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[QuadtreeDesign, ...]:
         """Designs to try, noise still open."""
         depths = [d for d in range(1, 7) if np.unique(square_of(facts.lattice, 2**d)).size <= MOST_LEAVES]
         return tuple(

@@ -14,7 +14,7 @@ from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
-from dpgp_core.mechanisms.design import Ask, Budget, Design, Protection
+from dpgp_core.mechanisms.design import Budget, Design, Protection, SearchSpec
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, distance_of
@@ -71,7 +71,7 @@ class SquaresDesign(Design):
 class SquaresSpace(SearchSpace):
     """The same release read at every cutoff."""
 
-    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+    def variants(self, design: Any, ask: SearchSpec) -> tuple[Design, ...]:
         """The same release read at every cutoff."""
         return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
 

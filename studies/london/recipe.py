@@ -9,7 +9,7 @@ import numpy as np
 from dpgp_core.bounds.registry import smallest_scale, variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_paper_code
 from dpgp_core.excursion import excursion
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.noise import Entropy
@@ -72,7 +72,7 @@ def free_design(project: Project) -> PosteriorSamplingDesign:
         scene,
         facts,
         Budget(settings.epsilon, project.delta),
-        Ask(project.priors, 1, settings.quick),
+        SearchSpec(project.priors, 1, settings.quick),
         (),
     )
     return unconstrained_design(task, SerialExecutor(), quiet).design

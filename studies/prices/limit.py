@@ -23,7 +23,7 @@ import numpy as np
 from dpgp_core.bounds.limit import least_error
 from dpgp_core.errors import CoreError
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.design import Ask, Budget, Design
+from dpgp_core.mechanisms.design import Budget, Design, SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD
 from dpgp_core.noise import SimulationEntropy
@@ -103,7 +103,7 @@ def contested(worlds: Worlds, epsilon: float) -> Iterator[tuple[str, PublicFacts
         public = mechanism.protection.what == "values"
         facts = PublicFacts(worlds.lattice, int(worlds.cells.size), places_public=public)
         design = mechanism.search.fixed(worlds.lattice.spacing)
-        grid = mechanism.search.grid(facts, Ask((PRIOR,), 100, quick=True))
+        grid = mechanism.search.grid(facts, SearchSpec((PRIOR,), 100, quick=True))
         designs = grid[:3] if design is None else (design,)
         for each in designs:
             try:

@@ -26,7 +26,7 @@ from dataclasses import replace
 import numpy as np
 
 from dpgp_core.errors import CoreError
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.noise import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -48,7 +48,7 @@ def one(name: str, cells: int, public: bool) -> str:
     held = _peak()
     try:
         started = time.process_time()
-        grid = mechanism.search.grid(facts, Ask(("car",), quick=True, thorough=False))
+        grid = mechanism.search.grid(facts, SearchSpec(("car",), quick=True, thorough=False))
         if not grid:
             return "takes no map of so many cells"
         design = mechanism.calibrate(grid[len(grid) // 2], facts, BUDGET)

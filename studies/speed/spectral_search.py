@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core import SimulationEntropy
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, draw_release
@@ -62,7 +62,8 @@ def task_of(
         for clip in CLIPS
     )  # fmt: skip
     return SearchTask(
-        scenes, scenes[0], facts, Budget(epsilon, DELTA), Ask(("car",), quick=True), ("spectral-statistics",),
+        scenes, scenes[0], facts, Budget(epsilon, DELTA), SearchSpec(("car",), quick=True),
+        ("spectral-statistics",),
         frontier=budgets, unconstrained=free,
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ from dpgp_core import (
 from dpgp_core.audit.design import Pair, among, audit_design, worst_pair
 from dpgp_core.errors import BoundRefused, InvalidValue, NumericalFailure, PriorError
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from dpgp_core.releasing import PublicFacts
@@ -270,10 +270,14 @@ def test_a_mechanism_of_four_methods_is_searched_priced_and_attacked_by_defaults
     assert written == {"guarantee", "calibrate", "prepare", "describe", "design_type"}
     assert mechanism.protection.hides(facts) == "values and places"
     assert (mechanism.free_paths, mechanism.exact_on_a_computer, mechanism.usual) == (False, False, False)
-    (design,) = mechanism.search.grid(facts, Ask(("car",), paths=3))
+    (design,) = mechanism.search.grid(facts, SearchSpec(("car",), paths=3))
     assert design == guests.StripesDesign(paths=3)
-    assert mechanism.search.refinement((design,), facts, Ask(("car",))) == ()
-    assert mechanism.search.fixed(500.0) is mechanism.search.given(facts, Ask(("car",)), 900.0, 1.0) is None
+    assert mechanism.search.refinement((design,), facts, SearchSpec(("car",))) == ()
+    assert (
+        mechanism.search.fixed(500.0)
+        is mechanism.search.given(facts, SearchSpec(("car",)), 900.0, 1.0)
+        is None
+    )
     made = mechanism.calibrate(replace(design, paths=1), facts, budget)
     other = replace(facts, relation="add-or-remove")  # it does not look at the neighbours itself
     assert mechanism.calibrate(design, other, budget) is None

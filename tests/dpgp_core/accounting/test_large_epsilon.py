@@ -8,7 +8,7 @@ import pytest
 
 from dpgp_core import MECHANISMS, Budget, PublicFacts
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_mu, provable_epsilon
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from tests.dpgp_core.hexmap import disk
 
 
@@ -25,7 +25,7 @@ def test_the_largest_provable_epsilon_is_108_bits_and_delta() -> None:
 @pytest.mark.parametrize("epsilon", [70.0, 100.0, 1e6, 1e300])
 def test_a_mechanism_with_rounded_noise_meets_every_large_epsilon(name: str, epsilon: float) -> None:
     mechanism, facts = MECHANISMS[name], PublicFacts(disk(2), n=2000)
-    for design in mechanism.search.grid(facts, Ask(("car",)))[:2]:
+    for design in mechanism.search.grid(facts, SearchSpec(("car",)))[:2]:
         found = mechanism.calibrate(design, facts, Budget(epsilon, 1e-5))
         assert found is not None
         proved = mechanism.guarantee(found, facts).epsilon(1e-5).epsilon

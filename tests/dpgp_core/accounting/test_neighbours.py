@@ -15,7 +15,7 @@ from dpgp_core.accounting.guarantee import group_epsilon, priced_for, together, 
 from dpgp_core.accounting.rdp import RdpCurve
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import InnerProducts
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.cost import SpectralNoise, exchange_mu, noise_for, release_mu
@@ -147,7 +147,7 @@ def test_every_mechanism_names_neighbours_that_its_facts_allow(name: str, relati
     design = next(
         (
             made
-            for each in mechanism.search.grid(facts, Ask(("car",), quick=True))
+            for each in mechanism.search.grid(facts, SearchSpec(("car",), quick=True))
             if (made := mechanism.calibrate(each, facts, Budget(1.0, DELTA))) is not None
         ),
         None,

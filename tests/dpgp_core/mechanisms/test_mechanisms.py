@@ -18,7 +18,7 @@ from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.cell_sums import NoisyStatistics, release_statistics
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
@@ -55,7 +55,7 @@ def design_of(name: str) -> Any:
     facts = facts_of(prior, 20, mechanism.protection.what == "values")
     designs = (
         mechanism.calibrate(design, facts, Budget(1.0, 1e-5))
-        for design in mechanism.search.grid(facts, Ask(("car",), paths=3))
+        for design in mechanism.search.grid(facts, SearchSpec(("car",), paths=3))
     )
     return next(design for design in designs if design is not None)
 
@@ -287,7 +287,7 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
     facts = PublicFacts(lattice, 150, places_public=True)
 
     def shapes(**asked: Any) -> list[Any]:
-        return list(mechanism.search.grid(facts, Ask(**{"priors": ("car",), "quick": True, **asked})))
+        return list(mechanism.search.grid(facts, SearchSpec(**{"priors": ("car",), "quick": True, **asked})))
 
     plain = shapes()
     found = {"priors"} if shapes(priors=("exponential",)) != plain else set()

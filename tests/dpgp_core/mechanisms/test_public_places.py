@@ -12,7 +12,7 @@ import pytest
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.label_plan import MOST_CELLS
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -149,7 +149,7 @@ def test_private_places_are_refused_with_the_remedy(name: str) -> None:
     with pytest.raises(BoundRefused, match="set `places_public`"):
         mechanism.prepare(design, private, records())
     assert mechanism.calibrate(design, private, Budget(1.0, 1e-5)) is None
-    assert mechanism.search.grid(private, Ask(("exponential",))) == ()
+    assert mechanism.search.grid(private, SearchSpec(("exponential",))) == ()
     with pytest.raises(BoundRefused, match="replace-one"):
         mechanism.guarantee(design, PublicFacts(LATTICE, 150, "add-or-remove", places_public=True))
 
@@ -158,7 +158,7 @@ def test_private_places_are_refused_with_the_remedy(name: str) -> None:
 def test_designs_travel_as_mappings_and_impossible_ones_do_not_exist(name: str) -> None:
     mechanism, design = EVERY[name]
     assert mechanism.design_type.from_mapping(design.to_mapping()) == design
-    assert mechanism.search.grid(FACTS, Ask(("exponential",)))
+    assert mechanism.search.grid(FACTS, SearchSpec(("exponential",)))
     for wrong in ({"scale": 0.0}, {"ridge": -1.0}, {"smoothing": 1}, {"lengthscale": np.inf}):
         with pytest.raises(DesignError):
             replace(design, **wrong)

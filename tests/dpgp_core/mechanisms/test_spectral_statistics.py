@@ -11,7 +11,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion import cutoff_for_map, exceedance_probability
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics, stated
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
@@ -161,7 +161,7 @@ def test_only_what_is_hidden_of_an_unknown_mean_makes_the_map_less_sure() -> Non
 
 def test_without_reference_data_no_cutoff_is_taken_from_simulated_fields() -> None:
     facts, budget, blind = PublicFacts(LATTICE, 400), Budget(1.0, 1e-5), replace(DESIGN, common=0.3)
-    assert {each.cutoff_from for each in MECHANISM.search.variants(blind, Ask(("car",)))} == {"design"}
+    assert {each.cutoff_from for each in MECHANISM.search.variants(blind, SearchSpec(("car",)))} == {"design"}
     assert questions.sharpened(DESIGN.with_cutoff(0.4), facts, budget) == DESIGN.with_cutoff(0.4)
     found = questions.sharpened(blind.with_cutoff(0.4), facts, budget)
     assert (found.cutoff_from, found.cutoff) == ("release", 0.5)
@@ -170,7 +170,7 @@ def test_without_reference_data_no_cutoff_is_taken_from_simulated_fields() -> No
 
 def test_the_local_stage_goes_as_far_up_as_down() -> None:
     """Lengthscale, signal, amplitude and ridge one at a time; amplitude against ridge, which change alike."""
-    moved = MECHANISM.search.refinement([DESIGN], PublicFacts(LATTICE, 400), Ask(("exponential",)))
+    moved = MECHANISM.search.refinement([DESIGN], PublicFacts(LATTICE, 400), SearchSpec(("exponential",)))
     ratios = {
         tuple(
             round(getattr(each, name) / getattr(DESIGN, name), 9)

@@ -12,7 +12,7 @@ from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms import drift_reading
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.noise import SimulationEntropy
@@ -91,7 +91,7 @@ def read(
     monkeypatch.setattr(drift_reading, "ROUNDS", rounds)
     field = 0.8 * EAST - 0.8
     facts = PublicFacts(LATTICE, 200 * LATTICE.size, law="yes-no", field=published(field))
-    (shape,) = MECHANISM.search.grid(facts, Ask(("exponential",), 30))
+    (shape,) = MECHANISM.search.grid(facts, SearchSpec(("exponential",), 30))
     design = MECHANISM.calibrate(shape, facts, Budget(20.0, 1e-5))
     records = CollapsedRecords.from_records(*answers(field + change, 200, seed))
     drawn = draw_release(MECHANISM.prepare(design, facts, records), SimulationEntropy(8), simulation=True)
@@ -118,7 +118,7 @@ def test_answers_beside_a_reference_cost_what_is_declared_for_the_worst_pair(rel
     facts = PublicFacts(
         LATTICE, 2_000, law="yes-no", field=field, covariates=EAST[:, None], relation=relation,  # type: ignore[arg-type]
     )  # fmt: skip
-    (shape,) = MECHANISM.search.grid(facts, Ask(("exponential",), 30))
+    (shape,) = MECHANISM.search.grid(facts, SearchSpec(("exponential",), 30))
     design = MECHANISM.calibrate(shape, facts, Budget(1.0, 1e-5))
     assert (design.law, design.drift) == ("yes-no", True)
     plan = prepared_plan(design, facts)
@@ -136,7 +136,7 @@ def test_answers_beside_a_reference_cost_what_is_declared_for_the_worst_pair(rel
 
 def test_the_drift_of_counted_records_is_not_weighed() -> None:
     (shape,) = MECHANISM.search.grid(
-        PublicFacts(LATTICE, 100, field=published(EAST)), Ask(("exponential",), 30)
+        PublicFacts(LATTICE, 100, field=published(EAST)), SearchSpec(("exponential",), 30)
     )
     with pytest.raises(DesignError, match="not weighed of counted records"):
         shape.for_law("rate")

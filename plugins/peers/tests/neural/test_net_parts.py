@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hexcursion_peers.neural.mechanism as convcnp
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import PublicFacts
@@ -120,5 +120,5 @@ def test_the_local_stage_of_the_network_stays_within_its_training(
     mechanism: Any = MECHANISMS["convcnp"]
     half = convcnp.window_of(HIDDEN).half
     start = replace(NETWORK, width=width * half, sums=sums)
-    near = mechanism.search.refinement([start], HIDDEN, Ask(("car",)))
+    near = mechanism.search.refinement([start], HIDDEN, SearchSpec(("car",)))
     assert [each.width / half for each in near] == pytest.approx(steps)

@@ -9,7 +9,7 @@ import pytest
 
 import hexcursion_peers.sparse.mechanism as sparse_gp
 from dpgp_core.errors import InvalidValue
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import line
@@ -45,10 +45,10 @@ def test_a_sparse_process_keeps_to_its_cells_and_points(monkeypatch: pytest.Monk
     monkeypatch.setattr(
         sparse_gp, "inducing_cells", lambda _, spacing: np.zeros(sizes.get(spacing, points + 1))
     )
-    found: Any = mechanism.search.grid(HIDDEN, Ask(("car",)))
+    found: Any = mechanism.search.grid(HIDDEN, SearchSpec(("car",)))
     assert {each.spacing for each in found} == {1200.0}
     monkeypatch.setattr(sparse_gp, "MOST_CELLS", 36)
-    assert mechanism.search.grid(HIDDEN, Ask(("car",))) == ()
+    assert mechanism.search.grid(HIDDEN, SearchSpec(("car",))) == ()
 
 
 def test_the_middle_cell_of_each_square_is_an_inducing_point() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
@@ -172,7 +172,7 @@ def test_the_reading_that_models_all_noise_is_the_calibrated_one() -> None:
 
 
 def test_the_grid_keeps_to_few_inducing_points() -> None:
-    designs = MECHANISM.search.grid(FACTS, Ask(("exponential",)))
+    designs = MECHANISM.search.grid(FACTS, SearchSpec(("exponential",)))
     assert designs
     assert all(inducing_cells(FACTS, design.spacing).size <= MOST_POINTS for design in designs)
     with pytest.raises(InvalidValue, match="space them wider apart"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
@@ -19,7 +19,7 @@ from tests.dpgp_core.mechanisms.beside import rows, table
 LATTICE = disk(3, padding=1)
 PUBLIC = PublicFacts(LATTICE, 150, places_public=True)
 PRIVATE = PublicFacts(LATTICE, 150)
-ASK = Ask(("car",), paths=3)
+ASK = SearchSpec(("car",), paths=3)
 LABELS = ("bin-means", *table("LABELS"))
 
 

@@ -13,7 +13,7 @@ import pytest
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms import grids, questions
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.grids import coarse_grid, tried
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
@@ -26,7 +26,7 @@ from tests.dpgp_core.mechanisms.beside import rows, table
 LATTICE = disk(3, padding=1)  # 400 m apart, 2,400 m across
 HIDDEN = PublicFacts(LATTICE, 150)
 PUBLIC = PublicFacts(LATTICE, 150, places_public=True)
-ASK = Ask(("car", "exponential"), paths=3)
+ASK = SearchSpec(("car", "exponential"), paths=3)
 RANGES = (800.0, 1052.8592103619944, 1385.6406460551027, 1823.6056455, 2400.0)
 SPECTRAL = ("water-filled", "exponential")
 
@@ -100,7 +100,7 @@ def test_beyond_600_cells_only_sparse_priors_are_offered_for_cell_statistics(
 ) -> None:
     facts, mechanism = PublicFacts(line(cells), 150), MECHANISMS["noisy-cell-statistics"]
     assert {each.prior for each in mechanism.search.grid(facts, ASK)} == priors  # type: ignore[attr-defined]
-    dense = mechanism.search.grid(facts, Ask(("exponential",)))
+    dense = mechanism.search.grid(facts, SearchSpec(("exponential",)))
     assert {each.prior for each in dense} == {"exponential"}, "where no sparse one is asked for"  # type: ignore[attr-defined]
 
 

@@ -13,7 +13,7 @@ from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.mechanisms import beliefs, noisy_cell_statistics, spectral_release, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.cell_sums import NoisyStatistics
-from dpgp_core.mechanisms.design import Ask, Budget, Protection
+from dpgp_core.mechanisms.design import Budget, Protection, SearchSpec
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_release import prepared_plan
@@ -233,7 +233,7 @@ def test_under_which_public_facts_anything_is_proved(
 
 def test_what_a_budget_allows_and_what_an_ask_leaves_open() -> None:
     assert Budget(1.0, 1e-5).mu == pytest.approx(0.26805112321104797, rel=1e-12)
-    ask = Ask(("car",))
+    ask = SearchSpec(("car",))
     assert (ask.paths, ask.quick, ask.thorough, ask.cutoff, ask.model) == (1, False, True, None, None)
 
 

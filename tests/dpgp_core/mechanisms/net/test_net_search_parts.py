@@ -14,7 +14,7 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
 from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatisticsDesign,
@@ -58,8 +58,8 @@ def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
 ) -> None:
     """A design beside the asked budget only would be priced at no budget at all there."""
     facts = PublicFacts(LATTICE, 150, places_public=True)
-    grid = MECHANISMS[name].search.grid(facts, Ask(("car",)))
-    beside = MECHANISMS[name].search.grid(facts, Ask(("car",), thorough=False))
+    grid = MECHANISMS[name].search.grid(facts, SearchSpec(("car",)))
+    beside = MECHANISMS[name].search.grid(facts, SearchSpec(("car",), thorough=False))
     assert (len(set(grid)), len(set(beside))) == (all_of_it, part)
     assert set(beside) <= set(grid)
 
@@ -79,14 +79,14 @@ def test_the_numbers_that_a_grid_tries(
 ) -> None:  # fmt: skip
     """Ridges in a thorough search and beside it, scales beside it, and the cutoffs of one design."""
     facts, mechanism = PublicFacts(LATTICE, 150, places_public=True), MECHANISMS[name]
-    full: Any = mechanism.search.grid(facts, Ask(("car",)))
-    few: Any = mechanism.search.grid(facts, Ask(("car",), thorough=False))
+    full: Any = mechanism.search.grid(facts, SearchSpec(("car",)))
+    few: Any = mechanism.search.grid(facts, SearchSpec(("car",), thorough=False))
     assert ridges <= {design.ridge for design in full}
     assert beside == {design.ridge for design in few if getattr(design, "sums", "") != "water-filled"}
     if scales is not None:
         assert {design.scale for design in few} == scales
     if cutoffs is not None:
-        found = {design.cutoff for design in mechanism.search.variants(full[-1], Ask(("car",)))}
+        found = {design.cutoff for design in mechanism.search.variants(full[-1], SearchSpec(("car",)))}
         assert found == set(cutoffs)
 
 
@@ -97,7 +97,7 @@ def test_a_changed_scale_keeps_the_share_of_prior_noise() -> None:
 
 
 def test_a_design_given_by_hand_has_as_many_paths_as_are_asked_for() -> None:
-    given = MECHANISMS["posterior-sampling"].search.given(FACTS, Ask(("car",), paths=3), 900.0, 2.0)
+    given = MECHANISMS["posterior-sampling"].search.given(FACTS, SearchSpec(("car",), paths=3), 900.0, 2.0)
     assert given == PosteriorSamplingDesign("car", 900.0, 2.0, 1.0, paths=3)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpgp_core.mechanisms.design import Ask
+from dpgp_core.mechanisms.design import SearchSpec
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -91,8 +91,8 @@ def test_one_cutoff_is_kept_from_search_to_choice(project: Project) -> None:
     )
     assert given_choice(replace(project, settings=by_hand)).design.cutoff == 0.3
     twice = [found.choice.design, replace(found.choice.design, cutoff=0.5)]
-    assert [each.cutoff for each in cut(Ask((), cutoff=0.4), twice)] == [0.4]
-    assert [each.cutoff for each in cut(Ask(()), twice)] == [0.4, 0.5]
+    assert [each.cutoff for each in cut(SearchSpec((), cutoff=0.4), twice)] == [0.4]
+    assert [each.cutoff for each in cut(SearchSpec(()), twice)] == [0.4, 0.5]
 
 
 def test_every_cutoff_is_judged_with_its_area_on_the_same_releases(tuned: Tuned) -> None:

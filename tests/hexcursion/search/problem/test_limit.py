@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dpgp_core.mechanisms.design import Ask, Budget
+from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_named
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
@@ -38,14 +38,14 @@ def told(town: Town) -> Project:
 
 @pytest.fixture(scope="module")
 def worlds(told: Project) -> LossWorlds:
-    facts, ask = public_facts(told), Ask(told.priors, 100)
+    facts, ask = public_facts(told), SearchSpec(told.priors, 100)
     return LossWorlds.of(told, fixed_model(facts, ask, Budget(1.0, DELTA), told.response), 8)
 
 
 def designs(worlds: LossWorlds, epsilon: float):
     for name in ("spectral-statistics", "noisy-cell-statistics"):
         mechanism = mechanism_named(name)
-        for each in mechanism.search.grid(worlds.facts, Ask(("exponential",), 100, quick=True))[:2]:
+        for each in mechanism.search.grid(worlds.facts, SearchSpec(("exponential",), 100, quick=True))[:2]:
             made = mechanism.calibrate(each, worlds.facts, Budget(epsilon, DELTA))
             assert made is not None
             assert worlds.bounds(made)
@@ -77,7 +77,7 @@ def test_where_the_number_is_private_a_value_changes_in_two_steps(worlds: LossWo
 
 
 def test_a_mechanism_without_gaussian_noise_is_not_measured_by_it(worlds: LossWorlds) -> None:
-    free = fixed_model(worlds.facts, Ask(("car",), 1), Budget(1.0, DELTA), worlds.scale)
+    free = fixed_model(worlds.facts, SearchSpec(("car",), 1), Budget(1.0, DELTA), worlds.scale)
     assert not worlds.bounds(free.design)
 
 

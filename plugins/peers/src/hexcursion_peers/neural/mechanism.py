@@ -17,7 +17,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
-from dpgp_core.mechanisms.design import MU, NUMBER, RIDGE, Ask, Budget, Design, Parameter, Protection
+from dpgp_core.mechanisms.design import MU, NUMBER, RIDGE, Budget, Design, Parameter, Protection, SearchSpec
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
@@ -161,7 +161,7 @@ def window_of(facts: PublicFacts) -> Window:
 class ConvCnpSpace(SearchSpace):
     """Widths within what the network was trained for."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[ConvCnpDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[ConvCnpDesign, ...]:
         """The widths of the training; middle and spread of the field are those of a world: `fitted`."""
         half = window_of(facts).half
         corrected = tuple(
@@ -178,7 +178,7 @@ class ConvCnpSpace(SearchSpace):
         )
 
     def refinement(
-        self, best: Sequence[ConvCnpDesign], facts: PublicFacts, ask: Ask
+        self, best: Sequence[ConvCnpDesign], facts: PublicFacts, ask: SearchSpec
     ) -> tuple[ConvCnpDesign, ...]:
         """One parameter moved at a time, within what the network was trained for."""
         half = window_of(facts).half
@@ -203,7 +203,7 @@ class ConvCnpSpace(SearchSpace):
     def place_of(self, design: ConvCnpDesign, facts: PublicFacts) -> ConvCnpDesign:
         return replace(design, mu=1.0, cutoff=0.5)
 
-    def variants(self, design: ConvCnpDesign, ask: Ask) -> tuple[ConvCnpDesign, ...]:
+    def variants(self, design: ConvCnpDesign, ask: SearchSpec) -> tuple[ConvCnpDesign, ...]:
         return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS[:5])
 
 

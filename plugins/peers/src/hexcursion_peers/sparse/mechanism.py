@@ -21,11 +21,11 @@ from dpgp_core.mechanisms.design import (
     MU,
     NUMBER,
     RIDGE,
-    Ask,
     Budget,
     Design,
     Parameter,
     Protection,
+    SearchSpec,
 )
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
 from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
@@ -233,7 +233,7 @@ class _PreparedMoments:
 class SparseSpace(SearchSpace):
     """Ranges whose inducing points are few enough; both readings of each release are free."""
 
-    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SparseGpDesign, ...]:
+    def grid(self, facts: PublicFacts, ask: SearchSpec) -> tuple[SparseGpDesign, ...]:
         if facts.lattice.size > MOST_CELLS:
             return ()
         designs = [
@@ -249,13 +249,13 @@ class SparseSpace(SearchSpace):
         }
         return tuple(design for design in designs if few[design.spacing])
 
-    def variants(self, design: SparseGpDesign, ask: Ask) -> tuple[SparseGpDesign, ...]:
+    def variants(self, design: SparseGpDesign, ask: SearchSpec) -> tuple[SparseGpDesign, ...]:
         readings: tuple[InducingReading, ...] = get_args(InducingReading)
         return tuple(
             replace(design, cutoff=cutoff, reading=reading) for reading in readings for cutoff in FEW_CUTOFFS
         )
 
-    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> SparseGpDesign:
+    def given(self, facts: PublicFacts, ask: SearchSpec, lengthscale: float, ridge: float) -> SparseGpDesign:
         return SparseGpDesign(ask.priors[0], lengthscale, ridge, SCALES[1], lengthscale, 1.0, paths=PATHS)
 
 
