@@ -8,7 +8,7 @@ import pytest
 from pmtiles.tile import Compression, TileType
 
 from geo import DomainError, domain_from_bbox
-from geo.basemap import read_basemap
+from geo.basemap import _column_row, read_basemap
 from geo.domains.domain import region_box
 from geo.maps.linked import Pane, linked_scene
 from geo.maps.painting import paint_cells
@@ -127,3 +127,19 @@ def test_a_scene_names_the_address_the_source_and_the_colours_and_streets_come_f
     assert dark["basemap"]["colours"]["water"] == "#0a242e"
     streets = linked_scene(LONDON, [Pane("", paint_cells(LONDON.size))], streets=True, **how)["scene"]
     assert streets["basemap"] is None
+
+
+@pytest.mark.parametrize(
+    ("longitude", "latitude", "zoom", "tile"),
+    [
+        (-0.1278, 51.5074, 10, (511, 340)),  # London, as public tile servers number it
+        (151.2093, -33.8688, 8, (235, 153)),  # Sydney
+        (180.0, 90.0, 3, (0, 0)),
+        (-180.0, -90.0, 3, (0, 7)),
+        (539.9, 0.0, 1, (1, 1)),
+    ],
+)
+def test_a_spot_lies_in_the_tile_of_web_mercator(
+    longitude: float, latitude: float, zoom: int, tile: tuple[int, int]
+) -> None:
+    assert _column_row(longitude, latitude, zoom) == tile

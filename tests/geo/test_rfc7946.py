@@ -225,3 +225,10 @@ def test_no_input_raises(thing: Any) -> None:
 @given(TYPED | JSON)
 def test_no_input_raises_at_length(thing: Any) -> None:
     holds(thing)
+
+
+def test_a_line_of_one_position_is_found_and_one_of_two_is_not() -> None:
+    one = {"type": "LineString", "coordinates": [[1.0, 2.0]]}
+    [said] = rfc7946_findings(one)
+    assert said.endswith("a line has fewer than two positions (3.1.4).")
+    assert rfc7946_findings({**one, "coordinates": [[1.0, 2.0], [1.0, 3.0]]}) == []

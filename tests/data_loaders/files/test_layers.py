@@ -19,6 +19,7 @@ from data_loaders import (
     load_sales,
     load_sensors,
 )
+from data_loaders.files import bombs
 from data_loaders.files.guarded import Limits
 from data_loaders.files.sources import open_tables
 from tests.data_loaders.material import POSTCODES, packed_zip, reasons, refused
@@ -250,3 +251,10 @@ def test_a_sheet_goes_through_the_same_bounded_stream() -> None:
     table = next(open_tables(workbook(ROWS)))
     assert table.typed
     assert table.stream.read().decode().splitlines()[1] == '"007","-0.1","51.5","3.25","2023/01/01 12:00:00"'
+
+
+@pytest.mark.parametrize(
+    ("letters", "number"), [("A", 1), ("Z", 26), ("AA", 27), ("aZ", 52), ("BA", 53), ("XFD", 16384)]
+)
+def test_columns_of_a_sheet_are_numbered_by_their_letters(letters: str, number: int) -> None:
+    assert bombs._number(letters) == number

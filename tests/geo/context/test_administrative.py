@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from geo import DomainError, region_from_geojson
+from geo.context import named_areas
 from geo.context.named_areas import FILE, area_names, areas_like, areas_named
 
 
@@ -66,3 +67,13 @@ def test_neighbours_meet_and_a_country_is_all_its_areas() -> None:
 def test_a_name_that_is_not_known_is_one_sentence(names: list[str], word: str) -> None:
     with pytest.raises(DomainError, match=word):
         areas_named(names)
+
+
+def test_a_ring_goes_on_beyond_the_date_line_and_turns_no_long_edge_around(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(named_areas, "_file", lambda: {"steps": 10})
+    lines = [[1700, 0, -3400, 50], [0, 0, 1000, 10, 0, 10]]
+    assert named_areas._ring(lines, [0]).tolist() == [[170.0, 0.0], [190.0, 5.0]]
+    assert named_areas._ring(lines, [1]).tolist() == [[0.0, 0.0], [100.0, 1.0], [100.0, 2.0]]
+    assert named_areas._ring(lines, [~1]).tolist() == [[100.0, 2.0], [100.0, 1.0], [0.0, 0.0]]

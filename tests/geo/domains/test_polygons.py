@@ -10,6 +10,7 @@ import pytest
 import shapely
 
 from geo import cell_polygon, dissolve, domain_from_bbox, geometry_dict
+from geo.domains import areas
 from geo.domains.hexagons import boundary, cell_polygons, interface, multipolygon, rings, simplified
 
 DISK = sorted(h3.grid_disk("88194ad001fffff", 4))
@@ -128,3 +129,11 @@ def test_the_interface_survives_the_antimeridian() -> None:
     assert lines
     assert max(float(np.ptp(line[:, 0])) for line in lines) < 180
     assert reduce(max, (len(line) for line in lines)) > 3
+
+
+def test_pairs_of_edges_and_cells_are_counted_until_there_are_too_many() -> None:
+    tree = shapely.STRtree([shapely.box(0, 0, 1, 1), shapely.box(2, 0, 3, 1), shapely.box(9, 9, 10, 10)])
+    around = shapely.box(0.5, 0.5, 2.5, 2.0)  # one edge over both lower cells, two over one each
+    assert areas._meetings(tree, around, 10) == 4
+    assert areas._meetings(tree, shapely.MultiPolygon([around, shapely.box(5, 5, 6, 6)]), 10) == 4
+    assert areas._meetings(tree, shapely.box(5, 5, 6, 6), 10) == 0

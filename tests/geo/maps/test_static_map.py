@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import struct
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -131,3 +133,22 @@ def test_a_page_to_print_has_the_width_of_the_picture_and_the_same_bytes_every_t
     assert b"/MediaBox [ 0 0 288.0 " in page  # points: 72 an inch
     assert b"Date" not in page
     assert page == draw_map(DOMAIN, SET, width=4.0, kind="pdf")
+
+
+def test_a_point_of_an_own_layer_is_a_dot_on_a_wider_halo(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = SimpleNamespace(lines=(), points=np.array([[0.0, 51.5]]), dot=4.0, stroke=2.0, colour="#1f78b4")
+    drawn: list[tuple[object, ...]] = []
+    sheet: Any = SimpleNamespace(
+        lines=lambda *given: drawn.append(given),
+        placed=lambda metres: np.array([[30.0, 40.0]]),
+        points=lambda size: size,
+        mark=lambda *given: drawn.append(given),
+    )
+    around: Any = SimpleNamespace(own=(layer,))
+    _MapSheet.own(sheet, around, "EPSG:3857", "light")
+    assert drawn == [
+        ([], colour("halo", "light"), pytest.approx(1.92)),
+        ([], "#1f78b4", pytest.approx(0.92)),
+        (30.0, 40.0, pytest.approx(2.32), "dots", colour("halo", "light")),
+        (30.0, 40.0, pytest.approx(1.32), "dots", "#1f78b4"),
+    ]
