@@ -166,16 +166,18 @@ class Bundle:
         return label_html(self.statement, self.domain.cells, region, self.published, layers=self.layers)
 
 
-def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
+def read_bundle(source: str | Path | bytes | BinaryIO, *, just_written: bool = False) -> Bundle:
     """Open a bundle's folder or zip. Checked are names, sizes, checksums, a signature where there is one,
     JSON and statement against schema and itself, the paths' columns and values, the cells, and that both
     GeoJSON files follow from the paths. A file of an unknown format is passed over, where the statement lists
-    it. Raise `BundleError` for the first check that fails."""
-    return bundle_from_contents(contents_of(source))
+    it. Layers that this process has `just_written` were compared with the paths then. Raise `BundleError` for
+    the first check that fails."""
+    return bundle_from_contents(contents_of(source), compared=just_written)
 
 
-def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
-    """The checks of `read_bundle` on files already in memory. Raise `BundleError` as `read_bundle`."""
+def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = False) -> Bundle:
+    """The checks of `read_bundle` on files in memory, without the comparison of layers and paths where they
+    were `compared` before. Raise `BundleError` as `read_bundle`."""
     layout.check_names(contents)
     layout.check_sums(contents)
     signature = signature_of(contents)
@@ -210,7 +212,8 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
         statement, domain, paths, picture, stored.field, draws, layers, signature, stored.records,
         stored.shown, sums_of(contents, statement, len(cells)), covariates,
     )  # fmt: skip
-    check_layers(contents, bundle)
+    if not compared:
+        check_layers(contents, bundle)
     check_told(statement.get("told"), bundle.published)
     return bundle
 

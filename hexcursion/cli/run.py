@@ -157,7 +157,7 @@ def _release(
     )
     if key is not None:
         print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
-    bundle = read_bundle(published.folder)
+    bundle = read_bundle(published.folder, just_written=True)
     for line in how_right(bundle.statement, bundle.published):
         print(f"  {line}")
     if baseline and planned.tuned is not None:

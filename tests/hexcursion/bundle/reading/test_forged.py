@@ -246,3 +246,14 @@ def test_a_file_of_a_mechanism_without_a_field_has_none(domain: Domain, contents
         bundle_from_contents(resealed(contents, paths__parquet=both["paths.parquet"]))
     with pytest.raises(BundleError, match="must have the columns h3, mean, sd, path_1"):
         bundle_from_contents(resealed(both, paths__parquet=contents["paths.parquet"]))
+
+
+def test_layers_are_compared_with_the_paths_unless_this_process_has_just_written_them(
+    contents: Contents,
+) -> None:
+    old, new = b'"in_set":true', b'"in_set":false'
+    assert old in contents["cells.geojson"]
+    forged = resealed(contents, cells__geojson=contents["cells.geojson"].replace(old, new, 1))
+    with pytest.raises(BundleError, match=r"cells\.geojson"):
+        bundle_from_contents(forged)
+    assert bundle_from_contents(forged, compared=True).paths.size == bundle_from_contents(contents).paths.size
