@@ -5,7 +5,7 @@ The formats are those of HM Land Registry's Price Paid Data: which column is whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,10 +37,7 @@ PROFILE = "price-paid"
 GENERATED_ID = "GENERATED"  # how transaction identifiers of the demo data begin; real ones are hexadecimal
 
 # What the loader reads; the rest of the address is never touched.
-READ = (
-    "id", "price", "date", "postcode", "property_type", "new_build", "tenure", "district", "county",
-    "category", "status",
-)  # fmt: skip
+READ = ("id", "price", "date", "postcode", "property_type", "new_build", "tenure", "category", "status")
 
 _OPTIONAL = ("status",)
 
@@ -119,7 +116,6 @@ class _Found:
     grouped: int = 0
     changed: int = 0
     early: int = 0
-    seen: dict[str, set[str]] = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
 
 
@@ -128,21 +124,21 @@ def load_sales(
     postcodes: PostcodeTable | Source | Sequence[Source],
     *,
     segment: str = "all",
+    years: int | str | Iterable[int | str] | None = None,
     limits: Limits = LIMITS,
-    **filters: Any,
 ) -> tuple[Observations, LoadReport]:
     """Load sales from Price Paid files in the order in which they were published: .csv, .gz, .zip or .xlsx,
     the original 16 columns without header, or a report-builder report. `postcodes` is a table or what
-    `load_postcodes` accepts; `segment` is a name in SEGMENTS; `filters`, as `sales_filter` takes them, narrow
-    it further. Return prices in pounds at postcode coordinates, with transaction identifier and date; every
-    row is kept or dropped with one reason. Raise `DataError` where files or filters give no sale, and for
+    `load_postcodes` accepts; `segment` is a name in SEGMENTS, `years` are those of transfer. Return prices in
+    pounds at postcode coordinates, with transaction identifier and date; every row is kept or dropped with
+    one reason. Raise `DataError` where files or filters give no sale, and for
     generated sales among real ones.
 
     A sale that is listed twice counts once: of rows with one transaction identifier the last is kept, and a
     monthly file's changes (C) and deletions (D) apply to the rows before them. Without that, one sale could
     be two records. (An addition that the filters leave out replaces nothing: load one edition of a year, not
     two.) Rows without an identifier that are equal in place, price and date are one sale."""
-    wanted = sales_filter(segment, **filters)
+    wanted = sales_filter(segment, years)
     sources = as_sources(price_paid)
     table = postcodes if isinstance(postcodes, PostcodeTable) else load_postcodes(postcodes, limits=limits)[0]
     name = ", ".join(source_name(source) for source in sources)
@@ -164,7 +160,7 @@ def load_sales(
     tally.drop(_EQUAL, int(np.count_nonzero(located & ~last & unnamed)))
     kept = located & last
     if not kept.any():
-        raise _nothing_left(name, wanted, tally, found)
+        raise _nothing_left(name, tally)
     generated = found.generated > 0
     if generated and found.generated < int(np.count_nonzero(located)):
         raise DataError(f"{name} mixes generated and real sales: load them separately.")
@@ -202,7 +198,7 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     changes = mask(pc.equal(status, "C")) if status is not None else np.zeros(block.rows, dtype=bool)
     found.changed += int(np.count_nonzero(changes))
     alive = tally.drop_where(_DELETED, deletes, np.ones(block.rows, dtype=bool))
-    alive = apply_filter(columns, wanted, tally, found.seen, alive)
+    alive = apply_filter(columns, wanted, tally, alive)
 
     place = np.full(block.rows, UNKNOWN, dtype=np.int64)
     price = np.full(block.rows, np.nan)
@@ -266,7 +262,7 @@ def _coordinates(place: NDArray[np.int32], table: PostcodeTable) -> tuple[NDArra
     return spool.array("x"), spool.array("y")
 
 
-def _nothing_left(name: str, wanted: SalesFilter, tally: Tally, found: _Found) -> DataError:
+def _nothing_left(name: str, tally: Tally) -> DataError:
     reason = tally.main_reason
     if tally.rows_read == 0:
         return DataError(f"{name} holds no rows below its header: choose a file with sales.")
@@ -279,12 +275,6 @@ def _nothing_left(name: str, wanted: SalesFilter, tally: Tally, found: _Found) -
             f"No postcode in {name} is in the postcode table (compared without blanks and case, so {TRIED} "
             "agree): load a table of the same area, such as ONSPD or Code-Point Open for the whole country."
         )
-    for field_name, asked in (("district", wanted.districts), ("county", wanted.counties)):
-        if asked is not None and not found.seen.get(field_name):
-            return DataError(
-                f"No row of {name} has a {field_name} of the list given: write it as the Land Registry does, "
-                "such as 'CITY OF WESTMINSTER'."
-            )
     return DataError(f"No sale in {name} is left; most rows were dropped as: {reason}. Widen the filters.")
 
 
@@ -294,10 +284,6 @@ def _notes(formats: set[str], wanted: SalesFilter, table: PostcodeTable, found: 
         f"Read as {' and '.join(sorted(formats))}.",
         f"Kept {wanted.title}; places are those of postcodes, {table.crs}.",
     ]
-    for field_name, asked in (("district", wanted.districts), ("county", wanted.counties)):
-        absent = sorted((asked or frozenset()) - found.seen.get(field_name, set()))
-        if absent:
-            said.append(f"No row has {field_name} {', '.join(absent)}.")
     if found.grouped:
         said.append(f"{found.grouped:,} prices were written with thousands separators.")
     if found.changed:
@@ -318,14 +304,11 @@ def _notes(formats: set[str], wanted: SalesFilter, table: PostcodeTable, found: 
 
 
 def apply_filter(
-    columns: dict[str, Any],
-    wanted: SalesFilter,
-    tally: Tally,
-    seen: dict[str, set[str]],
-    alive: NDArray[np.bool_],
+    columns: dict[str, Any], wanted: SalesFilter, tally: Tally, alive: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Tell, (n,), which rows of a block that are still `alive` satisfy every filter; each filter drops with
-    its own reason. `seen` collects which of the districts and counties asked for were met."""
+    """Tell, (n,), which rows of a block that are still `alive` satisfy the filter; each of its parts drops
+    with its own reason."""
+    segment = wanted.segment
     if wanted.years is not None:
         # ISO dates in all published files; slashes where a spreadsheet has rewritten a report.
         iso = pc.struct_field(pc.extract_regex(columns["date"], r"^(?P<year>[0-9]{4})[-/]"), [0])
@@ -337,25 +320,20 @@ def apply_filter(
         listed = pa.array([str(item) for item in sorted(wanted.years)], pa.string())
         alive = tally.drop_where("other year", ~mask(pc.is_in(year, value_set=listed)), alive)
     for field_name, words, codes in (
-        ("district", "other district", wanted.districts),
-        ("county", "other county", wanted.counties),
-        ("property_type", "other property type", wanted.property_types),
-        ("tenure", "other tenure", wanted.tenures),
-        ("category", "other category", wanted.categories),
+        ("property_type", "other property type", segment.property_types),
+        ("tenure", "other tenure", segment.tenures),
+        ("category", "other category", segment.categories),
     ):
         if codes is not None:
             column = pc.ascii_upper(columns[field_name])
             inside = mask(pc.is_in(column, value_set=pa.array(sorted(codes), pa.string())))
-            if field_name in ("district", "county"):
-                met = pc.unique(column.filter(pa.array(inside))).to_pylist()
-                seen.setdefault(field_name, set()).update(met)
             alive = tally.drop_where(words, ~inside, alive)
-    if wanted.new_build is not None:
+    if segment.new_build is not None:
         flag = pc.ascii_upper(columns["new_build"])
         known = mask(pc.is_in(flag, value_set=pa.array(["Y", "N"], pa.string())))
         alive = tally.drop_where("new-build flag blank or unknown", ~known, alive)
-        other_build = mask(pc.not_equal(flag, "Y" if wanted.new_build else "N"))
+        other_build = mask(pc.not_equal(flag, "Y" if segment.new_build else "N"))
         alive = tally.drop_where(
-            "existing, not new" if wanted.new_build else "newly built", other_build, alive
+            "existing, not new" if segment.new_build else "newly built", other_build, alive
         )
     return alive

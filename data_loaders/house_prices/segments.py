@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from data_loaders.errors import DataError, closest
 
-PROPERTY_TYPES = {"D": "detached", "S": "semi-detached", "T": "terraced", "F": "flat", "O": "other"}
-TENURES = {"F": "freehold", "L": "leasehold", "U": "unknown"}
-CATEGORIES = {"A": "standard", "B": "additional"}
 FIRST_YEAR, LAST_YEAR = 1995, 2100
 
 _HOUSES = frozenset("DST")
@@ -46,93 +43,47 @@ SEGMENTS: dict[str, Segment] = {
 
 @dataclass(frozen=True)
 class SalesFilter:
-    """What a load keeps; None means "any"."""
+    """What a load keeps: the sales of a segment, of some years of transfer or of any."""
 
-    title: str  # what it keeps, for people
-    years: frozenset[int] | None = None  # of transfer
-    districts: frozenset[str] | None = None  # names in capitals; `counties` likewise
-    counties: frozenset[str] | None = None
-    property_types: frozenset[str] | None = None  # codes in capitals; `tenures` and `categories` likewise
-    tenures: frozenset[str] | None = None
-    new_build: bool | None = None  # newly built, or existing
-    categories: frozenset[str] | None = None
+    segment: Segment
+    years: frozenset[int] | None = None
+
+    @property
+    def title(self) -> str:
+        """What it keeps, for people."""
+        return self.segment.title if self.years is None else f"{self.segment.title}, {_span(self.years)}"
 
     @property
     def reads(self) -> frozenset[str]:
         """Fields of a row that decide whether it is kept."""
         asked = {
             "date": self.years,
-            "district": self.districts,
-            "county": self.counties,
-            "property_type": self.property_types,
-            "tenure": self.tenures,
-            "new_build": self.new_build,
-            "category": self.categories,
+            "property_type": self.segment.property_types,
+            "tenure": self.segment.tenures,
+            "new_build": self.segment.new_build,
+            "category": self.segment.categories,
         }
         return frozenset(field for field, given in asked.items() if given is not None)
 
 
-def sales_filter(
-    segment: str = "all",
-    *,
-    years: int | str | Iterable[int | str] | None = None,
-    districts: str | Iterable[str] | None = None,
-    counties: str | Iterable[str] | None = None,
-    property_types: str | Iterable[str] | None = None,
-    tenures: str | Iterable[str] | None = None,
-    new_build: bool | None = None,
-    categories: str | Iterable[str] | None = None,
-) -> SalesFilter:
-    """Combine a named segment of SEGMENTS with further filters, of which a row must satisfy all: years of
-    transfer, names in any capitals, letters ("F") or words ("flat"). Raise `DataError` for unknown words, and
-    for filters that leave nothing."""
+def sales_filter(segment: str = "all", years: int | str | Iterable[int | str] | None = None) -> SalesFilter:
+    """Return the filter of a named segment of SEGMENTS and of years of transfer. Raise `DataError` for an
+    unknown segment, and for what is no year."""
     if segment not in SEGMENTS:
         raise DataError(
             f"There is no segment {segment!r}{closest(segment, SEGMENTS) or '.'} "
             f"Choose one of: {', '.join(SEGMENTS)}."
         )
-    chosen = SEGMENTS[segment]
-    built = chosen.new_build
-    if new_build is not None:
-        if built is not None and built != new_build:
-            raise DataError(
-                f"Segment {segment!r} and the new-build filter exclude each other: drop one of them."
-            )
-        built = new_build
-    title = chosen.title
-    wanted_years = _years(years)
-    if wanted_years is not None:
-        title += f", {_span(wanted_years)}"
-    return SalesFilter(
-        title,
-        wanted_years,
-        _names("districts", districts),
-        _names("counties", counties),
-        _both(
-            segment,
-            "property type",
-            chosen.property_types,
-            _codes("property type", property_types, PROPERTY_TYPES),
-        ),
-        _both(segment, "tenure", chosen.tenures, _codes("tenure", tenures, TENURES)),
-        built,
-        _both(segment, "category", chosen.categories, _codes("category", categories, CATEGORIES)),
-    )
-
-
-def _items(given: object) -> list[object]:
-    if isinstance(given, (str, int)):
-        return [given]
-    if isinstance(given, Iterable):
-        return list(given)
-    raise DataError("A filter takes one value or a list of values.")
+    return SalesFilter(SEGMENTS[segment], _years(years))
 
 
 def _years(given: int | str | Iterable[int | str] | None) -> frozenset[int] | None:
     if given is None:
         return None
+    if not isinstance(given, Iterable):
+        given = [given]
     years: set[int] = set()
-    for item in _items(given):
+    for item in [given] if isinstance(given, str) else given:
         word = str(item).strip()
         if not (word.isascii() and word.isdigit() and FIRST_YEAR <= int(word[:9]) <= LAST_YEAR):
             raise DataError(
@@ -149,39 +100,3 @@ def _span(years: frozenset[int]) -> str:
     return (
         str(first) if first == last else f"{first} to {last}" if whole else ", ".join(map(str, sorted(years)))
     )
-
-
-def _names(what: str, given: str | Iterable[str] | None) -> frozenset[str] | None:
-    if given is None:
-        return None
-    names = frozenset(" ".join(str(item).upper().split()) for item in _items(given)) - {""}
-    if not names:
-        raise DataError(f"The list of {what} is empty: leave it out to keep all {what}.")
-    return names
-
-
-def _codes(what: str, given: str | Iterable[str] | None, known: dict[str, str]) -> frozenset[str] | None:
-    if given is None:
-        return None
-    words = {word: code for code, word in known.items()}
-    codes: set[str] = set()
-    for item in _items(given):
-        word = str(item).strip()
-        code = word.upper() if word.upper() in known else words.get(word.lower())
-        if code is None:
-            listed = ", ".join(f"{code} ({word})" for code, word in known.items())
-            raise DataError(f"There is no {what} {word[:20]!r}: choose from {listed}.")
-        codes.add(code)
-    if not codes:
-        raise DataError(f"The list for {what} is empty: leave it out to keep every {what}.")
-    return frozenset(codes)
-
-
-def _both(
-    segment: str, what: str, first: frozenset[str] | None, second: frozenset[str] | None
-) -> frozenset[str] | None:
-    if first is None or second is None:
-        return first if second is None else second
-    if not first & second:
-        raise DataError(f"Segment {segment!r} and the {what} filter exclude each other: drop one of them.")
-    return first & second

@@ -135,7 +135,7 @@ def clean(error: DataError) -> None:
 def try_all(data: bytes) -> None:
     """One input to every loader."""
     outcome(lambda: load_sales(data, TABLE))
-    outcome(lambda: load_sales(data, TABLE, segment="existing-leasehold-flats", years=2018, districts="X"))
+    outcome(lambda: load_sales(data, TABLE, segment="existing-leasehold-flats", years=2018))
     outcome(lambda: load_postcodes(data))
     for settings_ in (
         {"value": "value", "x": "lon", "y": "lat"},

@@ -40,8 +40,8 @@ def test_two_postcode_formats_place_the_same_sales_alike(shared_data: Path) -> N
     table, report = load_postcodes(shared_data / CODE_POINT)
     assert table.crs == "EPSG:27700"
     assert reasons(report) == {"postcode without usable coordinates": 61}
-    grid, _ = load_sales(path, table, districts="CITY OF WESTMINSTER")
-    degrees, _ = load_sales(path, shared_data / NSPL, districts="CITY OF WESTMINSTER")
+    grid, _ = load_sales(path, table, segment="existing-freehold-houses")
+    degrees, _ = load_sales(path, shared_data / NSPL, segment="existing-freehold-houses")
     assert 0.9 * degrees.size < grid.size <= degrees.size
     assert abs(np.ptp(grid.y) / np.ptp(degrees.y) / 111_200 - 1) < 0.05, "a degree of latitude in metres"
 

@@ -73,7 +73,7 @@ def test_the_identifier_stays_with_its_row_through_filters_and_replacements() ->
         sale(4, "400000", postcode="ZZ1 1ZZ"),
         sale(5, "500000", postcode="SW1A 1AA"),
     )
-    made = load_sales(sales_file(*lines), TABLE, property_types="F")[0]
+    made = load_sales(sales_file(*lines), TABLE, segment="existing-flats")[0]
     assert made.identifier is not None
     names = [name[:8] for name in made.identifier.tolist()]
     assert dict(zip(names, made.value.tolist(), strict=True)) == {
