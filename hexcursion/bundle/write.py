@@ -161,7 +161,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
         layout.MAP: map_png(statement, domain, products, layers),
         layout.PAGE: map_html(
-            Released(statement, domain, paths, field, draws is not None, around(domain, layers), draws),
+            Released(statement, domain, paths, field, around(domain, layers), draws),
             products, picture=picture,
         ),
         layout.REDRAW: script_bytes(), layout.README: readme_text(statement, products).encode(),

@@ -216,10 +216,9 @@ def load_project(
         if covariates is not None:
             covariates.refuse_private(private.placed, places_public=settings.places_public)
     lattice = build_lattice(domain)
-    reference_report: LoadReport | None = None
     if settings.reference is not None:
         report(0.6, "Reading the reference data")
-        reference_observations, reference_report = load_source(
+        reference_observations, _ = load_source(
             settings.reference, unit, held=held.get(settings.reference.path)
         )
         same = answers is not None and answers.yes_above is None  # two values: neighbours may well agree
@@ -256,7 +255,7 @@ def load_project(
         else (held[settings.reference.path].origin)
     )
     return Project(
-        settings, domain, lattice, response, private, reference, kind, reference_report,
+        settings, domain, lattice, response, private, reference, kind,
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
         covariates=covariates, reference_origin=origin, exposure=exposure,
     )  # fmt: skip

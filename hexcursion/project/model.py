@@ -108,7 +108,6 @@ class Project:
     private: Loaded  # the private rows, placed (curator only)
     reference: PlacedObservations  # what the design is tuned on
     reference_kind: ReferenceKind
-    reference_report: LoadReport | None  # what its loader kept and dropped, where it was read from a file
     attribution: tuple[str, ...]  # credits of all data
     generated: bool  # whether the data are generated, so that no real person is described
     pilot: Pilot | None = None  # an accounted look that stands in for reference data

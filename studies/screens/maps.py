@@ -115,7 +115,7 @@ def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
     statement = build_statement(release)
     start = time.process_time()
     products = published_products(statement, domain, release.paths, field, None)
-    released = Released(statement, domain, release.paths, field, False, around(domain, ()))
+    released = Released(statement, domain, release.paths, field, around(domain, ()))
     content = map_html(released, products)
     taken = time.process_time() - start
     (folder / "map.html").write_bytes(content)

@@ -49,7 +49,6 @@ class Released:
     paths: Floats  # (L, N) released paths, response units, before smoothing
     # (N,) mean and standard deviation, response units, where the mechanism has them
     field: tuple[Floats, Floats] | None
-    voted: bool = False  # whether the set is cut from the paths although there are probabilities
     # coast, borders, named places and the curator's own layers, drawn under and over the hexagons
     around: Surroundings = dataclasses.field(default_factory=Surroundings)
     # (J, N) joint draws of the field, response units, where the paths are none themselves

@@ -70,8 +70,7 @@ def page_of(bundle: Bundle, address: str = "", *, named: bool = True, signed: st
     signed it, as a list of signers says; never in the page of a bundle itself. `named`: with the coast and
     the places around it, where this installation has them."""
     near = around(bundle.domain, bundle.layers, world=named)
-    drawn, voted = bundle.draws, bundle.draws is not None
-    released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, voted, near, drawn)
+    released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, near, bundle.draws)
     return map_html(released, bundle.published, address=address, signed=signed)
 
 

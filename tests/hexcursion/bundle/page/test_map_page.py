@@ -174,7 +174,7 @@ def test_a_set_that_is_cut_from_the_paths_keeps_its_probabilities(domain: Domain
     release = make_release(domain, paths=12, mean=mean, sd=sd)
     draws = mean + 0.05 * np.sin(np.arange(20))[:, None]
     bundle = bundle_from_contents(bundle_contents(replace(release, draws=draws)))
-    both = Released(bundle.statement, domain, bundle.paths, bundle.field, True)
+    both = Released(bundle.statement, domain, bundle.paths, bundle.field)
     stops, start = thresholds(both)
     made, probability = cube(both, stops)[start], bundle.published.probability
     assert probability is not None
@@ -388,7 +388,7 @@ def test_places_are_named_where_they_are_known(bundle: Bundle) -> None:
     [region, *_] = largest_regions(domain, south & middle, places=AROUND.places)
     assert "south" in region.where
     assert ", near Stockwell, 51.47° N" in region.where
-    page = map_html(Released(bundle.statement, domain, bundle.paths, None, False, AROUND), bundle.published)
+    page = map_html(Released(bundle.statement, domain, bundle.paths, None, AROUND), bundle.published)
     data = json.loads(Page(page).scripts[0])
     assert [name for name, _, _ in data["names"]] == ["London", "Far away", "</script>Camden", "Stockwell"]
     _, x, y = data["names"][0]

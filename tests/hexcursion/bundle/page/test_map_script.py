@@ -36,7 +36,7 @@ def run(page: Path, wide: int, high: int) -> Any:
 
 def test_the_script_says_what_the_page_says(contents: dict[str, bytes], tmp_path: Path) -> None:
     bundle = bundle_from_contents(contents)
-    released = Released(bundle.statement, bundle.domain, bundle.paths, None, False, AROUND)
+    released = Released(bundle.statement, bundle.domain, bundle.paths, None, AROUND)
     page = tmp_path / "map.html"
     page.write_bytes(map_html(released, bundle.published))
     said = run(page, 700, 450)

@@ -160,7 +160,7 @@ def test_picture_label_and_page_show_lines_dots_and_names(contents: Contents, bu
 def test_the_page_draws_the_layers_in_its_own_numbers(bundle: Bundle) -> None:
     near = Surroundings(own=bundle.layers, middle=bundle.domain.middle[0])
     data = drawing(
-        Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, False, near), bundle.published
+        Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, near), bundle.published
     )
     [own] = data["own"]
     assert [len(line) for line in own["lines"]] == [10, 10, 4]
@@ -258,7 +258,7 @@ def test_looks_are_in_the_bundle_and_in_every_picture(styled: Contents) -> None:
         assert 'r="1.875" fill="#1f78b4"' in page
         assert 'stroke="#17262b" stroke-width="2.5"' in page  # a line of the usual 1.8 pixels
     near = Surroundings(own=read.layers, middle=read.domain.middle[0])
-    shown = Released(read.statement, read.domain, read.paths, read.field, False, near)
+    shown = Released(read.statement, read.domain, read.paths, read.field, near)
     first, second = drawing(shown, read.published)["own"]
     assert (first["colour"], first["width"], first["dot"]) == ("#1f78b4", 3.0, 3.0)
     assert (second["colour"], second["width"], len(second["lines"])) == ("", 1.8, 1)
