@@ -118,7 +118,7 @@ class LabelSums(Mechanism):
         """Everything before the draw that can fail."""
 
     def places_of(self, design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PublicPlaces:
-        """Where the records are: public here, whatever else is not."""
+        """Where the records are, which is public; raises BoundRefused where it is not."""
         if why := self.protection.refusal(facts):
             raise BoundRefused(f"{self.title} {why}")
         where = (records.index.tobytes(), records.count.tobytes())
