@@ -141,6 +141,7 @@ def test_a_geopackage_is_a_layer_too(town: Town, tmp_path: Path) -> None:
     [layer] = load_layers((str(path),), ("site",), domain)
     assert layer.points.tolist() == [[10.05, 50.04], [10.06, 50.05]]
     assert [one.name for one in layer.labels] == ["x", "y"]
+    assert (layer.colour, layer.width) == ("", 0.0)  # what is usual
 
 
 def test_places_of_private_records_are_no_layer(town: Town, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import build_lattice
-from hexcursion.project.public_numbers import Covariates, load_covariates
+from hexcursion.project.public_numbers import Covariates, _apart, load_covariates
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import simulate_reference
@@ -173,6 +173,24 @@ def test_columns_that_repeat_places_or_values_are_refused(domain: Domain) -> Non
     refuse(
         counts + 3.0 * rng.normal(size=domain.size)
     )  # more people live where records are: public all the same
+
+
+def test_eight_hexagons_are_enough_to_see_that_a_column_repeats_values(domain: Domain) -> None:
+    values = np.arange(domain.size, dtype=float) ** 2
+    column = Covariates(("copy",), ("a file",), values[:, None])
+    with pytest.raises(WorkflowError, match="repeats the private values"):
+        column.refuse_private(placed_on(np.arange(8), values[:8]), places_public=True)
+    column.refuse_private(placed_on(np.arange(7), values[:7]), places_public=True)
+
+
+def test_places_are_apart_from_199_of_200_pairs_on() -> None:
+    column, occupied = np.arange(30.0), np.arange(30) >= 20  # 10 hexagons with records, 20 without
+    assert _apart(column, occupied)
+    column[[19, 20]] = column[[20, 19]]
+    assert _apart(column, occupied)  # one pair the other way round
+    assert _apart(-column, occupied)
+    column[[19, 21]] = column[[21, 19]]
+    assert not _apart(column, occupied)  # two pairs
 
 
 def test_a_column_is_refused_for_either_sign_of_private_places(domain: Domain) -> None:
