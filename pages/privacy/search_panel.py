@@ -80,6 +80,8 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         )
     wanted = side_jobs.planning(work).wanted
     best = "See what the fixed design may reach" if fixed else "Search for the best design"
+    if not fixed and settings.values == "yes-no":
+        best = "See what the release may reach"
     st.button(
         best if wanted is None else "Search for the smallest budget", type="primary",
         icon=":material/search:", on_click=_start, args=(work, settings, piloted),

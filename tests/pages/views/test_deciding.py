@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected, Tuning, Yardsticks
 from hexcursion.search.choice import Choice
-from pages.privacy.question_view import bars, reference_sentences, share_above
+from pages.privacy.question_view import bars, published_answers, reference_sentences, share_above
 from pages.privacy.search_panel import verdict
 from pages.shared.session.previews import QUANTILES, Preview
 from pages.shared.session.workspace import Found
@@ -48,6 +48,20 @@ def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> 
     )
     assert reference_sentences(seen(), "ug/m3", 1.5)[2].endswith("a higher threshold tells more.")
     assert len(reference_sentences(seen(), "ug/m3", None)) == 1
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"reference_public": True, "yes_above": 90.1}, "About 10 % of the 100 public reference values are a yes"),
+        ({"reference_public": True}, "About 100 % of the 100"),  # values above 0.5 are ones
+        ({"reference_public": False, "yes_above": 90.1}, ""),
+    ],
+)  # fmt: skip
+def test_the_share_of_yes_is_said_of_published_values_alone(choices: dict[str, object], said: str) -> None:
+    told = published_answers(SimpleNamespace(reference=seen(), choices=choices))  # type: ignore[arg-type]
+    assert told.startswith(said)
+    assert bool(told) is bool(said)
 
 
 def found(agreement: float | None, free: float | None = None, threshold: float = 22.0) -> Found:
