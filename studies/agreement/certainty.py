@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtri
 
 from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
 from dpgp_core.features.nodes import Nodes
@@ -25,11 +26,14 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, draw_release
+from dpgp_core.spectral.prior import Law
+from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
 WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 400, 200, 1_000, 1e-5, 0.9
 LEVELS = (-0.2, 0.0, 0.2)
+SHARES, USUAL = (0.1, 0.3, 0.6), (-1.3, -0.5, 0.4)  # asked of answers, and probits of their usual share
 SCATTER, UNEVEN = 0.5, 1.05  # counts as uneven as is believed where nothing is public
 
 
@@ -44,6 +48,12 @@ class Case:
     deviations: tuple[float, ...]
     drifts: tuple[float, ...] = ()
     """Of the field since the published records, as shares of its deviation; none without published ones."""
+    law: Law = "amount"
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Thresholds in response units; shares of yes of answers."""
+        return LEVELS if self.law == "amount" else tuple(float(each) for each in ndtri(SHARES))
 
 
 CASES = (
@@ -83,6 +93,17 @@ CASES = (
         )
         for drifts in ((0.0,), (0.05, 0.15, 0.4, 1.0))
     ),
+    *(
+        Case(
+            f"answers of yes and no with published ones, drifts {', '.join(map(str, drifts))}",
+            SpectralStatisticsDesign(
+                "water-filled", "exponential", 8.0 * SPACING, 0.5, 0.0, 1.0, 1.0, 1.28, 1.0, paths=100,
+                cutoff_from="release", drift=True,
+            ),
+            1.0, (2_400.0, 3_000.0, 3_750.0), (0.3, 0.6, 1.0), drifts, "yes-no",
+        )
+        for drifts in ((0.0,), (0.05, 0.15, 0.4, 1.0))
+    ),
 )  # fmt: skip
 
 
@@ -111,8 +132,11 @@ def boroughs(lattice: Lattice) -> np.ndarray:
     return np.asarray(np.eye(6)[sector].T)
 
 
-def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray) -> PublicField:
-    """Fit the public field to published records and scale it to its clip bound."""
+def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray, law: Law) -> PublicField:
+    """Fit the public field to published records and scale it to its clip bound, which answers have not."""
+    if law == "yes-no":
+        made = field_of_answers(nodes, cells, values)
+        return replace(made, map=MapModel("exponential", 3_000.0, 1.0, 0.0, 1.0))
     field = PublicField.of(nodes, cells, values)
     model = MapModel("exponential", 3_000.0, SCATTER / 0.4, 0.0, 1.0 / field.bound)
     return field.rescaled(0.0, field.bound, model)
@@ -122,6 +146,7 @@ def releases(
     case: Case, facts: PublicFacts, worlds: int, seed: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them."""
+    facts, answers = replace(facts, law=case.law), case.law == "yes-no"
     mechanism: Mechanism = mechanism_of(case.design)
     design = mechanism.calibrate(case.design, facts, Budget(case.epsilon, DELTA))
     if design is None:
@@ -136,13 +161,18 @@ def releases(
         density = np.exp(UNEVEN * uneven.colour(white)[:, 1])
         cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
         if case.drifts:
-            public = published(nodes, cells, field[cells] + SCATTER * generator.standard_normal(cells.size))
+            field = field + (float(generator.choice(USUAL)) if answers else 0.0)
+            value = field[cells] + (1.0 if answers else SCATTER) * generator.standard_normal(cells.size)
+            public = published(nodes, cells, np.sign(value) if answers else value, case.law)
             unit, offset = public.map.clip, public.at_cells(facts.lattice.domain_centres)  # type: ignore[union-attr]
             field = field * unit + float(generator.choice(case.drifts)) * (
                 public.roots[1] @ generator.standard_normal(nodes.size)
             )
             cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
-            left = field[cells] - offset[cells] + SCATTER * unit * generator.standard_normal(cells.size)
+            if answers:
+                left = np.sign(field[cells] + generator.standard_normal(cells.size))
+            else:
+                left = field[cells] - offset[cells] + SCATTER * unit * generator.standard_normal(cells.size)
             records = CollapsedRecords.from_records(cells, np.clip(left, -1.0, 1.0))
             known = replace(facts, field=public)
             released = draw_release(mechanism.prepare(design, known, records), entropy, simulation=True)
@@ -190,15 +220,17 @@ def main() -> None:
         f"{asked.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
     )
     print(
-        f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, for intervals in turn."
+        f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, for intervals in turn;"
     )
+    print(f"of answers, whose fields have deviations .3, .6 and 1, shares of {', '.join(map(str, SHARES))}.")
     print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
     for case in (each for each in CASES if asked.only in each.title):
         stated, true, held, wide = [], [], [], []
         for number, (field, mean, sd, draws) in enumerate(releases(case, facts, asked.worlds, asked.seed)):
-            stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in LEVELS]))
-            true.append(np.concatenate([field > level for level in LEVELS]))
-            level = LEVELS[number % len(LEVELS)]
+            levels = case.levels
+            stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in levels]))
+            true.append(np.concatenate([field > level for level in levels]))
+            level = levels[number % len(levels)]
             sets = joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number))
             shares = areas @ (field > level) / areas.sum(axis=1)
             answers = area_shares(sets, areas, CONFIDENCE)

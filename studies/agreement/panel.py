@@ -78,6 +78,12 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
             bbox=box, resolution=7, mechanisms=("spectral-statistics",),
         )  # fmt: skip
 
+    def shares(asked: ReleaseSettings) -> ReleaseSettings:
+        """Where more than 20 % of the sales are above 130,000 dollars."""
+        return asked.with_changes(
+            values="yes-no", yes_above=130_000.0, threshold=20.0, transform=None, record_word="sale"
+        )
+
     alone = {f"{each.title} alone": survey_settings(each, folder) for each in SURVEYS}
     london, new = {"region": flats.region}, (("new_build", "1"),)
     toledo = {"bbox": TOLEDO}
@@ -92,6 +98,8 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
         "Lucas 1997, 80,000": sales(LUCAS, "syear", 1997, 1998, 80_000.0, **toledo),
         "Lucas 1993, 130,000": sales(LUCAS, "syear", 1993, 1998, 130_000.0, **toledo),
         "LAQN NO2 2022, 25": air(2023, 25.0),
+        "Lucas 1993, answers, 20 %": shares(sales(LUCAS, "syear", 1993, 1998, 1.0, **toledo)),
+        "Lucas 1997, answers, 20 %": shares(sales(LUCAS, "syear", 1997, 1998, 1.0, **toledo)),
         **alone,
         "+ London flats 2017, 330,000": flats.with_changes(threshold=330_000.0),
         "+ London all 2016-17, 400,000": sales(LONDON, "year", 2016, 2017, 400_000.0, **london),
@@ -107,9 +115,10 @@ def main() -> None:
     """Print one line a row."""
     parser = real_files_parser(__doc__)
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
+    parser.add_argument("--only", default="", help="rows whose names hold this")
     asked = parser.parse_args()
     try:
-        every = rows(asked.folder)
+        every = {name: each for name, each in rows(asked.folder).items() if asked.only in name}
     except WorkflowError as error:
         print(error)
         return

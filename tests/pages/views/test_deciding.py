@@ -53,7 +53,7 @@ def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> 
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"reference_public": True, "yes_above": 90.1}, "About 10 % of the 100 public reference values are a yes"),
+        ({"reference_public": True, "yes_above": 90.1}, "About 10 % of the 100 public reference"),
         ({"reference_public": True}, "About 100 % of the 100"),  # values above 0.5 are ones
         ({"reference_public": False, "yes_above": 90.1}, ""),
     ],
