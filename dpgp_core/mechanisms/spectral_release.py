@@ -11,7 +11,8 @@ import numpy as np
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.beliefs import read_sums, unseen_by
+from dpgp_core.mechanisms.base import Reading, mixed
+from dpgp_core.mechanisms.beliefs import belief_weights, read_sums, unseen_by
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.noise import Entropy, SimulationEntropy
@@ -19,9 +20,16 @@ from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.spectral.counts import CHANCE, GROWTHS, read_counts
 from dpgp_core.spectral.looks import PATTERNS, Look, second_look
-from dpgp_core.spectral.model import PAIRS, Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.model import (
+    BELIEFS_OF_COUNTS,
+    PAIRS,
+    Prepared,
+    PublicCounts,
+    SpectralModel,
+    SpectralPlan,
+)
 from dpgp_core.spectral.model_check import ModelCheck
-from dpgp_core.spectral.prior import FieldBasis, PublicPrior
+from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.rates import rates_of_records
 from dpgp_core.spectral.sums import (
@@ -94,12 +102,20 @@ def map_of_counts(facts: PublicFacts, counts: Floats, lengthscale: float) -> tup
     """(N,) mean and deviation of the log rate given counts (N,) themselves: the map without privacy.
 
     The law of `facts` is "rate" or "density", and their counts are the public numbers that records are
-    counted over; `lengthscale` is in metres.
+    counted over; `lengthscale` is in metres. As in a release, beliefs about the field are weighed by how
+    likely they make the counts.
     """
     design, model = fixed_design(facts.lattice.spacing).for_law(facts.law), spectral_model(facts)
-    basis = FieldBasis.of(model.smooth_pairs(design.prior, lengthscale))
-    prior = PublicPrior(design.middle, design.spread, design.ridge, design.law)
-    return rates_of_records(model.nodes, basis, prior, PublicCounts("reference", None, facts.counts), counts)
+    field = PublicPrior(design.middle, design.spread, design.ridge, design.law)
+    known = PublicCounts("reference", None, facts.counts)
+    bases, readings, evidence = model.bases_of_counts(design.prior, lengthscale), [], []
+    for basis, (_, deviation, _, _) in zip(bases, BELIEFS_OF_COUNTS, strict=True):
+        mean, sd, likely = rates_of_records(model.nodes, basis, field.scaled(deviation), known, counts)
+        readings.append(Reading(mean, sd, np.empty((0, mean.size))))
+        evidence.append(likely)
+    odds = np.array([each[-1] for each in BELIEFS_OF_COUNTS])
+    found = mixed(readings, belief_weights(np.array(evidence), odds))
+    return found.mean, found.sd
 
 
 def records_again(

@@ -309,12 +309,18 @@ class SpectralModel:
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
         noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted)
         kept = None if plan.whole else 2 * features.size + 64
-        further = [
-            FieldBasis.of(self.smooth_pairs(plan.prior, wide * plan.lengthscale), kept).with_own(share)
+        counted = plan.field.counted
+        further = self.bases_of_counts(plan.prior, plan.lengthscale, kept) if counted else ()
+        return _Core(features, products, noise, FieldBasis.of(smooth, kept), further)
+
+    def bases_of_counts(
+        self, prior: str, lengthscale: float, kept: int | None = None
+    ) -> tuple[FieldBasis, ...]:
+        """The field's basis under each of BELIEFS_OF_COUNTS, about a lengthscale in metres."""
+        return tuple(
+            FieldBasis.of(self.smooth_pairs(prior, wide * lengthscale), kept).with_own(share)
             for wide, _, share, _ in BELIEFS_OF_COUNTS
-            if plan.field.counted
-        ]
-        return _Core(features, products, noise, FieldBasis.of(smooth, kept), tuple(further))
+        )
 
 
 @dataclass(frozen=True, eq=False)

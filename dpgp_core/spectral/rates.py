@@ -120,10 +120,12 @@ def _linear(
 
 def rates_of_records(
     nodes: Nodes, basis: FieldBasis, prior: PublicPrior, known: PublicCounts, counts: Floats
-) -> tuple[Floats, Floats]:
+) -> tuple[Floats, Floats, float]:
     """(N,) mean and deviation of the log rate given counts (N,) of every cell: the map without privacy.
 
-    `known` is as in `read_rates`, but the counts themselves say how many records there are.
+    `known` is as in `read_rates`, but the counts themselves say how many records there are. The number is
+    the log density of the counts, given how many there are and up to a constant: the lower bound of
+    variational inference, by which beliefs are compared.
     """
     at = nodes.gather(np.asarray(counts, dtype=np.float64))
     total, public = float(at.sum()), _public(nodes, known)
@@ -147,9 +149,14 @@ def rates_of_records(
         value, deviation, still = _moved(value, deviation, found, narrower)
         if still:
             break
+    likely = float(at @ (value + np.log(expected)) + 0.5 * rate @ np.square(deviation))
+    likely -= 0.5 * float((value - prior.mean) @ (at - rate) + np.log1p(rate * rest).sum())
+    # the nodes' own level is no news either: n is known
+    likely -= 0.5 * float(np.log1p(-(rate @ (rate * rest / (1.0 + rate * rest))) / total))
     rate = expected * np.exp(value + 0.5 * np.square(deviation))
+    likely -= total * float(np.log(rate.sum())) + float(np.log(root.diagonal()).sum())
     value = value + _shift(prior, rate, total, float(public.sum()))
-    return nodes.spread(value), nodes.spread(deviation)
+    return nodes.spread(value), nodes.spread(deviation), likely
 
 
 def _moved(value: Floats, deviation: Floats, found: Floats, narrower: Floats) -> tuple[Floats, Floats, bool]:

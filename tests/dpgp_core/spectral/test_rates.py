@@ -83,7 +83,7 @@ def test_the_map_without_privacy_is_the_variational_law_of_counts() -> None:
     basis = FieldBasis.of(model.smooth_pairs("exponential", 1_500.0), 30)  # the rest is read as well
     c = np.random.default_rng(3).poisson(3.0, LATTICE.size)
     known = PublicCounts("reference", None, PEOPLE)
-    mean, sd = rates_of_records(made.nodes, basis, made.prior.before, known, c)
+    mean, sd, _ = rates_of_records(made.nodes, basis, made.prior.before, known, c)
     rate = PEOPLE * np.exp(mean + 0.5 * sd**2)
     assert rate.sum() == pytest.approx(c.sum() * PEOPLE.sum() / c.sum())  # the average risk is 1
     rate *= c.sum() / rate.sum()
@@ -155,6 +155,47 @@ def test_many_cases_at_little_noise_tell_their_risk_and_so_does_the_map_without_
     shown, sd = map_of_counts(facts, counts.astype(np.float64), design.lengthscale)
     assert np.abs(np.exp(shown) / risk - 1.0).max() < 0.07
     assert 0.015 < sd.mean() < 0.04  # about 1 / sqrt(1600)
+
+
+def test_how_likely_counts_are_under_a_belief_is_nearly_the_integral_over_its_fields() -> None:
+    """By 40,000 fields of seven cells: the chance of the counts given how many there are, as logarithms."""
+    lattice = disk(1, 1)
+    model, entropy = SpectralModel(lattice), SimulationEntropy(4)
+    people, c = np.arange(20.0, 27.0), np.array([2.0, 14.0, 4.0, 11.0, 2.0, 7.0, 4.0])
+    found, exact = [], []
+    for basis in model.bases_of_counts("exponential", 3.0 * lattice.spacing)[::5]:
+        known = PublicCounts("reference", None, people)
+        found.append(rates_of_records(model.nodes, basis, RISK, known, c)[2])
+        field = basis.rows @ entropy.normal((basis.rows.shape[1], 40_000))
+        field = RISK.deviation * (field + np.sqrt(basis.rest)[:, None] * entropy.normal(field.shape))
+        rate = people[:, None] * np.exp(field)
+        chance = c @ np.log(rate / rate.sum(axis=0))
+        exact.append(float(np.log(np.mean(np.exp(chance - chance.max()))) + chance.max()))
+    assert abs(exact[1] - exact[0]) > 0.5
+    assert found[1] - found[0] == pytest.approx(exact[1] - exact[0], abs=0.2)
+
+
+@pytest.mark.parametrize("kind", [0, 5])
+def test_the_map_without_privacy_weighs_how_rough_risks_are_as_a_release_does(kind: int) -> None:
+    """Smooth risks, and ones that neighbours do not share: its errors are those that it states."""
+    entropy, model = SimulationEntropy(5), SpectralModel(LATTICE)
+    bases, ratio, apart = model.bases_of_counts("exponential", 4.0 * LATTICE.spacing), [], {0: 0.0, 5: 0.0}
+    for world in range(4):
+        basis = bases[kind]
+        drawn = basis.rows @ entropy.normal(basis.rows.shape[1])
+        risk = np.exp(RISK.deviation * (drawn + np.sqrt(basis.rest) * entropy.normal(basis.rest.size)))
+        risk /= PEOPLE @ risk / PEOPLE.sum()
+        counts = np.random.default_rng(world).poisson(0.3 * PEOPLE * risk).astype(np.float64)
+        facts = PublicFacts(LATTICE, int(counts.sum()), counts=PEOPLE, law="rate")
+        shown, sd = map_of_counts(facts, counts, 4.0 * LATTICE.spacing)
+        ratio.append(float(np.mean(np.square((shown - np.log(risk)) / sd))))
+        apart[kind] += float(np.mean(np.square(shown - np.log(risk))))
+        other = bases[5 - kind]
+        known = PublicCounts("reference", None, PEOPLE)
+        mean = rates_of_records(model.nodes, other, RISK, known, counts)[0]
+        apart[5 - kind] += float(np.mean(np.square(mean - np.log(risk))))
+    assert 0.8 < np.sqrt(np.mean(ratio)) < 1.2
+    assert apart[kind] < 0.9 * apart[5 - kind]
 
 
 def test_a_density_is_told_beside_what_was_expected() -> None:
