@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from data_loaders.columns import guess_names
 from data_loaders.columns.coordinates import PAIRS, bare, is_latitude, is_longitude, is_place, parse_degrees
-from data_loaders.columns.numbers import USUAL, Decimal, parse_censored, parse_numbers, suspects
+from data_loaders.columns.numbers import (
+    USUAL,
+    Decimal,
+    looks_numeric,
+    parse_censored,
+    parse_numbers,
+    suspects,
+)
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
@@ -102,6 +109,9 @@ def guess_columns(
             "No column looks like measured numbers: leave empty, in the file, what was not measured; rows "
             "without values can be counted."
         )
+    if sampled.signed:
+        named = " and ".join(map(repr, sampled.signed))
+        reasons.append(f"{named} cannot be read, for a percent sign: write 12 for 12 % in the file.")
     if unit is None:
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
@@ -176,6 +186,12 @@ def _opened(source: Source, layer: str | None, header_row: int | None, limits: L
     return first or _opened(source, table.layers[0], header_row, limits)
 
 
+def _with_sign(entry: str) -> bool:
+    """Whether an entry is a number with a percent sign behind it."""
+    before = entry.strip().removesuffix("%")
+    return before != entry.strip() and looks_numeric(before)
+
+
 class _Sample:
     """The sampled rows as numbers, column by column."""
 
@@ -183,7 +199,11 @@ class _Sample:
         self.names = shape.called
         self.numbers: dict[str, np.ndarray] = {}
         self.marks: dict[str, Decimal | None] = {}
+        self.signed: tuple[str, ...] = ()  # columns whose numbers have a percent sign
         for position, name in enumerate(shape.called):
+            entries = [entry for entry in shape.column(position) if entry]
+            if entries and sum(map(_with_sign, entries)) >= 0.8 * len(entries):
+                self.signed = (*self.signed, name)
             mark = decimal_mark(shape, position, typed)
             self.marks.setdefault(name, mark)
             column = pa.array(shape.column(position), pa.string())

@@ -287,7 +287,8 @@ def threshold_words(work: Workspace) -> str:
 ODDS_HELP = (
     "An attacker knows every other record and wants to tell whether the remaining one is a certain record or "
     "another. No attack on the release, however clever, does better than this. The numbers follow from ε and "
-    "δ alone; the release's own design usually leaves the attacker less."
+    "δ alone, but for one: spectral statistics, which is taken unless you choose otherwise, adds Gaussian "
+    "noise only, and of such a design the lower chance is stated."
 )
 
 
@@ -303,11 +304,13 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
             {
                 "An attacker": [
                     "changes anybody's odds, but for δ",
-                    "guesses right from even odds",
+                    "guesses right from even odds, by ε and δ alone",
+                    "the same, where all noise is Gaussian",
                     *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],
                 "at most": [
-                    plain(odds.factor), plain(odds.guesses), *(plain(power) for _, power in odds.rows),
+                    *map(plain, (odds.factor, odds.guesses, odds.gaussian)),
+                    *(plain(power) for _, power in odds.rows),
                 ],
             }, hide_index=True, border="horizontal",
         )  # fmt: skip

@@ -9,6 +9,7 @@ from pages.privacy import design_panels, frontier, search_panel
 from pages.privacy.ask import ask_privacy
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
+from pages.shared.steps import PRIVACY
 
 work = workspace.current()
 scored = None
@@ -18,7 +19,7 @@ with left:
     ask_privacy(work)
 with right:
     try:
-        settings = work.settings()
+        settings = work.settings(PRIVACY)
     except WorkflowError as error:
         st.info(plain(error), icon=":material/info:")
     else:

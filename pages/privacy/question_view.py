@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core.accounting.gaussian import largest_power
+from dpgp_core.accounting.gaussian import gaussian_mu, largest_power
 from dpgp_core.linalg import Floats
 from dpgp_core.numbers import significant
 from dpgp_core.releasing import Relation
@@ -190,10 +190,12 @@ STEPS = 60
 @dataclass(frozen=True)
 class AttackOdds:
     """Upper bounds on every attack: the factor by which a result can become likelier when the record is
-    exchanged, how often a guess is right, and (false alarms, detections) as texts and as shares."""
+    exchanged, how often a guess is right, whatever the mechanism and where all its noise is Gaussian, and
+    (false alarms, detections) as texts and as shares."""
 
     factor: str
     guesses: str
+    gaussian: str
     rows: tuple[tuple[str, str], ...]
     curve: tuple[tuple[float, float], ...]
 
@@ -208,11 +210,13 @@ def attack_odds(epsilon: float, delta: float, relation: Relation = "replace-one"
         once = largest_power(epsilon, delta, alarms)
         return once if steps == 1 else largest_power(epsilon, delta, once)
 
+    mu = gaussian_mu(epsilon, delta) if math.isfinite(epsilon) else None
     rates = np.concatenate([np.geomspace(1e-4, 0.05, STEPS), np.linspace(0.06, 1.0, STEPS)])
     powers, caught = most(rates), zip(ALARMS, most(ALARMS), strict=True)
     return AttackOdds(
         factor=words.times(steps * epsilon),
         guesses=words.share(words.surest(epsilon, delta, relation)),
+        gaussian=words.share(words.surest(epsilon, delta, relation, mu)),
         rows=tuple((f"{100 * alarm:g} %", words.share(power)) for alarm, power in caught),
         curve=((0.0, 0.0), (0.0, float(most(0.0))), *zip(rates.tolist(), powers.tolist(), strict=True)),
     )

@@ -215,6 +215,16 @@ def test_a_table_without_numbers_to_map_says_so() -> None:
     assert "measured numbers" not in " ".join(guess_columns(b"lon,lat,lead\n13.4,52.5,7\n").reasons)
 
 
+def test_a_column_with_percent_signs_is_named_before_it_is_chosen() -> None:
+    guess = guess_columns(b"lon,lat,share\n13.4,52.5,12 %\n13.5,52.6,7.5%\n13.6,52.6,\n")
+    assert (guess.value, "'share' cannot be read, for a percent sign" in " ".join(guess.reasons)) == (
+        None,
+        True,
+    )
+    plain = guess_columns(b"lon,lat,share,note\n13.4,52.5,12,5 % off\n13.5,52.6,7.5,%\n")
+    assert "percent" not in " ".join(plain.reasons)
+
+
 def test_columns_that_may_filter_are_offered() -> None:
     rows = "".join(f"5{i % 2}.5,0.{i},{'NO2' if i % 2 else 'O3'},{2020 + i % 3},{i}.5\n" for i in range(20))
     choices = dict(guess_columns(f"lat,lon,species,year,value\n{rows}".encode()).choices)

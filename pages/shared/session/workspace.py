@@ -156,14 +156,18 @@ class Workspace:
         never_released = self.kind not in ("", "example") and self.release_id is None
         return never_released or self.trip
 
-    def settings(self) -> ReleaseSettings:
-        """Return all choices as one valid value; `WorkflowError` says what is missing or impossible."""
+    def settings(self, here: Screen | None = None) -> ReleaseSettings:
+        """Return all choices as one valid value; `WorkflowError` says what is missing or impossible.
+
+        `here` is the screen that shows what it says.
+        """
         if "data" not in self.choices:
             raise WorkflowError(f"First finish the step {DATA.title}.")
         if self.choices.get("region") is None and self.choices.get("bbox") is None:
             raise WorkflowError(f"First finish the step {HEXAGONS.title}.")
         if "threshold" not in self.choices:
-            raise WorkflowError(f"The threshold is missing: give it on {PRIVACY.title}, under The question.")
+            where = "" if here is PRIVACY else f"on {PRIVACY.title}, "
+            raise WorkflowError(f"The threshold is missing: give it {where}under The question.")
         return ReleaseSettings(**self.choices)
 
     def renewed(self) -> Workspace:

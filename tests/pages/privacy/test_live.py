@@ -150,7 +150,7 @@ def given(app: AppTest, data: bytes) -> AppTest:
 def test_limits_by_zone_make_the_threshold_relative(open_app: OpenApp) -> None:
     app = compared(at_privacy(open_app, **SPECTRAL), "limits")
     assert "Upload the limits first" in texts(app)
-    assert "The threshold is missing" in texts(app)
+    assert "The threshold is missing: give it under The question." in texts(app)
     given(app, limits_of(app))
     number = app.number_input(key=key_of(app, "threshold_limits"))
     assert (number.label, number.value) == ("the threshold (times the limit there)", 1.0)

@@ -25,7 +25,8 @@ def test_the_words_at_epsilon_one() -> None:
     odds = attack_odds(1.0, 1e-5)
     assert odds.factor == "2.72 times"
     assert odds.rows == (("1 %", "2.72 %"), ("10 %", "27.2 %"))
-    assert odds.guesses == "73.2 %"
+    assert (odds.guesses, odds.gaussian) == ("73.2 %", "55.4 %")
+    assert attack_odds(1.0, 1e-5, "add-or-remove").gaussian == "60.6 %"
 
 
 def test_the_curve_climbs_from_corner_to_corner_above_guessing() -> None:
@@ -38,7 +39,7 @@ def test_the_curve_climbs_from_corner_to_corner_above_guessing() -> None:
 
 def test_without_a_bound_everything_is_possible() -> None:
     odds = attack_odds(math.inf, 1e-5)
-    assert odds.factor == "without limit"
+    assert (odds.factor, odds.gaussian) == ("without limit", "100 %")
     assert [power for _, power in odds.rows] == ["100 %", "100 %"]
 
 
