@@ -309,7 +309,7 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
                     *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],
                 "at most": [
-                    *map(plain, (odds.factor, odds.guesses, odds.gaussian)),
+                    plain(odds.factor), plain(odds.guesses), plain(odds.gaussian),
                     *(plain(power) for _, power in odds.rows),
                 ],
             }, hide_index=True, border="horizontal",

@@ -91,6 +91,7 @@ class Way:
     counts: bool = False
     wrong: float = 0.0
     shuffled: bool = False
+    places: bool = False  # whether the places of the sales are public
 
     def releases(self, sales: Sales, epsilon: float, number: int) -> Iterator[Released]:
         """Released fields in logarithms less the centre.
@@ -109,7 +110,10 @@ class Way:
             cutoff_from="release", first=self.first,
         )  # fmt: skip
         facts = PublicFacts(
-            sales.project.lattice, sales.value.size, counts=sales.counts if self.counts else None
+            sales.project.lattice,
+            sales.value.size,
+            counts=sales.counts if self.counts else None,
+            places_public=self.places,
         )
         priced = mechanism.calibrate(design, facts, Budget(epsilon, DELTA))
         entropy = SimulationEntropy(SEED)
@@ -165,29 +169,30 @@ def ways() -> tuple[Way, ...]:
     )
 
 
-def coverage(sales: Sales, epsilon: float) -> Floats:
-    """(2,) shares of occupied and of empty hexagons whose true field lies in the stated 90 % interval.
+def coverage(sales: Sales, epsilon: float, way: Way, worlds: int = WORLDS) -> Floats:
+    """(4,) shares of occupied, empty and all hexagons in the stated 90 % interval, and the s.e. of the last.
 
-    Over WORLDS fields drawn from the prior of the design, with London's places and normal records.
+    Over fields drawn from the prior of the design, with London's places and normal records.
 
     Raises
     ------
     WorkflowError
         If a release states no field.
     """
-    some, way, entropy = np.unique(sales.project.private.placed.index), ways()[2], SimulationEntropy(SEED + 1)
+    some, entropy = np.unique(sales.project.private.placed.index), SimulationEntropy(SEED + 1)
     corr = PublicFacts(sales.project.lattice, 1).prior("exponential", RANGE).correlation()
     root = FIELD * np.linalg.cholesky((1.0 - COMMON) * corr + COMMON)
     occupied, held = np.isin(np.arange(len(corr)), some), []
-    for _ in range(WORLDS):
+    for _ in range(worlds):
         field = root @ entropy.normal(len(corr))
         value = field[sales.project.private.placed.index] + SCATTER * entropy.normal(sales.value.size)
         (found,) = way.releases(replace(sales, value=value), epsilon, 1)
         if found.mean is None or found.sd is None:
             raise WorkflowError("The release states no field.")
         inside = np.abs(found.mean - field) <= NINETY * found.sd
-        held.append([inside[occupied].mean(), inside[~occupied].mean()])
-    return np.asarray(np.mean(held, axis=0))
+        held.append([inside[occupied].mean(), inside[~occupied].mean(), inside.mean()])
+    error = np.std(held, axis=0, ddof=1)[2] / np.sqrt(worlds)
+    return np.array([*np.mean(held, axis=0), error])
 
 
 def main() -> None:
@@ -205,8 +210,13 @@ def main() -> None:
     print("epsilon  way                       RMSE (s.e.)    by records  IoU 350  442  700    in sd, map sd")
     for epsilon in EPSILONS:
         if asked.coverage:
-            occupied, empty = coverage(sales, epsilon)
-            print(f"{epsilon:7g}  90 % intervals cover {occupied:.3f} of occupied, {empty:.3f} of empty ones")
+            for way in (ways()[2], replace(ways()[2], name="places public", places=True)):
+                occupied, empty, every, error = coverage(sales, epsilon, way)
+                print(
+                    f"{epsilon:7g}  {way.name}: 90 % intervals cover {occupied:.3f} of occupied, {empty:.3f} "
+                    f"of empty, {every:.3f} ({error:.3f}) of all hexagons",
+                    flush=True,
+                )
             continue
         for way in ways():
             found = np.array([
