@@ -24,7 +24,7 @@ SMOOTH_RANGE = 8.0  # node spacings; the longer range is a third of the domain's
 SCALE = 0.25  # variance of the factor by which the public map's contrasts may change
 COLUMNS = (0.3, 0.6)  # shares of the field's variance that public columns may explain
 ODDS = 0.25  # that they explain any, against that they do not, before the records are seen
-CLIP = 1.64  # deviations of a record about the public map that the clip bound holds
+CLIP = 2.5  # deviations of a record about the public map that the clip bound holds
 NEAR, USUAL = 2.0, 20.0  # spacings within which scatter is alike; records of the usual scatter beside them
 OUTLYING = 3.0  # deviations beyond which a record tells of no wider scatter around it
 JITTER = 1e-9
@@ -57,7 +57,7 @@ class PublicField:
 
     nodes: Nodes
     index: Ints  # (k,) nodes with public records, increasing
-    # count, mean: (k,) number and mean of their responses, not clipped
+    # count, mean: (k,) number and mean of their responses, clipped or not
     count: Floats
     mean: Floats
     # deviation, scatter, lengthscale: standard deviations, response units, and metres

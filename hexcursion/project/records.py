@@ -138,22 +138,28 @@ def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.
 
 
 def bin_records(
-    placed: PlacedObservations, response: ResponseScale, unit: Unit, prior_mean: Floats | None = None
+    placed: PlacedObservations,
+    response: ResponseScale,
+    unit: Unit,
+    prior_mean: Floats | None = None,
+    own: ResponseScale | None = None,
 ) -> BinnedRecords:
     """Collapse placed observations to records in response units.
 
     Point record: each observation, moved to its cell centre, is a record. Cell record: the median value of
     each non-empty cell is one record (paper, appendix D.2). `prior_mean` (N,), in response units, is public
     and subtracted first; the clip bound applies to the residual. Answers of yes and no are released as they
-    are, -1 and 1: their reading starts from it.
+    are, -1 and 1: their reading starts from it. With `own`, a public scale, values beyond its clip bound are
+    moved to it before.
     """
     value, index = placed.value, placed.index
     if unit == "cell":
         index, value = cell_medians(placed)
-    raw = response.forward(value)
+    held = value if own is None else own.cut(value)
+    raw = response.forward(held)
     if prior_mean is not None and response.transform != "probit":
         raw = raw - prior_mean[index]
-    clipped = int((np.abs(raw) > 1.0).sum())
+    clipped = int(((np.abs(raw) > 1.0) | (held != value)).sum())
     return BinnedRecords(CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0)), unit, clipped)
 
 

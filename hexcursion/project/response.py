@@ -89,6 +89,17 @@ class ResponseScale:
         """Return values of any shape as responses clipped to [-1, 1]; raise as `forward`."""
         return np.clip(self.forward(value), -1.0, 1.0)
 
+    def cut(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values of any shape, none further from the centre than the clip bound; answers as they are.
+
+        The map without privacy cuts records so; what starts from a public map does the same before it cuts
+        residuals.
+        """
+        if self.transform == "probit":
+            return value
+        low, high = self.value(np.array([-1.0, 1.0]))
+        return np.clip(value, low, high)
+
     def value(self, response: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Return responses of any shape as values in the data's unit."""
         raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre

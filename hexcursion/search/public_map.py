@@ -27,12 +27,14 @@ from hexcursion.project.records import PlacedObservations, bin_records, cell_med
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.search.scenes import private_n
 from hexcursion.search.task import SearchResult
+from hexcursion.words import quantity
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 HALVING_SEED = 271828  # splits reference data only
 THINNING_SEED = 161803  # draws among reference data only
 LEAST_YEAR = 0.1
+NOTHING = 64.0  # clip bounds beyond which a map cuts nothing more
 MORE = 1.25  # times as many reference records as private ones are no more than these
 
 
@@ -77,9 +79,8 @@ def public_field(project: Project, placed: PlacedObservations) -> PublicField:
     nodes = Nodes.of(project.lattice)
     columns = None if project.covariates is None else project.covariates.values
     try:
-        if project.answers is not None:
-            return field_of_answers(nodes, index, project.response.response(value), columns)
-        return PublicField.of(nodes, index, project.response.forward(value), columns)
+        made = PublicField.of if project.answers is None else field_of_answers
+        return made(nodes, index, project.response.response(value), columns)
     except InvalidValue as error:
         raise WorkflowError(f"Reference data: {error}") from error
 
@@ -92,7 +93,9 @@ def scale_about(project: Project, field: PublicField) -> ResponseScale:
     scale = project.response
     if project.answers is not None:
         return scale
-    return replace(scale, clip=project.settings.clip or tidy(field.bound * scale.clip))
+    low, high = (quantity(end, project.settings.value_unit, 4) for end in scale.value(np.array([-1.0, 1.0])))
+    origin = f"{scale.origin}; values are cut to between {low} and {high} before, as for the public map"
+    return replace(scale, clip=project.settings.clip or tidy(field.bound * scale.clip), origin=origin)
 
 
 def answers_model(project: Project) -> tuple[float, float]:
@@ -104,11 +107,15 @@ def answers_model(project: Project) -> tuple[float, float]:
 
 
 def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: FieldModel) -> PublicField:
-    """A public field in units of `scale`, with the model of the map without privacy."""
+    """A public field in units of `scale`, with the model of the map without privacy.
+
+    What that map cuts of amounts is cut already before they are released.
+    """
     own = project.response
+    clip = own.clip if project.answers is not None else NOTHING * own.clip
     shown = MapModel(
         model.prior, model.lengthscale, model.ridge, (own.centre - scale.centre) / scale.clip,
-        own.clip / scale.clip, project.usual_answer,
+        clip / scale.clip, project.usual_answer,
     )  # fmt: skip
     return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)
 

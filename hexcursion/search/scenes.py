@@ -101,7 +101,7 @@ SHUFFLING_SEED = 577215  # exchanges reference values only
 def make_scene(
     facts: PublicFacts, cells: tuple[str, ...], reference: PlacedObservations, response: ResponseScale, *,
     unit: Unit, threshold: float, direction: Direction, prior_mean: Floats | None = None,
-    belief: tuple[float, float] | None = None, usual: float = 0.0,
+    belief: tuple[float, float] | None = None, usual: float = 0.0, own: ResponseScale | None = None,
 ) -> Scene:  # fmt: skip
     """Make the world of some reference observations, never the private ones, under one response scale.
 
@@ -109,11 +109,11 @@ def make_scene(
     `prior_mean`, (N,) in response units, is subtracted from the records and added to every field. `belief` is
     mean and deviation of the field, response units, where known without looking at `reference`: those of the
     law that a simulated field was drawn from, of which one field says little. `usual` is the response to
-    which the map without privacy returns far from all records.
+    which the map without privacy returns far from all records; `own` as in `bin_records`.
     """
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
     level = float(response.forward(threshold))
-    records = bin_records(reference, response, unit, prior_mean).records
+    records = bin_records(reference, response, unit, prior_mean, own).records
     shares = response.transform == "probit"
     labelled, medians = cell_shares(reference) if shares else cell_medians(reference)
     held = _held_out(cells)
@@ -163,4 +163,5 @@ def project_scene(
         facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
         direction=settings.direction, prior_mean=prior_mean,
         belief=belief if project.simulated else None, usual=project.usual_answer,
+        own=None if prior_mean is None else wide,
     )  # fmt: skip

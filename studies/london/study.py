@@ -267,12 +267,12 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
     Noisy cell statistics are judged by the set of their posterior mean, to which free paths' votes converge.
     """
     settings, design = project.settings, choice.design
-    offset = None if choice.public_map is None else choice.public_map.mean
-    records = bin_records(project.private.placed, choice.response, settings.unit, offset).records
+    offset, own = (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
+    records = bin_records(project.private.placed, choice.response, settings.unit, offset, own).records
     mechanism, facts = mechanism_of(design), choice.facts(project)
     scene = make_scene(
         facts, project.domain.cells, project.private.placed, choice.response, unit=settings.unit,
-        threshold=settings.threshold, direction=settings.direction, prior_mean=offset,
+        threshold=settings.threshold, direction=settings.direction, prior_mean=offset, own=own,
     )  # fmt: skip
     if mechanism.free_paths:
         return questions.simulated_sets(design, scene.world, records, draws, entropy)

@@ -67,7 +67,7 @@ def test_a_public_field_is_the_posterior_of_its_records_with_an_unknown_mean() -
     weights = np.linalg.solve(inner, kernel[field.index])
     assert field.at_cells(centres) == pytest.approx(weights.T @ field.mean, abs=1e-5)
     assert field.covariance == pytest.approx(kernel - kernel[field.index].T @ weights, abs=1e-6)
-    assert field.bound == pytest.approx(1.64 * 0.02 * np.sqrt(1.25))
+    assert field.bound == pytest.approx(2.5 * 0.02 * np.sqrt(1.25))
 
 
 def test_columns_of_a_public_field_have_normal_weights() -> None:

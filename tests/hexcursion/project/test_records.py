@@ -132,6 +132,23 @@ def test_a_public_prior_mean_is_subtracted_before_clipping() -> None:
     assert binned.clipped == 1
 
 
+def test_values_are_cut_as_the_map_without_privacy_cuts_them_before_the_public_mean_is_subtracted() -> None:
+    placed = PlacedObservations(np.array([0, 1, 1]), np.array([4.0, 99.0, 12.0]), 3, 0)
+    mean, wide = np.array([-0.25, 0.5]), ResponseScale("identity", 10.0, 8.0, "test")
+    binned = bin_records(placed, wide, "point", mean, SCALE)  # to between 6 and 14
+    np.testing.assert_allclose(binned.records.mean, [-0.25, -0.125])
+    assert binned.clipped == 2
+    np.testing.assert_allclose(bin_records(placed, wide, "point", mean).records.mean, [-0.5, 0.375])
+
+
+def test_a_scale_cuts_amounts_at_its_clip_bound_and_answers_nowhere() -> None:
+    assert SCALE.cut(np.array([5.9, 6.1, 14.2])).tolist() == [6.0, 6.1, 14.0]
+    logs = ResponseScale("log", 0.0, float(np.log(2.0)), "test")
+    np.testing.assert_allclose(logs.cut(np.array([0.1, 0.7, 9.0])), [0.5, 0.7, 2.0])
+    answers = ResponseScale("probit", 0.0, 1.0, "test")
+    assert answers.cut(np.array([0.0, 100.0])).tolist() == [0.0, 100.0]
+
+
 def test_the_response_scale_never_looks_at_private_values(town: Town) -> None:
     """Multiplying every private value must leave centre, clip and domain as they were."""
     lines = town.private.read_text(encoding="utf-8").splitlines()

@@ -87,7 +87,12 @@ def test_a_quick_focus_tries_three_clips_and_a_public_field_says_its_own(town: T
     assert task.facts.field.bound == pytest.approx(1.0, rel=1e-3), (
         "in units of the clip bound, up to four digits"
     )
-    assert 0.1 < scene.response.clip / public.response.clip < 0.9
+    assert 0.1 < scene.response.clip / public.response.clip < 1.2
+    low, high = (f"{public.response.value(end):.4g} ug/m3" for end in (-1.0, 1.0))
+    assert f"values are cut to between {low} and {high} before" in scene.response.origin
+    shown = task.facts.field.map
+    assert shown is not None
+    assert shown.clip > 60.0, "what that map cuts is cut already"
     given = load_project(town.settings(mechanisms=SPECTRAL, prior_mean=True, clip=9.0))
     assert search_task(given).scenes[0].response.clip == 9.0
 
