@@ -81,7 +81,7 @@ class DriftReader:
     def of_answers(
         cls, field: PublicField, features: Floats, counts: NodeCounts, noise: float, **known: bool
     ) -> DriftReader:
-        """The same of answers, made linear around the public map as far as it may be off; `at` says more."""
+        """The same of answers, by features (M, p), made linear around the public map; see `at`."""
         before = np.mean([field.before(*each) for each in product(TRUSTS_OF_ANSWERS, DRIFTS)], axis=0)
         law = LinearLaw.about(field.at_nodes, field.at_nodes, np.sqrt(before))
         return cls(field, features, counts, noise, law=law, **known)

@@ -324,7 +324,7 @@ def _local(nodes: Nodes, index: Ints, free: Floats, square: Floats) -> Floats:
 
 
 def evidence_of_means(shape: Floats, field: float, scatter: float, count: Floats, mean: Floats) -> float:
-    """Log density of node means under an unknown constant mean, up to a constant."""
+    """Log density of node means (k,) under an unknown constant mean, up to a constant; `shape` is (k, k)."""
     covariance = field * shape
     covariance[np.diag_indices_from(covariance)] += scatter / count
     root = cholesky(covariance, "the covariance of the public records", "use other reference data")
