@@ -63,6 +63,7 @@ def test_a_release_takes_the_part_of_its_period_unless_it_names_its_epsilon() ->
     second = planned(period_shares="front-loaded", period_number=2)
     assert second.epsilon == pytest.approx(0.8008, abs=2e-4)
     assert planned(epsilon=0.4).epsilon == 0.4
+    assert planned(period_number=4).epsilon == pytest.approx(1.0, abs=1e-3)  # the last of four
     assert settings_from_toml(settings_to_toml(second)) == second
     assert county_settings().parts_of_periods == ()
 
