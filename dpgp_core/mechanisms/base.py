@@ -226,8 +226,6 @@ class Mechanism(ABC):
         """What a search may try of this mechanism."""
         return self.space(self)
 
-    # What it costs.
-
     @abstractmethod
     def guarantee(self, design: Any, facts: PublicFacts) -> Guarantee:
         """The proved cost of releasing `design` once: an upper bound.
@@ -269,8 +267,6 @@ class Mechanism(ABC):
             For a named bound that does not hold for the prior or is not proved.
         """
 
-    # How it releases.
-
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
         """Everything before the draw that can fail; its `draw` then releases once.
@@ -290,12 +286,6 @@ class Mechanism(ABC):
             One sentence: where records lie outside the domain, or a factorisation fails.
         """
 
-    # How a release is simulated on reference data.
-
-    # What a reader needs.
-
     @abstractmethod
     def describe(self, design: Any) -> str:
         """The parameters in one line, each with its word and unit of measure."""
-
-    # What an attacker sees.

@@ -300,7 +300,7 @@ def test_what_counts_cannot_be_is_refused() -> None:
         mechanism.guarantee(design, replace(facts, places_public=True))
     with pytest.raises(DesignError, match="counted records scatter by 1"):
         replace(design, spread=0.7)
-    with pytest.raises(DesignError, match="of amounts alone"):
+    with pytest.raises(DesignError, match="not weighed of counted records"):
         replace(design, drift=True)
     assert (design.law, design.spread, design.middle, design.common) == ("rate", 0.5, -0.125, 0.0)
     assert fixed_design(100.0).for_law("density").spread == 1.2
