@@ -214,7 +214,7 @@ class _MapSheet(_Sheet):
         self.lines((project(line, crs) for line in around.borders), colour("border", theme), 0.7)
 
     def cells(self, domain: Domain, painting: Painting, polygons: list[Floats], theme: Theme) -> None:
-        """The hexagons, (k, 2) metres each, and marks a third of one across, never less than a visible dot."""
+        """The hexagons, (k, 2) metres, and marks a third as wide, never less than a visible dot."""
         across = max(self.points(0.63), 0.33 * domain.spacing * self.scale)
         for index, entry in enumerate(painting.entries):
             members = np.flatnonzero(painting.classes == index)
