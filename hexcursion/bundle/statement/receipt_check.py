@@ -30,17 +30,20 @@ Line = Mapping[str, Any]
 _N = r"(?:(?:above )?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?|inf)"
 _RECORD = r"[^\W\d_]+(?:[ '-][^\W\d_]+)*"
 _UNACCOUNTED = r"Not counted in this epsilon\."
-_POOR = "|".join((
-    r"no value can lie beyond its threshold, as values are cut to the usual ones \(centre and clip\): take a "
-    r"threshold inside of them, or a larger clip",
-    r"no agreement can be expected, as the map that it is tried on lies wholly on one side of the threshold: "
-    r"take a threshold nearer to usual values",
-    rf"(?:its|the upper end of its) expected agreement is {_N}, below {_N}",
-    r"(?:a map of one colour|the map of public data alone) would agree "
-    rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
-    r"values exchanged among their places would give as good a map, so it would show nothing of where they "
-    r"lie",
-))  # fmt: skip
+_POOR = "|".join(
+    (
+        r"no value can lie beyond its threshold, as values are cut to the usual ones \(centre and clip\): "
+        r"take a threshold inside of them, or a larger clip",
+        r"no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
+        r"threshold: take a threshold nearer to usual values",
+        rf"(?:its|the upper end of its) expected agreement is {_N}, below {_N}",
+        r"(?:a map of one colour|the map of public data alone) would agree "
+        rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
+        r"the map of public data alone would agree as well in \d+ of \d+ changes that may have come since",
+        r"values exchanged among their places would give as good a map, so it would show nothing of where "
+        r"they lie",
+    )
+)
 _HIDDEN = f"(?:{'|'.join(words.hidden_words(each) for each in HIDING)})"
 _ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
 # What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
@@ -200,7 +203,9 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         **{
             name: guarantee[name] for name in ("epsilon", "delta", "order", "unit", "unit_word", "n", "bound")
         },
-        bound_source=guarantee["bound_source"], proved=guarantee["proved"], rdp_orders=tuple(ORDERS.tolist()),
+        bound_source=guarantee["bound_source"],
+        proved=guarantee["proved"],
+        rdp_orders=tuple(ORDERS.tolist()),
         rdp_values=tuple(cost.curve.values.tolist()),
         group=tuple(
             (line["records"], math.inf if line["epsilon"] is None else line["epsilon"], line["delta"])
@@ -208,15 +213,21 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         ),
         gaussian_mu=guarantee["cost"].get("gaussian_mu"),
         cost=replace(cost, distance=guarantee["cost"]["distance"]),
-    )  # fmt: skip
+    )
     return build_receipt(
-        privacy, design_from(statement["design"]),
+        privacy,
+        design_from(statement["design"]),
         ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
-        Tuning(tuning["kind"], tuning["detail"]), cells=subject["domain"]["cells"],
-        resolution=subject["domain"]["resolution"], domain_origin=subject["domain"]["origin"],
-        value_unit=subject["unit"], generated=release["generated"], simulation=release["simulation"],
-        relation=guarantee["relation"], protects=guarantee["protects"],
-    )  # fmt: skip
+        Tuning(tuning["kind"], tuning["detail"]),
+        cells=subject["domain"]["cells"],
+        resolution=subject["domain"]["resolution"],
+        domain_origin=subject["domain"]["origin"],
+        value_unit=subject["unit"],
+        generated=release["generated"],
+        simulation=release["simulation"],
+        relation=guarantee["relation"],
+        protects=guarantee["protects"],
+    )
 
 
 def _check_tuning(tuning: Mapping[str, Any]) -> None:
@@ -232,10 +243,13 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
     reach = None if expected is None else expected.get("high", expected["agreement"])
     poor = expected is not None and not (reach or 0.0) >= LEAST_AGREEMENT
     asked = {
-        "Ledger": bool(statement["ledger"]["entry"]), "Budget": bool(statement["ledger"]["entry"]),
-        "Prior mean": statement["prior_mean_used"], "Question": "relative" in statement["subject"],
-        "Covariates": "covariates" in statement, LOW_AGREEMENT: poor,
-    }  # fmt: skip
+        "Ledger": bool(statement["ledger"]["entry"]),
+        "Budget": bool(statement["ledger"]["entry"]),
+        "Prior mean": statement["prior_mean_used"],
+        "Question": "relative" in statement["subject"],
+        "Covariates": "covariates" in statement,
+        LOW_AGREEMENT: poor,
+    }
     return {topic for topic, there in asked.items() if there}
 
 

@@ -88,11 +88,16 @@ FORGED: dict[str, tuple[Callable[[list[dict[str, Any]]], None], str]] = {
     ),
     "other neighbours": (lambda r: r.append(line("Neighbours", "Any two.")), "'Neighbours' does not follow"),
     "a whole owner for free": (
-        lambda r: r.append(line("Owner", "Used of each sensor: at most 2 readings, by a public rule that "
-        "does not look at the values. A whole sensor, all its readings together: epsilon 0.1.")),
+        lambda r: r.append(
+            line(
+                "Owner",
+                "Used of each sensor: at most 2 readings, by a public rule that "
+                "does not look at the values. A whole sensor, all its readings together: epsilon 0.1.",
+            )
+        ),
         "'Owner' does not follow",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FORGED)
@@ -151,6 +156,7 @@ def test_a_poor_map_says_so(domain: Domain) -> None:
         objections(None, None, 1.0),
         objections(Expected(None, None, None, "simulated"), None),
         objections(Expected(0.9, 0.1, 0.9, "reference data"), Yardsticks(0.3, 0.5, 0.0)),
+        objections(Expected(0.9, 0.1, 0.9, "simulated"), Yardsticks(0.3, 0.5, 0.4, (6, 16))),
     ):
         text = f"Expected to be a poor map: {asked[0]}. The curator released it all the same."
         poor = ReceiptLine("Low agreement", text, True)
