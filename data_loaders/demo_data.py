@@ -61,9 +61,12 @@ def radius(angle: ArrayLike) -> Array:
     """Return how far, in kilometres, the outline is from the origin in (n,) directions, radians from east."""
     a = np.asarray(angle, dtype=np.float64)
     return 15.5 * (
-        1 + 0.13 * np.cos(2 * a) + 0.07 * np.sin(3 * a + 0.7) + 0.045 * np.cos(5 * a + 2.0)
+        1
+        + 0.13 * np.cos(2 * a)
+        + 0.07 * np.sin(3 * a + 0.7)
+        + 0.045 * np.cos(5 * a + 2.0)
         + 0.015 * np.sin(11 * a + 1.0)
-    )  # fmt: skip
+    )
 
 
 def outline(vertices: int = 180) -> list[list[float]]:

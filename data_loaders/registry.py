@@ -163,12 +163,15 @@ PRICE_PAID = Loader(
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(
-    "sensor-table", "a table of readings with a column for each coordinate", read_table, _table_lacks,
+    "sensor-table",
+    "a table of readings with a column for each coordinate",
+    read_table,
+    _table_lacks,
     owners=True,
     once_each=True,
     ignores=("postcodes", "segment", "years"),
     instead="choose rows with `where`",
-)  # fmt: skip
+)
 
 LOADERS: dict[str, Loader] = {loader.name: loader for loader in (PRICE_PAID, SENSOR_TABLE)}
 

@@ -190,9 +190,16 @@ def read_label_sums(
 
 
 def drawn_paths(
-    places: PublicPlaces, rows: Floats, reading: SumsReading, sums: Floats,
-    ridge: float, scale: float, variance: Floats, paths: int, entropy: Entropy,
-) -> Floats:  # fmt: skip
+    places: PublicPlaces,
+    rows: Floats,
+    reading: SumsReading,
+    sums: Floats,
+    ridge: float,
+    scale: float,
+    variance: Floats,
+    paths: int,
+    entropy: Entropy,
+) -> Floats:
     """(paths, N) draws of the field given the sums, by Matheron's rule: post-processing, so free.
 
     A prior draw g with its own simulated sums T' gives `mean + g - gain T'`, which has the reading's law.

@@ -208,9 +208,12 @@ class World:
         some = shown > 0
         right = common[some] / shown[some]
         return Agreement(
-            float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan"),
+            float(values.mean()),
+            spread,
+            error,
+            float(right.mean()) if some.any() else float("nan"),
             error=_standard_error(values),
-        )  # fmt: skip
+        )
 
     def held_out_iou(self, sets: Bools) -> float:
         """Mean IoU of sets (S, N) with the labels of the held-out cells; NaN where one is undefined."""

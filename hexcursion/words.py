@@ -298,9 +298,14 @@ PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in prac
 
 
 def protected_text(
-    unit: Unit, unit_word: UnitWord, n: int, protects: Protects = "values and places",
-    relation: Relation = "replace-one", *, counted: bool = False,
-) -> str:  # fmt: skip
+    unit: Unit,
+    unit_word: UnitWord,
+    n: int,
+    protects: Protects = "values and places",
+    relation: Relation = "replace-one",
+    *,
+    counted: bool = False,
+) -> str:
     """What the guarantee covers, in one sentence; where n is no public number it is only about so many.
     Records that are `counted` have no value."""
     among = "among" if relation == "replace-one" else "among about"

@@ -63,10 +63,16 @@ class Study:
 
 
 def make_study(
-    name: str, title: str, question: str, source: str,
-    run: Callable[[Report | None, bool], StudyResult], stored: tuple[str, ...] = (), command: str = "",
-    figures: tuple[Figure, ...] = (), folder: Path = RESULTS,
-) -> Study:  # fmt: skip
+    name: str,
+    title: str,
+    question: str,
+    source: str,
+    run: Callable[[Report | None, bool], StudyResult],
+    stored: tuple[str, ...] = (),
+    command: str = "",
+    figures: tuple[Figure, ...] = (),
+    folder: Path = RESULTS,
+) -> Study:
     """Return a study whose figures are stored under its name, by `python -m studies NAME`, unless said."""
     return Study(
         name, title, question, source, lambda report: run(report, True), lambda report: run(report, False),

@@ -137,9 +137,10 @@ def check_amount(database: sqlite3.Connection, table: str, size: int) -> None:
     """Raise `sqlite3.DatabaseError` for a table that holds more than the `size` bytes of its file (pages that
     stand in it many times unfold without end) or is damaged. The connection's progress handler is set anew.
     """
-    quoted = ['"{}"'.format(row[1].replace('"', '""')) for row in database.execute(
-        "SELECT 0, name FROM pragma_table_info(?)", (table,)
-    )]  # fmt: skip
+    quoted = [
+        '"{}"'.format(row[1].replace('"', '""'))
+        for row in database.execute("SELECT 0, name FROM pragma_table_info(?)", (table,))
+    ]
     database.set_progress_handler(lambda: 1, _STEPS + _STEPS_PER_BYTE * size)
     held = 0
     name = table.replace('"', '""')

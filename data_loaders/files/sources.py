@@ -178,9 +178,15 @@ def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
     if not head.strip(b",\n"):
         raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
     return Table(
-        name, head, stream, typed=True, layers=found.layers, points=found.points, crs=found.crs,
+        name,
+        head,
+        stream,
+        typed=True,
+        layers=found.layers,
+        points=found.points,
+        crs=found.crs,
         layer=asked.layer or found.layers[0],
-    )  # fmt: skip
+    )
 
 
 def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:

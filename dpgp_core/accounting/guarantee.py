@@ -262,9 +262,15 @@ class Guarantee:
     def gaussian(cls, cost: Cost, source: str) -> Guarantee:
         """Of a Gaussian mechanism with this cost, proved in `source`."""
         return cls(
-            cost.curve, "gaussian-mechanism", source, True, cost.gaussian_mu, distance=cost.distance,
-            neighbours=cost.neighbours, exchange_mu=cost.exchange_mu,
-        )  # fmt: skip
+            cost.curve,
+            "gaussian-mechanism",
+            source,
+            True,
+            cost.gaussian_mu,
+            distance=cost.distance,
+            neighbours=cost.neighbours,
+            exchange_mu=cost.exchange_mu,
+        )
 
     @classmethod
     def pure(
@@ -285,9 +291,14 @@ class Guarantee:
         mu = self.exact_gaussian_mu
         pairs = None if mu is not None else self.pairs
         return Cost(
-            self.curve, mu, self.pure_epsilon, pairs, self.distance, neighbours=self.neighbours,
+            self.curve,
+            mu,
+            self.pure_epsilon,
+            pairs,
+            self.distance,
+            neighbours=self.neighbours,
             exchange_mu=self.exchange_mu,
-        )  # fmt: skip
+        )
 
     def epsilon(self, delta: float) -> EpsilonBound:
         """The least proved epsilon at `delta`, rounded upwards: never above what the curve alone proves.

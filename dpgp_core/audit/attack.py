@@ -177,12 +177,20 @@ def _loss(theta: Floats, grid: Floats, count: Floats) -> tuple[float, Floats]:
     (first, slopes_first), (second, slopes_second) = (model._component(grid, k) for k in (0, 1))
     density = np.maximum(weights[0] * first + weights[1] * second, 1e-300)
     pull = count / density
-    by = [weights[k] * np.array([pull @ slope for slope in slopes()])
-          for k, slopes in enumerate((slopes_first, slopes_second))]  # fmt: skip
-    gradient = np.array([
-        weights[0] * weights[1] * (pull @ (first - second)),
-        by[0][0], by[1][0], by[0][1], by[1][1], by[0][2] + by[1][2],
-    ])  # fmt: skip
+    by = [
+        weights[k] * np.array([pull @ slope for slope in slopes()])
+        for k, slopes in enumerate((slopes_first, slopes_second))
+    ]
+    gradient = np.array(
+        [
+            weights[0] * weights[1] * (pull @ (first - second)),
+            by[0][0],
+            by[1][0],
+            by[0][1],
+            by[1][1],
+            by[0][2] + by[1][2],
+        ]
+    )
     return -float(count @ np.log(density)), -gradient
 
 

@@ -157,9 +157,13 @@ def _collapse(rows: Rows) -> CollapsedRecords:
 
 
 def _divergence(
-    design: Design, covariance: Floats, where: dict[int, int], data: list[Rows], ends: tuple[int, int],
+    design: Design,
+    covariance: Floats,
+    where: dict[int, int],
+    data: list[Rows],
+    ends: tuple[int, int],
     order: float,
-) -> float:  # fmt: skip
+) -> float:
     """The larger of the two directions' divergences."""
     seen = sorted({where[cell] for cell in ends})
     laws = []

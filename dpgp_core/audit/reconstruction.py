@@ -57,9 +57,14 @@ class Candidates:
 
     @classmethod
     def of(
-        cls, cells: ArrayLike, responses: ArrayLike, *, tolerance: float = 0.0, place: bool = True,
+        cls,
+        cells: ArrayLike,
+        responses: ArrayLike,
+        *,
+        tolerance: float = 0.0,
+        place: bool = True,
         value: bool = True,
-    ) -> Candidates:  # fmt: skip
+    ) -> Candidates:
         """One candidate for each cell and response, (m,) each.
 
         A guessed response may be off by `tolerance`, response units; `place` and `value` say whether cell and
@@ -169,9 +174,15 @@ def best_guesses(candidates: Candidates, log_likelihoods: Floats) -> tuple[Ints,
 
 
 def attack_releases(
-    candidates: Candidates, laws: Laws, sampler: Sampler, bound: float, entropy: Entropy, *,
-    trials: int = 20_000, confidence: float = 0.99,
-) -> Reconstruction:  # fmt: skip
+    candidates: Candidates,
+    laws: Laws,
+    sampler: Sampler,
+    bound: float,
+    entropy: Entropy,
+    *,
+    trials: int = 20_000,
+    confidence: float = 0.99,
+) -> Reconstruction:
     """Draw the truth, release it, guess, count: no success above the bound is honest.
 
     The adversary reckons with `laws`; `sampler` releases, and may be another program than the one that was
@@ -196,10 +207,12 @@ def optimal_success(
     it scatters less than hits.
     """
     each = -(-whole("draws", draws) // candidates.size)
-    found = np.concatenate([
-        best_guesses(candidates, laws.log_likelihoods(laws.draw(truth, each, paths, entropy)))[1]
-        for truth in range(candidates.size)
-    ])  # fmt: skip
+    found = np.concatenate(
+        [
+            best_guesses(candidates, laws.log_likelihoods(laws.draw(truth, each, paths, entropy)))[1]
+            for truth in range(candidates.size)
+        ]
+    )
     return float(found.mean()), float(found.std(ddof=1) / math.sqrt(found.size))
 
 

@@ -158,8 +158,12 @@ def proved_bounds(facts: BoundedPrior, bound: str | None) -> tuple[str, ...]:
     """
     holding = tuple(name for name in facts.bounds if name in BOUNDS and BOUNDS[name].proved)
     if bound is None:
-        dominated = {"triangle": "separate", "separate": "sharp", "sharp": "joint-sharp",
-                     "maximum-principle": "joint-maximum-principle"}  # fmt: skip
+        dominated = {
+            "triangle": "separate",
+            "separate": "sharp",
+            "sharp": "joint-sharp",
+            "maximum-principle": "joint-maximum-principle",
+        }
         return tuple(name for name in holding if dominated.get(name) not in holding)
     if bound not in holding:
         raise BoundRefused(

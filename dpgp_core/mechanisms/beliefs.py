@@ -49,9 +49,14 @@ def belief_weights(evidence: Floats, odds: Floats) -> Floats:
 
 
 def read_sums(
-    plan: Prepared, released: SpectralSums, known: PublicCounts, unseen: Unseen, paths: int, entropy: Entropy,
+    plan: Prepared,
+    released: SpectralSums,
+    known: PublicCounts,
+    unseen: Unseen,
+    paths: int,
+    entropy: Entropy,
     second: tuple[Look, SpectralSums] | None = None,
-) -> Released:  # fmt: skip
+) -> Released:
     """The field given one release, its beliefs weighed by how likely they make what was released: free."""
     under = _each_belief(plan, released, known, second)
     weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]), plan.odds)
@@ -110,9 +115,13 @@ def _each_belief(
 
 
 def _check(
-    plan: Prepared, under: tuple[RateReading, ...], best: int, sums: Floats, known: PublicCounts,
+    plan: Prepared,
+    under: tuple[RateReading, ...],
+    best: int,
+    sums: Floats,
+    known: PublicCounts,
     first: NodeCounts | None,
-) -> ModelCheck | None:  # fmt: skip
+) -> ModelCheck | None:
     """How sums compare with the likeliest belief, linear around its mean; None of few sums.
 
     Of two looks the sums of the first are compared, with the counts that it alone tells.
@@ -134,9 +143,13 @@ def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadi
 
 
 def simulated(
-    readings: Sequence[SharedReadings], plan: Prepared, totals: Floats, level: Floats, sign: float,
+    readings: Sequence[SharedReadings],
+    plan: Prepared,
+    totals: Floats,
+    level: Floats,
+    sign: float,
     unseen: Unseen | None,
-) -> tuple[Floats, Floats | None]:  # fmt: skip
+) -> tuple[Floats, Floats | None]:
     """Exceedance probabilities (R, N) of simulated releases, their beliefs weighed, and own cutoffs (R,).
 
     `totals` (N,) are sums of the reference records' responses; `level` (N,) is the threshold, response units;

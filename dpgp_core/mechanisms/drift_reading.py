@@ -67,9 +67,16 @@ class DriftReader:
     """
 
     def __init__(
-        self, field: PublicField, features: Floats, counts: NodeCounts, noise: float,
-        *, places_known: bool = False, single: bool = False, law: LinearLaw | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        field: PublicField,
+        features: Floats,
+        counts: NodeCounts,
+        noise: float,
+        *,
+        places_known: bool = False,
+        single: bool = False,
+        law: LinearLaw | None = None,
+    ) -> None:
         self._field, self._features, self._noise = field, features, noise
         self.counts, self.law = counts, law
         self._known, self._single = places_known, single
@@ -114,9 +121,13 @@ class DriftReader:
             raise InvalidValue(NO_FIELD)
         make = cls.of_answers if plan.plan.field.law == "yes-no" else cls
         return make(
-            field, plan.features.values, plan.counts(known, released), plan.noise.sums,
-            places_known=known.kind == "known", single=known.single,
-        )  # fmt: skip
+            field,
+            plan.features.values,
+            plan.counts(known, released),
+            plan.noise.sums,
+            places_known=known.kind == "known",
+            single=known.single,
+        )
 
     def _made(self) -> tuple[Belief, ...]:
         field, a, m = self._field, self._features, self.counts.mean
@@ -139,8 +150,9 @@ class DriftReader:
             covariance += record_noise**2 * records
             covariance += square * self.counts.error
             covariance[np.diag_indices_from(covariance)] += self._noise**2
-            root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",
-                            "use more noise")  # fmt: skip
+            root = cholesky(
+                0.5 * (covariance + covariance.T), "the covariance of the released sums", "use more noise"
+            )
             found.append(Belief(drift, trust, prior, root, before, (own, drifted), square))
         return tuple(found)
 
@@ -223,8 +235,10 @@ class DriftReader:
         shown = np.concatenate(maps)
         return DriftReading(
             _shuffled(mixed(readings, likely), entropy),
-            nodes.spread(shown.mean(axis=0)), nodes.spread(shown.std(axis=0, ddof=1)), weight,
-        )  # fmt: skip
+            nodes.spread(shown.mean(axis=0)),
+            nodes.spread(shown.std(axis=0, ddof=1)),
+            weight,
+        )
 
     def _fields(self, draws: int, entropy: Entropy) -> tuple[Floats, Floats]:
         """(M, R) draws of the public map's error and of a drift, from before the release.

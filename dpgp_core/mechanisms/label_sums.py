@@ -63,9 +63,16 @@ class PreparedSums:
     def draw(self, entropy: Entropy) -> Released:
         design, sums = self.design, self.noisy(entropy)
         paths = drawn_paths(
-            self.places, self.rows, self.reading, sums, design.ridge, design.scale, self.variance,
-            design.paths, entropy,
-        )  # fmt: skip
+            self.places,
+            self.rows,
+            self.reading,
+            sums,
+            design.ridge,
+            design.scale,
+            self.variance,
+            design.paths,
+            entropy,
+        )
         return Released(paths, self.reading.mean(sums), self.reading.deviation, (sums,))
 
     def without_paths(self, entropy: Entropy) -> Released:
@@ -138,9 +145,7 @@ def _simulated_sets(
     design: LabelDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Bools:
     prepared = _prepared(design, world.facts, records)
-    return np.array([
-        world.published(prepared.without_paths(entropy), design) for _ in range(releases)
-    ])  # fmt: skip
+    return np.array([world.published(prepared.without_paths(entropy), design) for _ in range(releases)])
 
 
 @questions.simulate.register

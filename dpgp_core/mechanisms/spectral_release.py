@@ -47,22 +47,30 @@ def spectral_model(facts: PublicFacts, pairs: int = PAIRS) -> SpectralModel:
     store = None if facts.store is None else FolderStore(facts.store)
     columns, levels = facts.covariates, len(facts.parents)
     return facts.cache.keep(
-        "spectral model", (pairs, levels) if columns is None else (pairs, levels, columns.tobytes()),
+        "spectral model",
+        (pairs, levels) if columns is None else (pairs, levels, columns.tobytes()),
         lambda: SpectralModel(facts.lattice, store, facts.parents, columns, pairs=pairs),
-    )  # fmt: skip
+    )
 
 
 def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False) -> Prepared:
     """Make everything that follows from a design and public facts; `rough` as in `SpectralPlan`."""
     return spectral_model(facts, PATTERNS if design.first else PAIRS).prepare(
         SpectralPlan(
-            design.strategy, design.prior, design.lengthscale,
+            design.strategy,
+            design.prior,
+            design.lengthscale,
             PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
-            design.looks[0], facts.n / facts.lattice.size, facts.neighbours,
-            design.signal if design.law == "amount" else None, design.common, rough, design.covariates,
+            design.looks[0],
+            facts.n / facts.lattice.size,
+            facts.neighbours,
+            design.signal if design.law == "amount" else None,
+            design.common,
+            rough,
+            design.covariates,
             design.first > 0.0,
         )
-    )  # fmt: skip
+    )
 
 
 def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
@@ -176,9 +184,12 @@ def read_again(
 
 
 def second_again(
-    design: SpectralStatisticsDesign, made: Prepared, released: SpectralSums, known: PublicCounts,
+    design: SpectralStatisticsDesign,
+    made: Prepared,
+    released: SpectralSums,
+    known: PublicCounts,
     kept: KeptSums,
-) -> tuple[Look, SpectralSums] | None:  # fmt: skip
+) -> tuple[Look, SpectralSums] | None:
     """The second look of a release, made again from what the first released, and its sums; None without one.
 
     Raises InvalidValue if design and sums disagree about whether there is one, or if it looked elsewhere or

@@ -120,21 +120,25 @@ class SpectralSpace(SearchSpace):
         return tuple(
             replace(
                 design,
-                lengthscale=design.lengthscale * STEP**a, signal=design.signal * STEP ** (2 * b),
-                amplitude=design.amplitude * STEP**c, ridge=design.ridge * STEP**d,
+                lengthscale=design.lengthscale * STEP**a,
+                signal=design.signal * STEP ** (2 * b),
+                amplitude=design.amplitude * STEP**c,
+                ridge=design.ridge * STEP**d,
             )
             for design in best
             for a, b, c, d in MOVES
-        )  # fmt: skip
+        )
 
     def fitted(self, design: SpectralStatisticsDesign, world: World) -> SpectralStatisticsDesign:
         """Mean and spread of the field from the reference data of a world, and how well the mean is known."""
         if design.drift:
             return design
         return replace(
-            design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"),
+            design,
+            middle=float(f"{world.middle:.6g}"),
+            spread=float(f"{world.spread:.6g}"),
             common=0.0 if world.mean_known else COMMON,
-        )  # fmt: skip
+        )
 
     def place_of(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> SpectralStatisticsDesign:
         return replace(design if design.drift else design.with_cutoff(0.5), mu=1.0)
@@ -245,10 +249,11 @@ def stated(
     if design.drift:  # worlds whose records lie at the same places share all but the values
         field = world.facts.field
         reader = world.cache.keep(
-            "drift reader", (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
+            "drift reader",
+            (design, field, known.kind, known.n, known.single, hash(counts.tobytes())),
             lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
             max(1, READERS // made.nodes.size),
-        )  # fmt: skip
+        )
         return _drifted(reader, totals, made, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
 
     def make() -> tuple[SharedReadings, ...]:

@@ -132,9 +132,13 @@ def _largest_weight(products: InnerProducts) -> float:
 
 
 def noise_for(
-    mu: float, products: InnerProducts, relation: Relation = "replace-one", weight: float | None = None,
-    *, counted: bool = False,
-) -> SpectralNoise:  # fmt: skip
+    mu: float,
+    products: InnerProducts,
+    relation: Relation = "replace-one",
+    weight: float | None = None,
+    *,
+    counted: bool = False,
+) -> SpectralNoise:
     """The least noise at which one release costs at most mu > 0; by default with counts that cost nothing.
 
     The weight, in (0, 1], is by default the largest that costs nothing, but LEAST_WEIGHT at least, which is

@@ -94,9 +94,11 @@ def second_look(plan: Prepared, released: SpectralSums, known: PublicCounts, mu:
     values, turned = np.linalg.eigh((rows * weight[:, None]).T @ rows)
     values = np.maximum(values, 1e-12 * values.max())
     powers = water_filling(
-        slope**2 * values, max(float(seen @ linear.left[0, 0]), 1e-6), plan.plan.sensitivity / mu,
+        slope**2 * values,
+        max(float(seen @ linear.left[0, 0]), 1e-6),
+        plan.plan.sensitivity / mu,
         float(weight.sum()),
-    )  # fmt: skip
+    )
     made = rows @ ((turned * np.sqrt(powers / values)) @ turned.T)
     features = coarse_features(made)
     noise = noise_for(mu, inner_products(features), plan.plan.relation)
@@ -184,14 +186,18 @@ def read_looks(
     reader: FieldReader | None = None
     for _ in range(ROUNDS):
         law = linear_laws(before, looks, value, deviation)
-        link = np.vstack([
-            (a * (m * before.deviation * slope)[:, None]).T @ basis.rows
-            for a, slope in zip(stacked, law.slope, strict=True)
-        ])  # fmt: skip
-        offset = np.concatenate([
-            a.T @ (m * (start + slope * before.mean))
-            for a, start, slope in zip(stacked, law.start, law.slope, strict=True)
-        ])  # fmt: skip
+        link = np.vstack(
+            [
+                (a * (m * before.deviation * slope)[:, None]).T @ basis.rows
+                for a, slope in zip(stacked, law.slope, strict=True)
+            ]
+        )
+        offset = np.concatenate(
+            [
+                a.T @ (m * (start + slope * before.mean))
+                for a, start, slope in zip(stacked, law.start, law.slope, strict=True)
+            ]
+        )
         error = counts.error.copy()
         for i, one in enumerate(parts):
             for j, other in enumerate(parts[: i + 1]):
@@ -203,9 +209,10 @@ def read_looks(
         error[np.diag_indices_from(error)] += noise
         root = cholesky(error + link @ link.T, "the covariance of the released sums", "use more noise")
         linear = LinearLaw(
-            law.start[0] + law.slope[0] * before.mean, np.maximum(law.slope[0], 1e-6) * before.deviation,
+            law.start[0] + law.slope[0] * before.mean,
+            np.maximum(law.slope[0], 1e-6) * before.deviation,
             np.sqrt(law.left[0, 0]),
-        )  # fmt: skip
+        )
         half = solve_lower(root, link)
         reader = FieldReader(plan.nodes, basis, prior, offset, root, half, None, linear)
         value, deviation = reader.mean(sums), reader.deviation()

@@ -41,9 +41,13 @@ RECORD_NOISE = 0.5
 ROUNDS = 4  # rounds in which answers of yes and no are made linear around what was read before
 
 BELIEFS_OF_COUNTS = (
-    (1.0, 1.0, 1.0, 0.3), (0.5, 1.0, 1.0, 0.18), (2.0, 1.0, 1.0, 0.18), (1.0, 2.0, 1.0, 0.09),
-    (1.0, 0.75, 0.45, 0.09), (1.0, 1.0, 0.0, 0.16),
-)  # fmt: skip
+    (1.0, 1.0, 1.0, 0.3),
+    (0.5, 1.0, 1.0, 0.18),
+    (2.0, 1.0, 1.0, 0.18),
+    (1.0, 2.0, 1.0, 0.09),
+    (1.0, 0.75, 0.45, 0.09),
+    (1.0, 1.0, 0.0, 0.16),
+)
 """Of counted records: range and deviation in units of the design's, the share of the variance that neighbours
 share, and how likely each is before a release."""
 

@@ -248,10 +248,12 @@ def clipped_moments(value: Floats, scatter: Floats | float) -> tuple[Floats, Flo
     at_low, at_high = (np.exp(-0.5 * np.square(x)) / np.sqrt(2.0 * np.pi) for x in (low, high))
     first = above - below + value * between - scatter * (at_high - at_low)
     second = (
-        above + below + (np.square(value) + scatter**2) * between
+        above
+        + below
+        + (np.square(value) + scatter**2) * between
         - 2.0 * value * scatter * (at_high - at_low)
         - scatter**2 * (high * at_high - low * at_low)
-    )  # fmt: skip
+    )
     first = np.clip(first, -1.0, 1.0)
     return first, np.clip(second, np.square(first), 1.0)
 

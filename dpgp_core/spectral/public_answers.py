@@ -61,19 +61,28 @@ def field_of_answers(nodes: Nodes, cell: Ints, answer: Floats, columns: Floats |
         (
             _evidence(_shape(nodes, index[some], steps, part, known), usual, spread, count[some], mean[some])
             + odd,
-            steps, spread, part,
+            steps,
+            spread,
+            part,
         )
         for steps in RANGES
         for part, odd in odds.items()
         for spread in SPREADS
-    ]  # fmt: skip
+    ]
     _, steps, spread, part = max(tried)
     kernel = spread**2 * _shape(nodes, index, steps, part, known)
     worth, value = _linear(kernel, _start(usual, spread), count, mean)
     return PublicField(
-        nodes, index, worth, value, spread, 1.0, steps * nodes.lattice.spacing,
-        columns=known if part else None, covariates=part,
-    )  # fmt: skip
+        nodes,
+        index,
+        worth,
+        value,
+        spread,
+        1.0,
+        steps * nodes.lattice.spacing,
+        columns=known if part else None,
+        covariates=part,
+    )
 
 
 def _start(usual: float, spread: float) -> float:

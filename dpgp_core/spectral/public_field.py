@@ -109,10 +109,17 @@ class PublicField:
         apart_each = np.minimum(apart_each, np.square(OUTLYING * scatter))
         square = np.bincount(place, weights=apart_each, minlength=nodes.size)[index]
         return cls(
-            nodes, index, count, mean, float(deviation), float(scatter), steps * spacing,
-            columns=known if part else None, covariates=part,
+            nodes,
+            index,
+            count,
+            mean,
+            float(deviation),
+            float(scatter),
+            steps * spacing,
+            columns=known if part else None,
+            covariates=part,
             local=_local(nodes, index, count - 1.0, square.astype(np.float64)),
-        )  # fmt: skip
+        )
 
     @property
     def bound(self) -> float:
@@ -122,9 +129,12 @@ class PublicField:
     def rescaled(self, centre: float, clip: float, model: MapModel | None = None) -> PublicField:
         """The same in units of which `centre` is 0 and `clip` is 1; `model` makes the map without privacy."""
         return replace(
-            self, mean=(self.mean - centre) / clip, deviation=self.deviation / clip,
-            scatter=self.scatter / clip, map=model,
-        )  # fmt: skip
+            self,
+            mean=(self.mean - centre) / clip,
+            deviation=self.deviation / clip,
+            scatter=self.scatter / clip,
+            map=model,
+        )
 
     @cached_property
     def _known(self) -> tuple[float, Floats, Floats, float, Floats]:

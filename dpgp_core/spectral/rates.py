@@ -114,8 +114,10 @@ def _linear(
     linear = LinearLaw(1.0 + prior.mean - value, np.full(rate.size, prior.deviation), np.ones(rate.size))
     counts = NodeCounts.known(rate, a.shape[1])
     return (
-        FieldReader.of(made.nodes, basis, made.prior, a, counts, made.noise.sums, linear=linear), a, fixed
-    )  # fmt: skip
+        FieldReader.of(made.nodes, basis, made.prior, a, counts, made.noise.sums, linear=linear),
+        a,
+        fixed,
+    )
 
 
 def rates_of_records(

@@ -101,9 +101,15 @@ class SeriesReading:
 
 
 def read_series(
-    model: SpectralModel, periods: Sequence[Period], prior: SeriesPrior, also: Sequence[float] = (),
-    *, choose: bool = True, around: Floats | None = None, areas: Floats | None = None,
-) -> SeriesReading:  # fmt: skip
+    model: SpectralModel,
+    periods: Sequence[Period],
+    prior: SeriesPrior,
+    also: Sequence[float] = (),
+    *,
+    choose: bool = True,
+    around: Floats | None = None,
+    areas: Floats | None = None,
+) -> SeriesReading:
     """Read releases of disjoint or overlapping records together: post-processing, free.
 
     `periods` are releases at different times; `also` are other times at which the field is asked for.
@@ -273,11 +279,18 @@ class _Series:
             for each in self.counts
         ]
         return SeriesReading(
-            self.times, spread(mean), spread(np.sqrt(variance)), spread(mean[later] - mean[before]),
-            spread(np.sqrt(np.maximum(changed, 1e-12))), np.array(records),
-            np.array(chain.still), prior, chain.log_evidence,
-            *self._of_areas(areas, rows, rest, mean, chain), drawn,
-        )  # fmt: skip
+            self.times,
+            spread(mean),
+            spread(np.sqrt(variance)),
+            spread(mean[later] - mean[before]),
+            spread(np.sqrt(np.maximum(changed, 1e-12))),
+            np.array(records),
+            np.array(chain.still),
+            prior,
+            chain.log_evidence,
+            *self._of_areas(areas, rows, rest, mean, chain),
+            drawn,
+        )
 
     def _of_areas(
         self, areas: Floats, rows: Floats, rest: Floats, mean: Floats, chain: Chain

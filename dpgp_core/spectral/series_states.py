@@ -115,9 +115,13 @@ def smoothed(seen: Sequence[Seen | None], decays: Sequence[Floats]) -> Chain:
         means[period] = means[period] + gain.T @ (means[period + 1] - decay * means[period])
         covariances[period] = own + gain.T @ (covariances[period + 1] - ahead) @ gain
     return Chain(
-        tuple(means), tuple(covariances), tuple(reversed(shared)), ends, float(sum(found.densities)),
+        tuple(means),
+        tuple(covariances),
+        tuple(reversed(shared)),
+        ends,
+        float(sum(found.densities)),
         tuple(found.still),
-    )  # fmt: skip
+    )
 
 
 COUNT_MEMORY = 0.95  # correlation, from one unit of time to the next, of how unevenly records lie

@@ -95,9 +95,15 @@ class SharedReadings:
         root, rest = rows * np.sqrt(m).astype(kind)[:, None], loaded * left
         half = (loaded.T @ smooth).astype(np.float64)
         return _Drawn(
-            read, half, (root.T @ root).astype(np.float64), (rest.T @ rest).astype(np.float64),
-            half @ basis.rows[self._some].T, half @ half.T, a.T @ m, noise,
-        )  # fmt: skip
+            read,
+            half,
+            (root.T @ root).astype(np.float64),
+            (rest.T @ rest).astype(np.float64),
+            half @ basis.rows[self._some].T,
+            half @ half.T,
+            a.T @ m,
+            noise,
+        )
 
     def under(self, basis: FieldBasis) -> SharedReadings:
         """The same simulated releases, to be read with another basis of the field."""
@@ -113,9 +119,9 @@ class SharedReadings:
     ) -> Floats:
         """(R, N) exceedance probabilities of all simulated releases under one reading, as in `read`."""
         fields = self._fields(totals, prior)
-        return np.concatenate([
-            self._beyond(sign, mean, left, prior, threshold)[0] for mean, left, _ in fields
-        ])  # fmt: skip
+        return np.concatenate(
+            [self._beyond(sign, mean, left, prior, threshold)[0] for mean, left, _ in fields]
+        )
 
     def read(
         self,

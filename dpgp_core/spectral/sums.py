@@ -229,9 +229,14 @@ class KeptSums:
         """What is kept of a release; `public_counts` (N,) or None."""
         counts = None if released.counts is None else _whole(released.counts, COUNT_UNIT)
         return cls(
-            _whole(released.sums, SUM_UNIT), counts, features_digest(features), released.noise, public_counts,
-            None if field is None else KeptField.of(field), second,
-        )  # fmt: skip
+            _whole(released.sums, SUM_UNIT),
+            counts,
+            features_digest(features),
+            released.noise,
+            public_counts,
+            None if field is None else KeptField.of(field),
+            second,
+        )
 
     def again(self, features: Features) -> SpectralSums:
         """The release, for features made anew; raises InvalidValue if the sums were made with others."""

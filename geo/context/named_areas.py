@@ -99,8 +99,12 @@ def _meant(name: str) -> list[tuple[str, str]]:
         hint = f": did you mean {' or '.join(map(repr, near))}?" if near else ": give a file of the area."
         raise DomainError(f"no area called {name[:60]!r} is known{hint}")
     found = known[wanted] if wanted in same else known[same[0]]
-    return [(country, area) for country, one in _countries().items() for area in one.areas
-            if f"{area}, {country}" == found]  # fmt: skip
+    return [
+        (country, area)
+        for country, one in _countries().items()
+        for area in one.areas
+        if f"{area}, {country}" == found
+    ]
 
 
 def _plain(text: str) -> str:

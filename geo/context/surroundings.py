@@ -248,9 +248,11 @@ def _gazetteer(built: Path) -> tuple[pa.ChunkedArray, NDArray[np.float64], NDArr
     """Names, (n, 2) degrees and populations, the largest first."""
     kinds = {"name": pa.string(), "lon": pa.float64(), "lat": pa.float64(), "people": pa.int64()}
     rows = pacsv.read_csv(
-        built / "places.tsv.gz", pacsv.ReadOptions(use_threads=False, column_names=list(kinds)),
-        pacsv.ParseOptions(delimiter="\t", quote_char=False), pacsv.ConvertOptions(column_types=kinds),
-    )  # fmt: skip
+        built / "places.tsv.gz",
+        pacsv.ReadOptions(use_threads=False, column_names=list(kinds)),
+        pacsv.ParseOptions(delimiter="\t", quote_char=False),
+        pacsv.ConvertOptions(column_types=kinds),
+    )
     where = np.column_stack([rows["lon"].to_numpy(), rows["lat"].to_numpy()])
     return rows["name"], where, rows["people"].to_numpy()
 

@@ -258,9 +258,14 @@ class _MapSheet(_Sheet):
             taken.append(box)
             written.append(place.name)
             self.pen.text(
-                spot, place.name, colour("line", theme), font, anchor="mm", stroke_width=halo,
+                spot,
+                place.name,
+                colour("line", theme),
+                font,
+                anchor="mm",
+                stroke_width=halo,
                 stroke_fill=colour("halo", theme),
-            )  # fmt: skip
+            )
             if len(written) == MOST_NAMES:
                 break
         return tuple(written)

@@ -69,11 +69,15 @@ def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts
     guarantee = bundle.statement["guarantee"]
     lattice = build_lattice(bundle.domain) if shared is None else shared.lattice
     return PublicFacts(
-        lattice, guarantee["n"], guarantee["relation"],
-        places_public=guarantee["protects"] == "values", single=guarantee["unit"] == "cell",
-        covariates=bundle.covariates, law=sums_design(bundle.statement).law,
+        lattice,
+        guarantee["n"],
+        guarantee["relation"],
+        places_public=guarantee["protects"] == "values",
+        single=guarantee["unit"] == "cell",
+        covariates=bundle.covariates,
+        law=sums_design(bundle.statement).law,
         cache=None if shared is None else shared.cache,  # type: ignore[arg-type]
-    )  # fmt: skip
+    )
 
 
 def field_again(
@@ -147,10 +151,13 @@ class Density:
         (shape, scale), areas = self._law, self.domain.areas
         low, high = (gammaincinv(shape, 0.5 + side * CONFIDENCE / 2.0) * scale for side in (-1.0, 1.0))
         return {
-            "h3": list(self.domain.cells), "denser": self.denser.tolist(),
-            "probability": np.round(self.probability, 4).tolist(), "per_km2": _short(self.mean / areas),
-            "low": _short(low / areas), "high": _short(high / areas),
-        }  # fmt: skip
+            "h3": list(self.domain.cells),
+            "denser": self.denser.tolist(),
+            "probability": np.round(self.probability, 4).tolist(),
+            "per_km2": _short(self.mean / areas),
+            "low": _short(low / areas),
+            "high": _short(high / areas),
+        }
 
     @property
     def sentence(self) -> str:
@@ -202,8 +209,10 @@ def density_of(bundle: Bundle, above: float) -> Density:
             "A density is a number of records per square kilometre, above 0: ask about another."
         )
     stored, design, guarantee = (
-        stored_sums(bundle), sums_design(bundle.statement), bundle.statement["guarantee"],
-    )  # fmt: skip
+        stored_sums(bundle),
+        sums_design(bundle.statement),
+        bundle.statement["guarantee"],
+    )
     if guarantee["unit"] == "cell":
         raise BundleError(
             "The records of this release are hexagons, so they have no density: ask about places."

@@ -156,9 +156,13 @@ class AreaAnswer:
 
 
 def shares_of(
-    areas: Areas, field: tuple[Floats, Floats] | None, draws: Floats, level: float, direction: Direction,
+    areas: Areas,
+    field: tuple[Floats, Floats] | None,
+    draws: Floats,
+    level: float,
+    direction: Direction,
     confidence: float = CONFIDENCE,
-) -> list[AreaAnswer]:  # fmt: skip
+) -> list[AreaAnswer]:
     """One answer for each of the areas, from their (A, N) parts of the hexagons. `field`: (N,) mean and
     standard deviation; `draws`: (J, N) joint draws; both in response units. Raise `BundleError` for fewer
     than `FEWEST` draws."""
@@ -217,9 +221,13 @@ class BoroughTable:
 
 
 def borough_table(
-    domain: Domain, layers: Sequence[OwnLayer], products: Products, field: tuple[Floats, Floats] | None,
-    draws: Floats, level: float,
-) -> BoroughTable | None:  # fmt: skip
+    domain: Domain,
+    layers: Sequence[OwnLayer],
+    products: Products,
+    field: tuple[Floats, Floats] | None,
+    draws: Floats,
+    level: float,
+) -> BoroughTable | None:
     """The table of the named areas in a map's own layers; None where there are none. `products` are at the
     threshold `level`; `field`: (N,) mean and standard deviation; `draws`: (J, N) joint draws; all in response
     units."""

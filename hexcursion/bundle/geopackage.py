@@ -35,14 +35,18 @@ _COLUMNS = (
 
 
 def add_styles(
-    database: sqlite3.Connection, classes: Mapping[str, str], created: str,
+    database: sqlite3.Connection,
+    classes: Mapping[str, str],
+    created: str,
     own: Mapping[str, str] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Add the default style of each layer to a GeoPackage. `classes`: lines of the legend by the values of
     `class`, in order; `created`: the release's own date; `own`: styles of further layers by their names."""
     styles = {
-        "cells": cells_qml(classes), "regions": regions_qml(), "boundary": _single(_outline("line", 0.5)),
-    }  # fmt: skip
+        "cells": cells_qml(classes),
+        "regions": regions_qml(),
+        "boundary": _single(_outline("line", 0.5)),
+    }
     styles |= own or {}
     database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
     for layer, style in styles.items():
@@ -89,8 +93,11 @@ def own_qml(layer: OwnLayer, kind: Kind) -> str:
     drawn = {
         "area": _symbol_layer(
             {
-                "style": "no", "outline_color": ink, "outline_style": "solid",
-                "outline_width_unit": "MM", "outline_width": wide,
+                "style": "no",
+                "outline_color": ink,
+                "outline_style": "solid",
+                "outline_width_unit": "MM",
+                "outline_width": wide,
             }
         ),
         "line": _symbol_layer({"line_color": ink, "line_width": wide, "line_width_unit": "MM"}, "SimpleLine"),
@@ -98,7 +105,7 @@ def own_qml(layer: OwnLayer, kind: Kind) -> str:
             {"name": "circle", "color": ink, "outline_style": "no", "size": wide, "size_unit": "MM"},
             "SimpleMarker",
         ),
-    }  # fmt: skip
+    }
     return _single(drawn[kind], kind)
 
 
@@ -207,9 +214,14 @@ def _layer(name: str, frame: Any, shape: Geometry = "MultiPolygon") -> bytes:
     """A GeoPackage of one layer, made in memory: a trial's contents must not reach any disk."""
     stream = io.BytesIO()
     frame.to_file(
-        stream, layer=name, driver="GPKG", engine="pyogrio", geometry_type=shape,
-        promote_to_multi=True, SPATIAL_INDEX="NO",
-    )  # fmt: skip
+        stream,
+        layer=name,
+        driver="GPKG",
+        engine="pyogrio",
+        geometry_type=shape,
+        promote_to_multi=True,
+        SPATIAL_INDEX="NO",
+    )
     return stream.getvalue()
 
 
@@ -274,9 +286,12 @@ def _cells(database: sqlite3.Connection, size: int) -> dict[str, list[Any]]:
 
 
 GEOPACKAGE = Export(
-    NAME, "cells, regions, boundary and own layers as one GeoPackage, styled for QGIS", 300_000_000, write,
+    NAME,
+    "cells, regions, boundary and own layers as one GeoPackage, styled for QGIS",
+    300_000_000,
+    write,
     read,
-)  # fmt: skip
+)
 
 
 Geometry = Literal["MultiPolygon", "MultiLineString", "MultiPoint"]

@@ -120,8 +120,11 @@ class Products:
     def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not supported."""
         named: dict[ProductName, Bools | None] = {
-            "vote-set": self.vote_set, "vorobev": self.vorobev, "inner": self.inner, "outer": self.outer,
-        }  # fmt: skip
+            "vote-set": self.vote_set,
+            "vorobev": self.vorobev,
+            "inner": self.inner,
+            "outer": self.outer,
+        }
         return {name: cells for name, cells in named.items() if cells is not None}
 
 
@@ -144,10 +147,17 @@ def supports(count: int, confidence: float) -> bool:
 
 
 def products_at(
-    paths: Floats, level: Floats | float, direction: Direction, *, cutoff: float,
-    confidence: float = CONFIDENCE, field: tuple[Floats, Floats] | None = None, draws: Floats | None = None,
-    records: Floats | None = None, shown: tuple[Floats, Floats] | None = None,
-) -> Products:  # fmt: skip
+    paths: Floats,
+    level: Floats | float,
+    direction: Direction,
+    *,
+    cutoff: float,
+    confidence: float = CONFIDENCE,
+    field: tuple[Floats, Floats] | None = None,
+    draws: Floats | None = None,
+    records: Floats | None = None,
+    shown: tuple[Floats, Floats] | None = None,
+) -> Products:
     """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells are
     published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and standard
     deviation given the release; `draws`: (J, N) joint draws where the paths are none: then the set is cut

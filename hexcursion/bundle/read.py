@@ -186,9 +186,11 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     _check_schema_file(contents[layout.SCHEMA], statement["design"]["mechanism"])
     about = statement["paths"]
     stored = read_paths(
-        contents[layout.PATHS], field=about["field"], records=about["field"] and about.get("records", False),
+        contents[layout.PATHS],
+        field=about["field"],
+        records=about["field"] and about.get("records", False),
         shown=statement["products"].get("cut_by_map", False),
-    )  # fmt: skip
+    )
     cells, paths = stored.cells, stored.paths
     subject = statement["subject"]["domain"]
     if len(cells) != subject["cells"] or paths.shape[0] != statement["paths"]["count"]:
@@ -219,20 +221,28 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
 
 
 def published_products(
-    statement: Mapping[str, Any], domain: Domain, paths: Floats,
+    statement: Mapping[str, Any],
+    domain: Domain,
+    paths: Floats,
     field: tuple[Floats, Floats] | None = None,
-    draws: Floats | None = None, records: Floats | None = None,
+    draws: Floats | None = None,
+    records: Floats | None = None,
     shown: tuple[Floats, Floats] | None = None,
-) -> Products:  # fmt: skip
+) -> Products:
     """Products at the statement's own threshold, smoothing, cutoff and confidence, of (L, N) paths before
     smoothing; the others as for `products_at`; response units."""
     published = statement["products"]
     return products_at(
-        smooth(domain.adjacency, paths, published["smoothing"]), statement["subject"]["threshold_response"],
-        statement["subject"]["direction"], cutoff=published["cutoff"],
-        confidence=published["confidence"] or CONFIDENCE, field=field, draws=draws, records=records,
+        smooth(domain.adjacency, paths, published["smoothing"]),
+        statement["subject"]["threshold_response"],
+        statement["subject"]["direction"],
+        cutoff=published["cutoff"],
+        confidence=published["confidence"] or CONFIDENCE,
+        field=field,
+        draws=draws,
+        records=records,
         shown=shown,
-    )  # fmt: skip
+    )
 
 
 def _draws(

@@ -149,10 +149,12 @@ def relative_block(release: Release) -> dict[str, Any]:
         return {}
     return {
         "relative": {
-            "file": layout.PUBLIC_FIELD, "kind": relative.kind, "ratio": relative.ratio,
+            "file": layout.PUBLIC_FIELD,
+            "kind": relative.kind,
+            "ratio": relative.ratio,
             "origin": clean(relative.origin, 1000, "The origin of the public field"),
         }
-    }  # fmt: skip
+    }
 
 
 def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
@@ -268,10 +270,13 @@ def sums_block(release: Release) -> dict[str, Any]:
     if kept is None:
         return {}
     block: dict[str, Any] = {
-        "file": layout.RELEASED_SUMS, "count": int(kept.sums.size), "features": kept.features,
+        "file": layout.RELEASED_SUMS,
+        "count": int(kept.sums.size),
+        "features": kept.features,
         "noise": {"sums": kept.noise.sums, "counts": kept.noise.counts},
-        "columns": list(_columns(kept, release.prior_mean)), "note": NOTE,
-    }  # fmt: skip
+        "columns": list(_columns(kept, release.prior_mean)),
+        "note": NOTE,
+    }
     if kept.second is not None:
         more = kept.second
         block["second_look"] = {
@@ -325,9 +330,12 @@ def sums_of(contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: 
         return None
     field, more = stated.get("reference"), stated.get("second_look")
     pairs = (
-        ("counts", stated["noise"]["counts"]), ("reference_count", field), ("reference_mean", field),
-        ("second_sums", more), ("second_counts", more and more["noise"]["counts"]),
-    )  # fmt: skip
+        ("counts", stated["noise"]["counts"]),
+        ("reference_count", field),
+        ("reference_mean", field),
+        ("second_sums", more),
+        ("second_counts", more and more["noise"]["counts"]),
+    )
     wanted = [column for column in COLUMNS if column in stated["columns"]]
     contradicts = any((column in wanted) != (part is not None) for column, part in pairs)
     if "sums" not in wanted or contradicts or ("reference_scatter" in wanted and field is None):

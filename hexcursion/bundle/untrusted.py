@@ -74,9 +74,11 @@ def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
 
 def _opened(content: bytes, texts: list[str]) -> pq.ParquetFile:
     return pq.ParquetFile(
-        io.BytesIO(content), thrift_string_size_limit=10**7, thrift_container_size_limit=10**6,
+        io.BytesIO(content),
+        thrift_string_size_limit=10**7,
+        thrift_container_size_limit=10**6,
         read_dictionary=texts,
-    )  # fmt: skip
+    )
 
 
 def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Table:

@@ -162,11 +162,13 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         layout.MAP: map_png(statement, domain, products, layers),
         layout.PAGE: map_html(
             Released(statement, domain, paths, field, around(domain, layers), draws),
-            products, picture=picture,
+            products,
+            picture=picture,
         ),
-        layout.REDRAW: script_bytes(), layout.README: readme_text(statement, products).encode(),
+        layout.REDRAW: script_bytes(),
+        layout.README: readme_text(statement, products).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
-    }  # fmt: skip
+    }
     if release.relative is not None:
         contents[layout.PUBLIC_FIELD] = field_bytes(domain.cells, release.relative.field)
     if release.sums is not None:

@@ -90,13 +90,19 @@ def add_series_command(commands: Any) -> None:
         "--threshold", type=float, help="Another threshold than the newest bundle's, in the data's own unit."
     )
     parser.add_argument(
-        "--by", metavar="RISE", type=float, default=0.0,
+        "--by",
+        metavar="RISE",
+        type=float,
+        default=0.0,
         help="Rise that is asked for: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--times", metavar="TIME", type=float, nargs="+",
+        "--times",
+        metavar="TIME",
+        type=float,
+        nargs="+",
         help="Time of each bundle in years or another unit, where their periods do not tell it.",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--ledger",
         metavar="URL|FILE",
@@ -109,9 +115,12 @@ def run_series(options: argparse.Namespace) -> int:
     """Read the bundles, ask the ledger where one is named, write the files, say what they say."""
     out = new_place(options.out)
     series, promise = read_series_of(
-        options.bundles, threshold=options.threshold, by=options.by, times=options.times,
+        options.bundles,
+        threshold=options.threshold,
+        by=options.by,
+        times=options.times,
         ledger=options.ledger,
-    )  # fmt: skip
+    )
     folder = write_series(series, promise, out)
     for line in (*periods_said(series), *(step.sentence for step in steps_of(series)), *notes_of(series)):
         print(f"  {line}")
@@ -128,9 +137,13 @@ def add_compare_command(commands: Any) -> None:
     parser = commands.add_parser("compare", help=text, description=text, usage=usage)
     add_release_options(parser)
     parser.add_argument(
-        "--epsilons", type=float, nargs="+", default=list(EPSILONS), metavar="EPSILON",
+        "--epsilons",
+        type=float,
+        nargs="+",
+        default=list(EPSILONS),
+        metavar="EPSILON",
         help="Budgets to compare at. Default: 0.5 1 2 4 10.",
-    )  # fmt: skip
+    )
     parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the CSV and the figure.")
     shorten_help(parser)
     parser.set_defaults(run=run_compare)
@@ -228,9 +241,11 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
         "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
     )
     view.add_argument(
-        "--density", type=float, metavar="K",
+        "--density",
+        type=float,
+        metavar="K",
         help="say where more than K records lie per square kilometre, by its released counts (free)",
-    )  # fmt: skip
+    )
     view.add_argument("--out", metavar="FILE", help="new file for these densities, .csv or .geojson")
     add_signers_option(view)
     view.set_defaults(run=run_view)

@@ -118,10 +118,14 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         "--reach", metavar="KM", type=float, help="How many kilometres the box reaches around --place."
     )
     groups["privacy"].add_argument(
-        "--same-records-as", metavar="ENTRY", type=int, nargs="+", default=[],
+        "--same-records-as",
+        metavar="ENTRY",
+        type=int,
+        nargs="+",
+        default=[],
         help="Charges of the ledger, by number, whose data hold the same records in other words: their "
         "releases and this one are counted together from here on.",
-    )  # fmt: skip
+    )
     groups["privacy"].add_argument(
         "--wanted-iou",
         metavar="IOU",

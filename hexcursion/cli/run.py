@@ -62,10 +62,16 @@ def run_release(options: argparse.Namespace) -> int:
         raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
     settings = settings_from_options(options)
     return _release(
-        settings, Path(options.out or ""), settings.ledger, options.dry_run, options.show_baseline,
-        options.wanted_iou, None if options.sign is None or options.dry_run else office_key(options.sign),
-        options.same_records_as, options,
-    )  # fmt: skip
+        settings,
+        Path(options.out or ""),
+        settings.ledger,
+        options.dry_run,
+        options.show_baseline,
+        options.wanted_iou,
+        None if options.sign is None or options.dry_run else office_key(options.sign),
+        options.same_records_as,
+        options,
+    )
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -120,10 +126,16 @@ class _Printed(Listener):
 
 
 def _release(
-    settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
-    wanted: float | None = None, key: Ed25519PrivateKey | None = None, same_as: Sequence[int] = (),
+    settings: ReleaseSettings,
+    out: Path,
+    place: str | None,
+    dry: bool,
+    baseline: bool,
+    wanted: float | None = None,
+    key: Ed25519PrivateKey | None = None,
+    same_as: Sequence[int] = (),
     options: argparse.Namespace | None = None,
-) -> int:  # fmt: skip
+) -> int:
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
     elif settings.pays_for_a_look:

@@ -57,10 +57,15 @@ class Records:
         """A project's private records, at its own threshold or another one."""
         placed, lattice, settings = project.private.placed, project.lattice, project.settings
         return cls(
-            placed.index, placed.value, settings.threshold if threshold is None else threshold,
-            lattice.domain_centres, lattice.spacing, settings.direction == "below",
-            project.answers is not None, _above(project.domain.cells),
-        )  # fmt: skip
+            placed.index,
+            placed.value,
+            settings.threshold if threshold is None else threshold,
+            lattice.domain_centres,
+            lattice.spacing,
+            settings.direction == "below",
+            project.answers is not None,
+            _above(project.domain.cells),
+        )
 
     def beyond(self, values: Floats | float) -> Bools:
         """Whether values of any shape lie on the asked side of the threshold; NaN does not."""
@@ -204,13 +209,16 @@ class Rule:
 
 
 RULES = {
-    "everything": Rule("minimum", 1.0), "at least 3": Rule("minimum", 3.0),
-    "at least 5": Rule("minimum", 5.0), "at least 10": Rule("minimum", 10.0),
-    "at least 5, by larger units": Rule("merged", 5.0), "at least 5, rounded": Rule("rounded", 5.0),
+    "everything": Rule("minimum", 1.0),
+    "at least 3": Rule("minimum", 3.0),
+    "at least 5": Rule("minimum", 5.0),
+    "at least 10": Rule("minimum", 10.0),
+    "at least 5, by larger units": Rule("merged", 5.0),
+    "at least 5, rounded": Rule("rounded", 5.0),
     "smoothed, at least 10": Rule("smoothed", 10.0),
     "at least 5, class only": Rule("minimum", 5.0, numbers=False),
     "smoothed, class only": Rule("smoothed", 10.0, numbers=False),
-}  # fmt: skip
+}
 
 
 def _above(cells: Sequence[str]) -> tuple[Ints, ...]:

@@ -188,9 +188,12 @@ def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def compare_mechanisms(
-    project: Project, names: Sequence[str], epsilons: Sequence[float] = EPSILONS,
-    report: Report | None = None, executor: Executor | None = None,
-) -> Comparison:  # fmt: skip
+    project: Project,
+    names: Sequence[str],
+    epsilons: Sequence[float] = EPSILONS,
+    report: Report | None = None,
+    executor: Executor | None = None,
+) -> Comparison:
     """Search every mechanism alone at every epsilon, on the same reference data and the same baseline.
 
     Each gets the same thorough search of its own grid. Nothing is drawn from private records and nothing is
@@ -321,10 +324,13 @@ def svg_text(found: Comparison) -> str:
             own = [row for row in rows if row.mechanism == name]
             reached = [row.best.utility for row in own if row.best is not None]
             panel.errorbar(
-                [row.epsilon for row in own], [each.agreement for each in reached],
-                [each.agreement_sd for each in reached], marker=MARKS[number % len(MARKS)], capsize=3,
+                [row.epsilon for row in own],
+                [each.agreement for each in reached],
+                [each.agreement_sd for each in reached],
+                marker=MARKS[number % len(MARKS)],
+                capsize=3,
                 label=own[0].title,
-            )  # fmt: skip
+            )
         panel.set_xscale("log")
         panel.set_ylim(0.0, 1.0)
         panel.set_xlabel(f"epsilon at delta {found.delta:g}")

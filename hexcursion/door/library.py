@@ -37,9 +37,13 @@ class CuratorWarning(UserWarning):
 
 
 def release(
-    data: Any, *, out: str | Path | None = None, progress: Report | None = None,
-    same_records_as: Sequence[int] = (), **settings: Any,
-) -> Released:  # fmt: skip
+    data: Any,
+    *,
+    out: str | Path | None = None,
+    progress: Report | None = None,
+    same_records_as: Sequence[int] = (),
+    **settings: Any,
+) -> Released:
     """Release a private map: search on reference data, charge the ledger, draw once, write the bundle.
 
     Every call is a release of its own and costs epsilon. Without a `budget` the first release of these data
@@ -137,9 +141,12 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
 
 
 def compare(
-    data: Any, *, epsilons: Sequence[float] | float = EPSILONS, progress: Report | None = None,
+    data: Any,
+    *,
+    epsilons: Sequence[float] | float = EPSILONS,
+    progress: Report | None = None,
     **settings: Any,
-) -> Comparison:  # fmt: skip
+) -> Comparison:
     """Compare mechanisms at equal epsilon by simulated releases of reference data; release nothing.
 
     Parameters
@@ -198,9 +205,7 @@ def _planned(
     data: Any, settings: Mapping[str, Any], report: Report | None, same_as: Sequence[int], *, pay: bool
 ) -> Planned:
     with _inside(), _settings(data, settings) as (made, tables):
-        planned = plan_settings(
-            made, made.ledger, _Progress(report), tables=tables, same_as=same_as, pay=pay
-        )  # fmt: skip
+        planned = plan_settings(made, made.ledger, _Progress(report), tables=tables, same_as=same_as, pay=pay)
     private = planned.plan.project.private
     if any(count for _, count in private.report.dropped):
         warnings.warn(" ".join(private.sentences()), CuratorWarning, stacklevel=3)

@@ -93,10 +93,15 @@ class Planned:
 
 
 def plan_settings(
-    settings: ReleaseSettings, place: str | Path | None = None, told: Listener | None = None, *,
-    tables: Mapping[str, HeldTable] | None = None, wanted: float | None = None, same_as: Sequence[int] = (),
+    settings: ReleaseSettings,
+    place: str | Path | None = None,
+    told: Listener | None = None,
+    *,
+    tables: Mapping[str, HeldTable] | None = None,
+    wanted: float | None = None,
+    same_as: Sequence[int] = (),
     pay: bool = False,
-) -> Planned:  # fmt: skip
+) -> Planned:
     """Load, search on reference data, and plan: everything before the button.
 
     Parameters
@@ -155,10 +160,14 @@ def plan_settings(
 
 
 def search_design(
-    project: Project, report: Report | None = None, executor: ExecutorName = "serial",
-    processes: int | None = None, *, beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    project: Project,
+    report: Report | None = None,
+    executor: ExecutorName = "serial",
+    processes: int | None = None,
+    *,
+    beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
-) -> Tuned:  # fmt: skip
+) -> Tuned:
     """Search on the project's reference data, where its settings say, with the executor of that name.
 
     Parameters
@@ -180,10 +189,15 @@ def search_design(
 
 
 def compare_settings(
-    settings: ReleaseSettings, names: Sequence[str], epsilons: Sequence[float], report: Report | None = None,
-    executor: ExecutorName = "serial", processes: int | None = None, *,
+    settings: ReleaseSettings,
+    names: Sequence[str],
+    epsilons: Sequence[float],
+    report: Report | None = None,
+    executor: ExecutorName = "serial",
+    processes: int | None = None,
+    *,
     tables: Mapping[str, HeldTable] | None = None,
-) -> tuple[Project, Comparison]:  # fmt: skip
+) -> tuple[Project, Comparison]:
     """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
 
     Parameters

@@ -73,9 +73,13 @@ class ReadSeries:
 
 
 def series(
-    bundles: Sequence[str | Path | Released], *, threshold: float | None = None, by: float = 0.0,
-    times: Sequence[float] | None = None, ledger: str | Path | None = None,
-) -> ReadSeries:  # fmt: skip
+    bundles: Sequence[str | Path | Released],
+    *,
+    threshold: float | None = None,
+    by: float = 0.0,
+    times: Sequence[float] | None = None,
+    ledger: str | Path | None = None,
+) -> ReadSeries:
     """Read bundles of several periods together: a map of each, and change; costs nothing.
 
     Parameters
@@ -110,9 +114,13 @@ def series(
 
 
 def read_series_of(
-    places: Sequence[str | Path | bytes], *, threshold: float | None, by: float,
-    times: Sequence[float] | None, ledger: str | Path | None,
-) -> tuple[Series, Promise]:  # fmt: skip
+    places: Sequence[str | Path | bytes],
+    *,
+    threshold: float | None,
+    by: float,
+    times: Sequence[float] | None,
+    ledger: str | Path | None,
+) -> tuple[Series, Promise]:
     """Open the ledger, where one is named, and read a series with what it promises.
 
     Raise `NoLedger` where none is at the place that is named, `BundleError` as `read_together`.

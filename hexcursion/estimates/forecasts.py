@@ -212,12 +212,17 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
     fixed = takes_fixed(settings)
     worlds = QUICK_WORLDS if settings.quick else WORLDS
     return Asked(
-        cells=cells, records=records, fields=worlds if fixed else scales * (worlds if simulated else 1),
-        fixed=fixed, quick=settings.quick, mechanisms=tuple(settings.mechanisms),
+        cells=cells,
+        records=records,
+        fields=worlds if fixed else scales * (worlds if simulated else 1),
+        fixed=fixed,
+        quick=settings.quick,
+        mechanisms=tuple(settings.mechanisms),
         dense=len(dense_priors(settings, cells)),
         starts=2 if settings.tries_public_map and not settings.weighs_drift else 1,
-        reference=settings.reference is not None, alone=alone,
-    )  # fmt: skip
+        reference=settings.reference is not None,
+        alone=alone,
+    )
 
 
 def dense_priors(settings: ReleaseSettings, cells: int) -> tuple[str, ...]:

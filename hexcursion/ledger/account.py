@@ -75,10 +75,13 @@ def written_cost(cost: Cost) -> dict[str, Any]:
     """Everything of a release's cost but its curve, as plain JSON, floats to the last bit."""
     pairs = cost.pairs
     return {
-        "gaussian_mu": _hex(cost.gaussian_mu), "pure_epsilon": _hex(cost.pure_epsilon),
+        "gaussian_mu": _hex(cost.gaussian_mu),
+        "pure_epsilon": _hex(cost.pure_epsilon),
         "pairs": None if pairs is None else {"leverage": _hex(pairs.leverage), "paths": pairs.paths},
-        "distance": _hex(cost.distance), "neighbours": cost.neighbours, "exchange_mu": _hex(cost.exchange_mu),
-    }  # fmt: skip
+        "distance": _hex(cost.distance),
+        "neighbours": cost.neighbours,
+        "exchange_mu": _hex(cost.exchange_mu),
+    }
 
 
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
@@ -88,11 +91,14 @@ def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
         written = facts["cost"]
         pairs = written["pairs"]
         cost = Cost(
-            RdpCurve(values), _float(written["gaussian_mu"]), _float(written["pure_epsilon"]),
+            RdpCurve(values),
+            _float(written["gaussian_mu"]),
+            _float(written["pure_epsilon"]),
             None if pairs is None else GaussianPairs(float.fromhex(pairs["leverage"]), pairs["paths"]),
-            float.fromhex(written["distance"]), neighbours=written["neighbours"],
+            float.fromhex(written["distance"]),
+            neighbours=written["neighbours"],
             exchange_mu=_float(written["exchange_mu"]),
-        )  # fmt: skip
+        )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LedgerError(f"The cost of a charge cannot be read ({error}).") from error
     check_cost(cost)
@@ -227,10 +233,14 @@ class Account:
             raise self._no_budget()
         whole = together((self.cost, cost))
         return Preview(
-            delta=delta, asked=epsilon(cost, delta),
-            before=epsilon(priced_for(self.cost, whole.neighbours), delta), after=epsilon(whole, delta),
-            neighbours=whole.neighbours, budget=self.budget, note=self.note,
-        )  # fmt: skip
+            delta=delta,
+            asked=epsilon(cost, delta),
+            before=epsilon(priced_for(self.cost, whole.neighbours), delta),
+            after=epsilon(whole, delta),
+            neighbours=whole.neighbours,
+            budget=self.budget,
+            note=self.note,
+        )
 
     def admit(self, cost: Cost, *, sharing: bool = False) -> Preview:
         """Return the preview, if the release fits. Raise `NoBudget` if none was ever set, `BudgetExceeded` if
@@ -240,10 +250,15 @@ class Account:
         preview = self.preview(cost)
         if not self.budget.covers(preview.after):
             raise BudgetExceeded(
-                unit=self.unit, delta=preview.delta, budget=self.budget.epsilon, spent=preview.before,
-                asked=preview.asked, after=preview.after, sharing=self.dataset if sharing else "",
+                unit=self.unit,
+                delta=preview.delta,
+                budget=self.budget.epsilon,
+                spent=preview.before,
+                asked=preview.asked,
+                after=preview.after,
+                sharing=self.dataset if sharing else "",
                 open=self.open,
-            )  # fmt: skip
+            )
         return preview
 
     def _no_budget(self) -> NoBudget:

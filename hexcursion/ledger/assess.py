@@ -76,9 +76,11 @@ def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -
     if charge.records is None:
         return replace(own, refused=refused)
     return replace(
-        own, refused=refused, standing=_standing(book, charge, charge.records.n, account, meeting, own),
+        own,
+        refused=refused,
+        standing=_standing(book, charge, charge.records.n, account, meeting, own),
         alike=_alike(book, account, meeting),
-    )  # fmt: skip
+    )
 
 
 def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:

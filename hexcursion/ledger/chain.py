@@ -211,9 +211,12 @@ def sign_head(key: LedgerKey, last: Entry) -> Head:
 
 
 def check_chain(
-    snapshot: Snapshot, key: LedgerKey, witness: Witness | None, seen: Mapping[int, str] | None = None,
+    snapshot: Snapshot,
+    key: LedgerKey,
+    witness: Witness | None,
+    seen: Mapping[int, str] | None = None,
     beside: Iterable[Seen] = (),
-) -> list[Finding]:  # fmt: skip
+) -> list[Finding]:
     """Everything that is wrong with the rows, in order; an empty list means that the chain holds. `witness`:
     what this machine remembers of the chain; read it before the snapshot is taken; `seen`: entry number ->
     hash, from released bundles or from notes kept elsewhere; `beside`: the seals of the releases that lie

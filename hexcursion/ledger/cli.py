@@ -51,9 +51,12 @@ def add_ledger_commands(subparsers: Any) -> None:
     shown.add_argument("--json", action="store_true", help="the same as JSON, with every field")
     checked = command("verify", _verify, "recompute the chain and name every entry that was changed")
     checked.add_argument(
-        "--seal", action="append", default=[], metavar="NUMBER:HASH",
+        "--seal",
+        action="append",
+        default=[],
+        metavar="NUMBER:HASH",
         help="an entry as a released bundle quotes it; may be repeated",
-    )  # fmt: skip
+    )
     budget = command("budget", _budget, "set or change the budget of a dataset")
     budget.add_argument("dataset", help="fingerprint of the dataset, 64 hex digits, or its beginning")
     budget.add_argument("--unit", choices=("point", "cell"), required=True, help="unit of protection")
@@ -87,13 +90,19 @@ def _show(ledger: Ledger, options: argparse.Namespace) -> int:
     if options.json:
         accounts = [
             {
-                "dataset": account.dataset, "unit": account.unit,
-                "budget": None if account.budget is None else asdict(account.budget), "spent": account.spent,
-                "left": account.left, "charged": account.charged, "open": account.open,
-                "shares": account.shares, "others": account.others, "note": account.note,
+                "dataset": account.dataset,
+                "unit": account.unit,
+                "budget": None if account.budget is None else asdict(account.budget),
+                "spent": account.spent,
+                "left": account.left,
+                "charged": account.charged,
+                "open": account.open,
+                "shares": account.shares,
+                "others": account.others,
+                "note": account.note,
             }
             for account in ledger.accounts()
-        ]  # fmt: skip
+        ]
         rows = [{**asdict(entry), "body": entry.facts} for entry in ledger.entries()]
         print(json.dumps({"accounts": accounts, "entries": rows}, indent=2))
     else:

@@ -90,11 +90,16 @@ class Draft:
         created = datetime.now(UTC).isoformat(timespec="seconds")
         behind = 0 if last is None else seconds_behind(created, last.created)
         return Entry(
-            number=0 if last is None else last.number + 1, kind=self.kind, created=created,
-            dataset=self.dataset, unit=self.unit, refers_to=self.refers_to, curve=self.curve,
+            number=0 if last is None else last.number + 1,
+            kind=self.kind,
+            created=created,
+            dataset=self.dataset,
+            unit=self.unit,
+            refers_to=self.refers_to,
+            curve=self.curve,
             body=canonical_json({**self.facts, CLOCK: behind} if behind else self.facts),
             previous=NO_HASH if last is None else last.hash,
-        ).sealed()  # fmt: skip
+        ).sealed()
 
 
 def seconds_behind(created: str, before: str) -> int:

@@ -137,10 +137,17 @@ class Sketch:
 
 
 def record_keys(
-    key: LedgerKey, longitude: ArrayLike, latitude: ArrayLike, value: ArrayLike, *,
-    time: ArrayLike | None = None, identity: ArrayLike | None = None, row: ArrayLike | None = None,
-    file: str = "", layer: str = "",
-) -> RecordKeys:  # fmt: skip
+    key: LedgerKey,
+    longitude: ArrayLike,
+    latitude: ArrayLike,
+    value: ArrayLike,
+    *,
+    time: ArrayLike | None = None,
+    identity: ArrayLike | None = None,
+    row: ArrayLike | None = None,
+    file: str = "",
+    layer: str = "",
+) -> RecordKeys:
     """Keyed hashes of n records. `longitude`, `latitude`: (n,) WGS84 degrees, so that a place has the same
     hash in any system; `value`: (n,); `time`: (n,) whole numbers, or datetimes in whole seconds; `identity`:
     (n,) texts or whole numbers that name a record, blank nowhere; `row`: (n,) its place in the file, each
@@ -191,9 +198,12 @@ def record_keys(
         numbers = np.asarray(row, dtype=np.int64).reshape(n, 1)
         hashes["row"] = _quick_hashes(key, f"row:{file}:{layer}", numbers)
     return RecordKeys(
-        hashes, chance, np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
-        key.mac("records", f"file:{file}".encode()) if file else "", numbered,
-    )  # fmt: skip
+        hashes,
+        chance,
+        np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
+        key.mac("records", f"file:{file}".encode()) if file else "",
+        numbered,
+    )
 
 
 def sampled(values: Hashes, shift: int) -> NDArray[np.bool_]:

@@ -127,9 +127,12 @@ def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fin
     for name in TEXTS:
         if _SEED.search(contents[name].decode("utf-8", "replace")):
             yield checks.Finding(
-                "seed-in-text", f"What looks like a random seed, in {name}.", READERS,
-                "Remove it; if a release was drawn from it, treat that release as not private.", checks.LEAK,
-            )  # fmt: skip
+                "seed-in-text",
+                f"What looks like a random seed, in {name}.",
+                READERS,
+                "Remove it; if a release was drawn from it, treat that release as not private.",
+                checks.LEAK,
+            )
 
 
 def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
@@ -194,6 +197,9 @@ def _geojson(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.F
     for name in (layout.CELLS, layout.REGIONS, layout.BOUNDARY):
         for problem in rfc7946_findings(strict_json(contents[name], name))[:1]:
             yield checks.Finding(
-                "geojson-not-rfc7946", f"Nothing; but {name} is not RFC 7946: {problem}",
-                "readers whose program refuses it", "Write the bundle again.", checks.NOTE,
-            )  # fmt: skip
+                "geojson-not-rfc7946",
+                f"Nothing; but {name} is not RFC 7946: {problem}",
+                "readers whose program refuses it",
+                "Write the bundle again.",
+                checks.NOTE,
+            )

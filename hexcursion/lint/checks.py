@@ -31,9 +31,15 @@ Centre = Literal[Origin, "threshold"]
 Legend = Literal[Origin, "released paths"]
 Mean = Literal["none", "public", "public reference data", "reference data", "private data", Unstated]
 TuningOrigin = Literal[
-    "public reference data", "reference data", "simulated", "fixed", "given", "private selection",
-    "not accounted", Unstated,
-]  # fmt: skip
+    "public reference data",
+    "reference data",
+    "simulated",
+    "fixed",
+    "given",
+    "private selection",
+    "not accounted",
+    Unstated,
+]
 Seed = Literal["operating system", "fixed", "recorded", "derived from the data", Unstated]
 Draws = Literal["once", "until one looks right", Unstated]
 Proved = Literal["proved", "not proved", Unstated]
@@ -211,9 +217,12 @@ def tooltips(plan: PlannedRelease) -> Iterator[Finding]:
     for content in plan.tooltips:
         if content in PRIVATE_CONTENTS:
             yield Finding(
-                "tooltip-private", f"The {content} of single cells, on hover.", "everyone who sees the map",
-                "Show on hover only what was released: the vote fraction, in or out, the threshold.", LEAK,
-            )  # fmt: skip
+                "tooltip-private",
+                f"The {content} of single cells, on hover.",
+                "everyone who sees the map",
+                "Show on hover only what was released: the vote fraction, in or out, the threshold.",
+                LEAK,
+            )
 
 
 def exports(plan: PlannedRelease) -> Iterator[Finding]:
@@ -247,9 +256,12 @@ def not_stated(plan: PlannedRelease) -> Iterator[Finding]:
     unanswered = [item.name for item in fields(plan) if getattr(plan, item.name) == NOT_STATED]
     if unanswered:
         yield Finding(
-            "not-stated", f"Nobody can tell: the plan does not say {', '.join(unanswered)}.", "unknown",
-            "Complete the plan; what is not stated cannot be checked.", WARNING,
-        )  # fmt: skip
+            "not-stated",
+            f"Nobody can tell: the plan does not say {', '.join(unanswered)}.",
+            "unknown",
+            "Complete the plan; what is not stated cannot be checked.",
+            WARNING,
+        )
 
 
 # What the fields ask, for those that no file of a bundle can answer.

@@ -54,14 +54,19 @@ def plan_from_settings(
     if settings.reference is not None:
         source = "public reference data" if settings.reference_public else "reference data"
     return replace(
-        CLEAN_RECIPE, name=settings.title, unit=settings.unit, epsilon=settings.epsilon,
-        delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta, n=n,
+        CLEAN_RECIPE,
+        name=settings.title,
+        unit=settings.unit,
+        epsilon=settings.epsilon,
+        delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta,
+        n=n,
         n_handling="taken as public" if about is None else "public by nature",
         centre=source if settings.centre is None else "public",
         clip=source if settings.clip is None else "public",
         prior_mean="public reference data" if settings.prior_mean or settings.tries_public_map else "none",
-        tuning=tuning or _tuned(settings), records_per_person=2,
-    )  # fmt: skip
+        tuning=tuning or _tuned(settings),
+        records_per_person=2,
+    )
 
 
 def _tuned(settings: ReleaseSettings) -> checks.TuningOrigin:

@@ -62,9 +62,12 @@ def region_of(settings: ReleaseSettings) -> Region:
 
 
 def fill_box(
-    box: Box, resolution: int, crosses_date_line: bool | None = None, land_only: bool = True,
+    box: Box,
+    resolution: int,
+    crosses_date_line: bool | None = None,
+    land_only: bool = True,
     progress: Progress = silent,
-) -> Domain:  # fmt: skip
+) -> Domain:
     """Fill a box with hexagons, without the open sea unless it is wanted."""
     what = "the bounding box {:g}, {:g}, {:g}, {:g} (west, south, east, north in degrees)".format(*box)
     region = region_from_bbox(*box, crosses_date_line=crosses_date_line)
@@ -76,9 +79,12 @@ def fill_box(
 
 
 def fill_region(
-    path: str, resolution: int, features: tuple[str, ...] = (), column: str | None = None,
+    path: str,
+    resolution: int,
+    features: tuple[str, ...] = (),
+    column: str | None = None,
     progress: Progress = silent,
-) -> Domain:  # fmt: skip
+) -> Domain:
     """Fill a file's polygons, or those of its features that are named, with hexagons."""
     return domain_from_geojson(source_of(path, features, column), resolution, progress)
 
@@ -90,9 +96,12 @@ def source_of(path: str, features: tuple[str, ...] = (), column: str | None = No
 
 
 def load_layers(
-    paths: Sequence[str], columns: Sequence[str], domain: Domain, colours: Sequence[str] = (),
+    paths: Sequence[str],
+    columns: Sequence[str],
+    domain: Domain,
+    colours: Sequence[str] = (),
     widths: Sequence[float] = (),
-) -> tuple[OwnLayer, ...]:  # fmt: skip
+) -> tuple[OwnLayer, ...]:
     """Read public layers (see the settings of these names), and keep what lies around the area.
 
     Raise `GeoError` or `DataError` for what cannot be drawn.

@@ -100,7 +100,13 @@ def example_settings(place: Path | None = None, *, changed: bool = False) -> Rel
     return ReleaseSettings(
         data=SourceSettings(str(folder / f"generated-demo-pp-{last}.csv.gz"), postcodes, SEGMENT),
         reference=SourceSettings(str(folder / f"generated-demo-pp-{first}.csv.gz"), postcodes, SEGMENT),
-        reference_public=True, prior_mean=True, region=str(folder / EXAMPLE_REGION), resolution=8,
-        threshold=THRESHOLD, value_name="price", value_unit="GBP", period=str(last),
+        reference_public=True,
+        prior_mean=True,
+        region=str(folder / EXAMPLE_REGION),
+        resolution=8,
+        threshold=THRESHOLD,
+        value_name="price",
+        value_unit="GBP",
+        period=str(last),
         title=f"Generated example: flats above {THRESHOLD:,.0f} pounds",
-    )  # fmt: skip
+    )

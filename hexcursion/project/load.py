@@ -131,9 +131,13 @@ def _read_records(source: SourceSettings, unit: str, owner: str | None) -> tuple
 
 
 def place_private(
-    observations: Observations, report: LoadReport, domain: Domain, most: int | None = None, *,
+    observations: Observations,
+    report: LoadReport,
+    domain: Domain,
+    most: int | None = None,
+    *,
     once_per_hexagon: bool = False,
-) -> Loaded:  # fmt: skip
+) -> Loaded:
     """Place the private rows, and bound what each owner contributes: at most `most` rows inside the domain.
 
     Its `observations` are all rows: the ledger must know those again that another release keeps. Raise
@@ -194,13 +198,19 @@ def load_project(
         )
     refuse_private_layers(layers, observations, places_public=settings.places_public)
     covariates = load_covariates(
-        settings.covariates, settings.covariate_columns, domain, observations,
+        settings.covariates,
+        settings.covariate_columns,
+        domain,
+        observations,
         places_public=settings.places_public,
-    )  # fmt: skip
+    )
     private = place_private(
-        observations, private_report, domain, settings.records_per_owner,
+        observations,
+        private_report,
+        domain,
+        settings.records_per_owner,
         once_per_hexagon=settings.owner_once_per_hexagon,
-    )  # fmt: skip
+    )
     if settings.data.path in held:
         private = replace(private, digest=held[settings.data.path].digest)
     if covariates is not None:
@@ -299,9 +309,12 @@ def _read_words(source: SourceSettings, report: Report) -> Callable[[int], None]
 
 
 def _stand_in(
-    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, private: Loaded,
+    settings: ReleaseSettings,
+    lattice: Lattice,
+    response: ResponseScale,
+    private: Loaded,
     exposure: Exposure | None = None,
-) -> PlacedObservations:  # fmt: skip
+) -> PlacedObservations:
     """Simulate observations, as many as the public number of private records."""
     n = settings.records_about or public_n(private.placed, settings.unit)
     known = private.placed.index if settings.places_public else None

@@ -226,12 +226,15 @@ def keys_of(
         longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
         names, time = observations.identifier, observations.time
         keys = ledger.record_keys(
-            longitude, latitude, observations.value,
+            longitude,
+            latitude,
+            observations.value,
             time=None if time is None or bool(np.isnat(time).any()) else time,
             identity=None if names is None or bool((names == b"").any()) else names.astype(str),
-            row=observations.row, file=digest or file_fingerprint(Path(source.path)),
+            row=observations.row,
+            file=digest or file_fingerprint(Path(source.path)),
             layer=source.layer or "",
-        )  # fmt: skip
+        )
         kept = ledger.identity, keys
         _KEPT[observations] = kept
     return kept[1]

@@ -219,9 +219,13 @@ def _alike(one: Floats, other: Floats) -> float:
 
 
 def load_covariates(
-    paths: Sequence[str], columns: Sequence[str], domain: Domain, private: Observations | None = None,
-    *, places_public: bool = False,
-) -> Covariates | None:  # fmt: skip
+    paths: Sequence[str],
+    columns: Sequence[str],
+    domain: Domain,
+    private: Observations | None = None,
+    *,
+    places_public: bool = False,
+) -> Covariates | None:
     """Read public numbers for every hexagon; None where no file is named.
 
     A layer of the private rows' places is refused, unless they are public. Raise `WorkflowError`, `GeoError`

@@ -120,9 +120,13 @@ def place(observations: Observations, domain: Domain) -> PlacedObservations:
         raise WorkflowError(f"All observations lie outside the domain. {reason}")
     kept = chosen({"index": index, "value": observations.value}, inside)
     return PlacedObservations(
-        kept["index"], kept["value"], int(index.size), int((~inside).sum()), _years(observations, inside),
+        kept["index"],
+        kept["value"],
+        int(index.size),
+        int((~inside).sum()),
+        _years(observations, inside),
         None if sure is None else float(sure[inside].mean()),
-    )  # fmt: skip
+    )
 
 
 def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.int64] | None:
@@ -234,10 +238,15 @@ class TripProtection:
     def block(self) -> dict[str, Any]:
         """The member `trip` of a map's statement."""
         return {
-            "protection": PROTECTION, "is_differential_privacy": False, "unit_of_protection": MOMENT,
-            "release_id": self.release_id, "secret_moments": self.moments, "mu_at_most": self.mu,
-            "radius_m": self.radius, "in_words": self.in_words,
-        }  # fmt: skip
+            "protection": PROTECTION,
+            "is_differential_privacy": False,
+            "unit_of_protection": MOMENT,
+            "release_id": self.release_id,
+            "secret_moments": self.moments,
+            "mu_at_most": self.mu,
+            "radius_m": self.radius,
+            "in_words": self.in_words,
+        }
 
     @staticmethod
     def of_block(block: Mapping[str, Any]) -> TripProtection:

@@ -65,11 +65,17 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
 
 
 def simulate_reference(
-    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, n: int,
-    places: NDArray[np.int64] | None = None, number: int = 0, model: FieldModel | None = None,
-    prior_of: Callable[[str, float], Prior] | None = None, columns: NDArray[np.float64] | None = None,
+    settings: ReleaseSettings,
+    lattice: Lattice,
+    response: ResponseScale,
+    n: int,
+    places: NDArray[np.int64] | None = None,
+    number: int = 0,
+    model: FieldModel | None = None,
+    prior_of: Callable[[str, float], Prior] | None = None,
+    columns: NDArray[np.float64] | None = None,
     exposure: Exposure | None = None,
-) -> PlacedObservations:  # fmt: skip
+) -> PlacedObservations:
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
     Public by construction: only the domain, the response scale, the public number of records and public
@@ -110,9 +116,14 @@ def simulate_reference(
 
 
 def _counted(
-    exposure: Exposure, n: int, law: WorldModel, number: int, entropy: SimulationEntropy, prior: Prior,
+    exposure: Exposure,
+    n: int,
+    law: WorldModel,
+    number: int,
+    entropy: SimulationEntropy,
+    prior: Prior,
     columns: NDArray[np.float64] | None,
-) -> PlacedObservations:  # fmt: skip
+) -> PlacedObservations:
     """Draw n records over public numbers, where the logarithm of their rate is a field."""
     spreads = SPREADS_OF_COUNTS[exposure.per]
     spread = spreads[number % len(spreads)]

@@ -93,9 +93,14 @@ def working_beside(target: Path, ledger: Ledger) -> Iterator[Workplace]:
 
 
 def release_once(
-    ledger: Ledger, charge: Charge, request: str, release_id: str, draw: Callable[[Reservation], Release],
-    target: Path, work: Path,
-) -> tuple[Release, BundlePaths]:  # fmt: skip
+    ledger: Ledger,
+    charge: Charge,
+    request: str,
+    release_id: str,
+    draw: Callable[[Reservation], Release],
+    target: Path,
+    work: Path,
+) -> tuple[Release, BundlePaths]:
     """Charge, call `draw` once, stage, commit, and only then put the bundle in its place.
 
     `draw` makes the release that quotes the reservation's seal; `work` lies beside `target`. Raise

@@ -126,9 +126,11 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     receipt = (*_receipt(project, choice, privacy, preview), *owner, *worth)
     if preview.standing is not None:
         lines = account_lines(
-            preview.standing, settings.unit_word, settings.relation,
+            preview.standing,
+            settings.unit_word,
+            settings.relation,
             values_only=facts.neighbours == "values-only",
-        )  # fmt: skip
+        )
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
     if bound.method == "renyi" and by_curve.at_edge:
         receipt += (ReceiptLine("Orders", AT_EDGE),)
@@ -299,10 +301,17 @@ def _title(project: Project) -> str:
     scope = {"population": settings.scope.population, "period": settings.scope.period}
     answers = {} if project.answers is None else {"answers": project.answers.block()}
     counts = {} if project.exposure is None else {"counts": project.exposure.block()}
-    return named({
-        "value": project.value_name, "unit": _unit(project),
-        "threshold": settings.threshold, "direction": settings.direction, "scope": scope, **answers, **counts,
-    })  # fmt: skip
+    return named(
+        {
+            "value": project.value_name,
+            "unit": _unit(project),
+            "threshold": settings.threshold,
+            "direction": settings.direction,
+            "scope": scope,
+            **answers,
+            **counts,
+        }
+    )
 
 
 def _unit(project: Project) -> str:

@@ -297,9 +297,15 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
     else:
         placed = as_many(project, project.reference)
     world = make_scene(
-        facts, project.domain.cells, placed, scored.response, unit=settings.unit,
-        threshold=settings.threshold, direction=settings.direction, prior_mean=offset,
-    ).world  # fmt: skip
+        facts,
+        project.domain.cells,
+        placed,
+        scored.response,
+        unit=settings.unit,
+        threshold=settings.threshold,
+        direction=settings.direction,
+        prior_mean=offset,
+    ).world
     prepared = mechanism_of(design).prepare(design, facts, world.records)
     released = world.published(draw_release(prepared, SimulationEntropy(DRAWN_SEED), simulation=True), design)
     return SimulatedRelease(released, result.baseline, iou(released, result.baseline))

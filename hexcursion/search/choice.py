@@ -61,13 +61,20 @@ def expected_of(project: Project, scored: Scored) -> Expected:
         return value if math.isfinite(value) else None
 
     low, high = known(found.low), known(found.high)
-    little = low is not None and high is not None and (
-        private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE
-    )  # fmt: skip
+    little = (
+        low is not None
+        and high is not None
+        and (private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE)
+    )
     return Expected(
-        known(found.agreement), known(found.area_error), known(found.right), project.reference_kind, low,
-        high, little,
-    )  # fmt: skip
+        known(found.agreement),
+        known(found.area_error),
+        known(found.right),
+        project.reference_kind,
+        low,
+        high,
+        little,
+    )
 
 
 def known_gain(scored: Scored) -> float | None:
@@ -80,9 +87,10 @@ def times_as_good(scored: Scored, free: Sequence[float]) -> tuple[int, int] | No
     where a world's map has two sides in none of them.
     """
     pairs = [
-        (mine, other) for mine, other in zip(scored.utility.worlds, free, strict=False)
+        (mine, other)
+        for mine, other in zip(scored.utility.worlds, free, strict=False)
         if math.isfinite(mine) and math.isfinite(other)
-    ]  # fmt: skip
+    ]
     return (sum(mine <= other for mine, other in pairs), len(pairs)) if pairs else None
 
 
@@ -129,9 +137,12 @@ def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choi
         )
     detail = "typed in by the curator and judged there"
     return Choice(
-        scored.design, scored.response, tuning_of(project, project.reference_kind, detail),
-        public_map(answered(project, result), result.model, scored.response), expected_of(project, scored),
-    )  # fmt: skip
+        scored.design,
+        scored.response,
+        tuning_of(project, project.reference_kind, detail),
+        public_map(answered(project, result), result.model, scored.response),
+        expected_of(project, scored),
+    )
 
 
 def stated(project: Project, choice: Choice) -> Choice:
@@ -272,9 +283,10 @@ def _reaches(scored: Scored, result: SearchResult) -> str:
 def _others(result: SearchResult) -> dict[str, Scored]:
     """The best design at the chosen one's budget of every other mechanism, the best first."""
     budgets = {
-        point.epsilon for point in result.frontier
+        point.epsilon
+        for point in result.frontier
         if point.scored.design == result.chosen.design and point.scored.response == result.chosen.response
-    }  # fmt: skip
+    }
 
     def loss(scored: Scored) -> float:
         return scored.utility.bce if result.objective == "bce" else -scored.utility.known_agreement

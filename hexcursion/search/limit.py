@@ -72,10 +72,13 @@ class LossWorlds:
         prior = facts.prior(free.design.prior, free.design.lengthscale)
         drawn = prior.colour(SimulationEntropy(SEED).normal((prior.white_size, worlds)))
         return cls(
-            facts, project.response, np.repeat(occupied, seen.records.count),
+            facts,
+            project.response,
+            np.repeat(occupied, seen.records.count),
             seen.spread**2 * prior.correlation()[np.ix_(occupied, occupied)],
-            free.design.ridge * seen.spread, seen.middle + seen.spread * drawn.T,
-        )  # fmt: skip
+            free.design.ridge * seen.spread,
+            seen.middle + seen.spread * drawn.T,
+        )
 
     @cached_property
     def counts(self) -> Floats:

@@ -101,12 +101,17 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     holdout = free_held_out_iou(task.baseline_scene.world, model)
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
-        chosen=with_held_out_iou(scene, chosen), frontier=_frontier(task, found, chosen), baseline=baseline,
-        evaluated=len(found) + sum(each.designs for each in left_early), objective=task.objective,
-        on_edge=_on_edge(chosen, eligible, place), public_mean=task.public_mean,
-        cutoffs=_cutoffs(task, chosen), left_early=tuple(left_early),
+        chosen=with_held_out_iou(scene, chosen),
+        frontier=_frontier(task, found, chosen),
+        baseline=baseline,
+        evaluated=len(found) + sum(each.designs for each in left_early),
+        objective=task.objective,
+        on_edge=_on_edge(chosen, eligible, place),
+        public_mean=task.public_mean,
+        cutoffs=_cutoffs(task, chosen),
+        left_early=tuple(left_early),
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
-    )  # fmt: skip
+    )
     tell(1.0, "Search finished")
     return result
 
@@ -183,8 +188,9 @@ def _in_order(task: SearchTask, own: Found, grid: list[Batch], place: Place) -> 
     """As a search in one part finds them: of designs that are level the first is taken."""
     places = {
         place(design): (number, step)
-        for number, batch in enumerate(grid) for step, (design, _) in enumerate(batch.designs)
-    }  # fmt: skip
+        for number, batch in enumerate(grid)
+        for step, (design, _) in enumerate(batch.designs)
+    }
     scenes = {scene.response: number for number, scene in enumerate(task.scenes)}
 
     def position(item: tuple[float, Scored]) -> tuple[int, int, int]:
@@ -217,9 +223,10 @@ def _refinement(
     """Around the best few distinct designs at one budget, each in its own scene."""
     numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
     seen = {
-        (numbers[item.response], place(item.design)) for budget, item in found
+        (numbers[item.response], place(item.design))
+        for budget, item in found
         if budget == epsilon and (space.stages > 1 or space.quick)
-    }  # fmt: skip
+    }
     batches = []
     for number, design in _bests(task, found, epsilon, place, most):
         near = [

@@ -119,10 +119,14 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
 def _charge(project: Project, ledger: Ledger, cost: Cost, facts: Mapping[str, Any]) -> Charge:
     """The charge of a look at a project's records; area and delta join its `facts`."""
     return Charge(
-        dataset=fingerprint(project, ledger), unit=project.settings.unit, cost=cost,
-        facts={**facts, "delta": project.delta, **area_facts(project)}, records=record_keys(project, ledger),
-        accepts_weaker=project.settings.accept_weaker_promise, same_as=project.same_as,
-    )  # fmt: skip
+        dataset=fingerprint(project, ledger),
+        unit=project.settings.unit,
+        cost=cost,
+        facts={**facts, "delta": project.delta, **area_facts(project)},
+        records=record_keys(project, ledger),
+        accepts_weaker=project.settings.accept_weaker_promise,
+        same_as=project.same_as,
+    )
 
 
 @contextmanager
@@ -274,10 +278,17 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     choice = planned_choice(project, records)
     if not insist and (warning := _warning(choice, records.n, epsilon)):
         raise WorkflowError(warning)
-    charge = _charge(project, ledger, choice_cost(epsilon), {
-        "title": "Private choice of the range", "mechanism": "exponential-mechanism", "epsilon": epsilon,
-        "n": records.n,
-    })  # fmt: skip
+    charge = _charge(
+        project,
+        ledger,
+        choice_cost(epsilon),
+        {
+            "title": "Private choice of the range",
+            "mechanism": "exponential-mechanism",
+            "epsilon": epsilon,
+            "n": records.n,
+        },
+    )
     # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
     blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))
     trial, _ = choice.draw(blank, epsilon, SimulationEntropy(SIMULATION_SEED), simulation=True)

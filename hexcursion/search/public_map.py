@@ -114,9 +114,13 @@ def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: 
     own = project.response
     clip = own.clip if project.answers is not None else NOTHING * own.clip
     shown = MapModel(
-        model.prior, model.lengthscale, model.ridge, (own.centre - scale.centre) / scale.clip,
-        clip / scale.clip, project.usual_answer,
-    )  # fmt: skip
+        model.prior,
+        model.lengthscale,
+        model.ridge,
+        (own.centre - scale.centre) / scale.clip,
+        clip / scale.clip,
+        project.usual_answer,
+    )
     return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)
 
 

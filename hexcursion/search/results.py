@@ -102,13 +102,15 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         frontier=tuple(
             FrontierPoint(float(point["epsilon"]), scored_from(point["scored"])) for point in told["frontier"]
         ),
-        baseline=np.array([letter == "1" for letter in told["baseline"]]), evaluated=int(told["evaluated"]),
+        baseline=np.array([letter == "1" for letter in told["baseline"]]),
+        evaluated=int(told["evaluated"]),
         objective=told["objective"],
         on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
-        public_mean=bool(told["public_mean"]), cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
+        public_mean=bool(told["public_mean"]),
+        cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
         further=tuple(float(share) for share in told.get("further", ())),
         free_worlds=tuple(float(each) for each in told.get("free_worlds", ())),
-    )  # fmt: skip
+    )
 
 
 def as_searched(project: Project, tuned: Tuned) -> Project:

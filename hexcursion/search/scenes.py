@@ -42,12 +42,16 @@ def public_facts(project: Project) -> PublicFacts:
     """The public facts of a project's release."""
     settings = project.settings
     return PublicFacts(
-        project.lattice, private_n(project), relation=settings.relation, places_public=settings.places_public,
+        project.lattice,
+        private_n(project),
+        relation=settings.relation,
+        places_public=settings.places_public,
         counts=_public_counts(project) if project.exposure is None else project.exposure.values,
-        single=settings.unit == "cell", law=_law(project),
+        single=settings.unit == "cell",
+        law=_law(project),
         covariates=None if project.covariates is None else project.covariates.values,
         store=home() / PUBLIC_WORK,
-    )  # fmt: skip
+    )
 
 
 def _law(project: Project) -> Law:
@@ -89,9 +93,13 @@ def ask_of(project: Project) -> SearchSpec:
     chosen = None if project.pilot is None else project.pilot.model
     model = None if chosen is None else (chosen.lengthscale, chosen.ridge)
     return SearchSpec(
-        project.priors, settings.paths, settings.quick, cutoff=settings.cutoff, model=model,
+        project.priors,
+        settings.paths,
+        settings.quick,
+        cutoff=settings.cutoff,
+        model=model,
         looks=settings.looks,
-    )  # fmt: skip
+    )
 
 
 HOLDOUT_SHARE = 4  # one cell in four is held out
@@ -150,9 +158,12 @@ def shuffled(placed: PlacedObservations) -> PlacedObservations:
 
 
 def project_scene(
-    project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
+    project: Project,
+    facts: PublicFacts,
+    placed: PlacedObservations,
+    scale: ResponseScale,
     prior_mean: Floats | None = None,
-) -> Scene:  # fmt: skip
+) -> Scene:
     """Make the world of reference or simulated observations for a project's question.
 
     `placed` never holds private records; `prior_mean` is (N,), response units.
@@ -160,8 +171,15 @@ def project_scene(
     settings, wide = project.settings, project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
     return make_scene(
-        facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
-        direction=settings.direction, prior_mean=prior_mean,
-        belief=belief if project.simulated else None, usual=project.usual_answer,
+        facts,
+        project.domain.cells,
+        placed,
+        scale,
+        unit=settings.unit,
+        threshold=settings.threshold,
+        direction=settings.direction,
+        prior_mean=prior_mean,
+        belief=belief if project.simulated else None,
+        usual=project.usual_answer,
         own=None if prior_mean is None else wide,
-    )  # fmt: skip
+    )

@@ -273,11 +273,15 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
         )
     tell(1.0, "Simulated releases finished")
     return SearchResult(
-        unconstrained=free, chosen=chosen, frontier=tuple(points), baseline=baseline, evaluated=1,
+        unconstrained=free,
+        chosen=chosen,
+        frontier=tuple(points),
+        baseline=baseline,
+        evaluated=1,
         objective=task.objective,
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
         fixed=True,
-    )  # fmt: skip
+    )
 
 
 def simulated_scenes(

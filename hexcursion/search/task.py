@@ -56,9 +56,15 @@ class Utility:
     def of(cls, found: Agreement) -> Utility:
         """What simulated released sets achieve; the rest is not computed yet."""
         return cls(
-            found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=found.low,
-            high=found.high, error=found.error, worlds=found.worlds,
-        )  # fmt: skip
+            found.iou,
+            found.iou_sd,
+            area_error=found.area_error,
+            right=found.right,
+            low=found.low,
+            high=found.high,
+            error=found.error,
+            worlds=found.worlds,
+        )
 
 
 @dataclass(frozen=True)

@@ -121,9 +121,13 @@ class Tuned:
 
 
 def tune(
-    project: Project, report: Report | None = None, executor: Executor | None = None, *,
-    beside: tuple[float, ...] = FRONTIER_EPSILONS, walked: tuple[float, ...] = (),
-) -> Tuned:  # fmt: skip
+    project: Project,
+    report: Report | None = None,
+    executor: Executor | None = None,
+    *,
+    beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    walked: tuple[float, ...] = (),
+) -> Tuned:
     """Search on the reference data; of the private records only the public number is used.
 
     `beside` are further epsilons of a shown frontier, which the choice does not depend on; `walked` are
@@ -146,9 +150,13 @@ def tune(
     )
     plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, (beside, walked), facts)
     mapped = _tuned(
-        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor,
-        (beside, walked), facts, plain.result.unconstrained,
-    )  # fmt: skip
+        with_map,
+        lambda share, text: tell(0.5 + 0.5 * share, text),
+        executor,
+        (beside, walked),
+        facts,
+        plain.result.unconstrained,
+    )
     return better_start(plain, mapped)
 
 
@@ -162,10 +170,13 @@ def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
 
 
 def _tuned(
-    project: Project, report: Report | None, executor: Executor | None,
-    budgets: tuple[tuple[float, ...], tuple[float, ...]], facts: PublicFacts,
+    project: Project,
+    report: Report | None,
+    executor: Executor | None,
+    budgets: tuple[tuple[float, ...], tuple[float, ...]],
+    facts: PublicFacts,
     unconstrained: Unconstrained | None = None,
-) -> Tuned:  # fmt: skip
+) -> Tuned:
     """One search, with or without the public map as the settings say."""
     beside, walked = budgets
     task = search_task(project, report, unconstrained, executor, facts)
@@ -187,9 +198,12 @@ def _tuned(
 
 
 def concluded(
-    project: Project, result: SearchResult, free_agreement: float | None, starts: str = "",
+    project: Project,
+    result: SearchResult,
+    free_agreement: float | None,
+    starts: str = "",
     field: PublicField | None = None,
-) -> Tuned:  # fmt: skip
+) -> Tuned:
     """A search result with the choice it leads to; `field` as in `public_map`, the rest as in `Tuned`."""
     chosen = result.chosen
     public = public_map(project, result.model, chosen.response, field)
@@ -207,9 +221,14 @@ def concluded(
 
 
 def search_task(
-    project: Project, report: Report | None = None, unconstrained: Unconstrained | None = None,
-    executor: Executor | None = None, facts: PublicFacts | None = None, *, every_scale: bool = False,
-) -> SearchTask:  # fmt: skip
+    project: Project,
+    report: Report | None = None,
+    unconstrained: Unconstrained | None = None,
+    executor: Executor | None = None,
+    facts: PublicFacts | None = None,
+    *,
+    every_scale: bool = False,
+) -> SearchTask:
     """Build the search's task: scenes on the reference data, public facts, the budget.
 
     The baseline's design comes from all reference data; pass `unconstrained` and `facts` to reuse earlier
@@ -242,9 +261,13 @@ def search_task(
         return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
     residual, shown = _starting_scenes(project, facts, free.design)
     return replace(
-        task, public_mean=True, facts=residual.world.facts, unconstrained=free, scenes=(residual,),
+        task,
+        public_mean=True,
+        facts=residual.world.facts,
+        unconstrained=free,
+        scenes=(residual,),
         baseline_scene=shown,
-    )  # fmt: skip
+    )
 
 
 def _task(
@@ -254,10 +277,16 @@ def _task(
     if project.answers is not None:
         names = tuple(name for name in names if "values" in MECHANISMS[name].reads)
     return SearchTask(
-        scenes=scenes, baseline_scene=scenes[0], facts=facts, budget=_budget(project), ask=ask_of(project),
-        mechanisms=names, objective=project.settings.objective, unconstrained=free,
+        scenes=scenes,
+        baseline_scene=scenes[0],
+        facts=facts,
+        budget=_budget(project),
+        ask=ask_of(project),
+        mechanisms=names,
+        objective=project.settings.objective,
+        unconstrained=free,
         unsearched=project.simulated,
-    )  # fmt: skip
+    )
 
 
 def _budget(project: Project) -> Budget:

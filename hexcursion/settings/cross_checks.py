@@ -120,8 +120,10 @@ def _agree_on_looks(settings: Choices) -> None:
     if not taken or settings.values != "amount":
         raise WorkflowError("Two looks are taken by spectral statistics of amounts alone: set `looks` to 1.")
     for given, name in (
-        (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.lengthscale, "lengthscale"),
-    ):  # fmt: skip
+        (settings.reference, "reference"),
+        (settings.pilot, "pilot"),
+        (settings.lengthscale, "lengthscale"),
+    ):
         if given is not None:
             raise WorkflowError(f"Two looks belong to the one fixed design, without `{name}`: leave it out.")
 
@@ -166,10 +168,14 @@ def _agree_on_published_answers(settings: Choices) -> None:
 def _refuse_tuning(settings: Choices, what: str) -> None:
     """Raise `WorkflowError` for whatever would tune or scale a release of records without amounts."""
     for given, name in (
-        (settings.pilot, "pilot"), (settings.range_choice, "range_choice"), (settings.limits, "limits"),
-         (settings.lengthscale, "lengthscale"), (settings.transform, "transform"),
-        (settings.centre, "centre"), (settings.clip, "clip"),
-    ):  # fmt: skip
+        (settings.pilot, "pilot"),
+        (settings.range_choice, "range_choice"),
+        (settings.limits, "limits"),
+        (settings.lengthscale, "lengthscale"),
+        (settings.transform, "transform"),
+        (settings.centre, "centre"),
+        (settings.clip, "clip"),
+    ):
         if given is not None:
             raise WorkflowError(f"{what} released by one fixed design, without `{name}`: leave that out.")
 
@@ -324,10 +330,12 @@ def _agree_on_executor(settings: Choices) -> None:
 def _agree_on_reads(settings: Choices) -> None:
     """Raise `WorkflowError` for a choice of which nothing would come: a person would believe in it."""
     origin = origin_of(
-        settings.mechanisms, reference=settings.reference is not None and settings.values == "amount",
+        settings.mechanisms,
+        reference=settings.reference is not None and settings.values == "amount",
         pilot=settings.pilot is not None,
-        range_choice=settings.range_choice is not None, by_hand=settings.lengthscale is not None,
-    )  # fmt: skip
+        range_choice=settings.range_choice is not None,
+        by_hand=settings.lengthscale is not None,
+    )
     names = that_release(settings.mechanisms, origin)
     usual = {each.name: each.default for each in fields(settings)}
     idle = [name for name in not_read(settings.mechanisms, origin) if getattr(settings, name) != usual[name]]

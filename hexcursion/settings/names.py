@@ -58,11 +58,15 @@ Group = Literal["data", "reference", "geography", "privacy", "set", "design", "r
 """Under which heading a setting stands: on the command line, in the reference page and on screens."""
 
 GROUPS: dict[Group, str] = {
-    "data": "private data", "reference": "reference data (public or set aside; the design is tuned on them)",
-    "geography": "public geography", "privacy": "privacy", "set": "excursion set", "design": "design",
+    "data": "private data",
+    "reference": "reference data (public or set aside; the design is tuned on them)",
+    "geography": "public geography",
+    "privacy": "privacy",
+    "set": "excursion set",
+    "design": "design",
     "running": "running and keeping",
     "statement": "title, and what the curator states (components of NIST SP 800-226)",
-}  # fmt: skip
+}
 
 
 LOADERS = Registry("hexcursion.loaders", OWN_LOADERS, Loader)

@@ -51,10 +51,13 @@ def show_practice(work: Workspace) -> None:
     )
     least = int(
         st.segmented_control(
-            "Hide hexagons with fewer records than", LEAST, default=5, required=True,
+            "Hide hexagons with fewer records than",
+            LEAST,
+            default=5,
+            required=True,
             key="practice_least",
         )
-    )  # fmt: skip
+    )
     made = _practice(found, explored, least)
     _maps(explored, made)
     st.dataframe([line.cells() for line in made.lines], hide_index=True)
@@ -101,14 +104,17 @@ def _maps(explored: Explored, made: view.Practice) -> None:
     released = paint(viewer, viewer.bundle.published, "classes", viewer.bundle.threshold, 0)
     panes.append(Pane("Released: may be published", released))
     maps.show(
-        viewer.domain, panes, mode="beside", key="practice_maps",
+        viewer.domain,
+        panes,
+        mode="beside",
+        key="practice_maps",
         alt=f"{'; '.join(said)}, of {made.records.size:,}.",
         legends={
             f"{[*shown][1]} (the others in the same colours)": legend(drawn[1], maps.theme()),
             "Released": legend(released, maps.theme()),
         },
         layers=viewer.bundle.layers,
-    )  # fmt: skip
+    )
 
 
 def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
@@ -131,9 +137,12 @@ def _editions(records: Records, least: int, viewer: Viewer) -> None:
     """A growing table renewed through the year, beside what as many releases cost together."""
     st.header("Editions a year", anchor=False)
     often = st.select_slider(
-        "The map is published", EDITIONS, value=4, format_func=WORDS.__getitem__,
+        "The map is published",
+        EDITIONS,
+        value=4,
+        format_func=WORDS.__getitem__,
         key="practice_editions",
-    )  # fmt: skip
+    )
     for sentence in view.edition_sentences(records, least, often, viewer):
         st.markdown(f"* {plain(sentence)}")
 
@@ -201,9 +210,13 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         f"{plain(found.basis)}. Nothing was released or charged."
     )
     measure = st.segmented_control(
-        "Compare by", list(MEASURES), format_func=lambda name: MEASURES[name].title,
-        default="agreement", required=True, key="compare_measure",
-    )  # fmt: skip
+        "Compare by",
+        list(MEASURES),
+        format_func=lambda name: MEASURES[name].title,
+        default="agreement",
+        required=True,
+        key="compare_measure",
+    )
     for position, protects in enumerate(found.protections):
         st.header(f"Hiding {plain(protects)}", anchor=False)
         picked = show_chart(found, protects, measure or "agreement", f"compare_{position}_{measure}")
@@ -218,13 +231,21 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
             st.dataframe(view.figure_rows(found, protects), hide_index=True)
     with st.container(horizontal=True):
         st.download_button(
-            "CSV", csv_text(found), "comparison.csv", "text/csv", icon=":material/download:",
+            "CSV",
+            csv_text(found),
+            "comparison.csv",
+            "text/csv",
+            icon=":material/download:",
             key="compare_csv",
-        )  # fmt: skip
+        )
         st.download_button(
-            "SVG", svg_text(found), "comparison.svg", "image/svg+xml", icon=":material/image:",
+            "SVG",
+            svg_text(found),
+            "comparison.svg",
+            "image/svg+xml",
+            icon=":material/image:",
             key="compare_svg",
-        )  # fmt: skip
+        )
 
 
 def mechanisms(work: Workspace) -> None:
@@ -240,13 +261,20 @@ def mechanisms(work: Workspace) -> None:
     )
     possible = comparable_under(settings)
     names = st.multiselect(
-        "Mechanisms", possible, default=possible, format_func=lambda name: mechanism_named(name).title,
+        "Mechanisms",
+        possible,
+        default=possible,
+        format_func=lambda name: mechanism_named(name).title,
         key=f"compare_names_{work.mark}",
-    )  # fmt: skip
+    )
     epsilons = st.pills(
-        "Budgets ε", EPSILONS, selection_mode="multi", default=USUAL, format_func=lambda each: f"{each:g}",
+        "Budgets ε",
+        EPSILONS,
+        selection_mode="multi",
+        default=USUAL,
+        format_func=lambda each: f"{each:g}",
         key=f"compare_epsilons_{work.mark}",
-    )  # fmt: skip
+    )
     if not settings.places_public:
         st.caption(
             "Mechanisms that hide values only join once the screen Data says that the places are public."
@@ -257,9 +285,13 @@ def mechanisms(work: Workspace) -> None:
     asked, budgets = tuple(names), tuple(sorted(epsilons))
     about = (settings, " ".join(asked), " ".join(map(str, budgets)))
     done = side_jobs.follow(
-        work, "compare", about, "Compare", "Cancel the comparison",
+        work,
+        "compare",
+        about,
+        "Compare",
+        "Cancel the comparison",
         lambda: view.compare_job(settings, asked, budgets),
-    )  # fmt: skip
+    )
     if done is not None:
         project, found = done.result
         show_found(work, project, found)
@@ -269,9 +301,14 @@ def show(work: Workspace) -> None:
     """One of both comparisons; the one with today's practice first where there is a release to compare."""
     ways = {"mechanisms": "Mechanisms", "practice": "Today's practice"}
     way = st.segmented_control(
-        "Compare", list(ways), format_func=ways.__getitem__, required=True, label_visibility="collapsed",
-        default="mechanisms" if work.explored is None else "practice", key=f"compare_way_{work.mark}",
-    )  # fmt: skip
+        "Compare",
+        list(ways),
+        format_func=ways.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        default="mechanisms" if work.explored is None else "practice",
+        key=f"compare_way_{work.mark}",
+    )
     if way == "practice":
         show_practice(work)
     else:

@@ -47,24 +47,28 @@ MeasureName = Literal["agreement", "area", "bce", "calibration", "lost"]
 
 MEASURES: dict[MeasureName, Measure] = {
     "agreement": Measure(
-        "expected agreement (IoU)", lambda row: _of(row, lambda made: made.agreement),
-        lambda row: _of(row, lambda made: made.agreement_sd), True,
+        "expected agreement (IoU)",
+        lambda row: _of(row, lambda made: made.agreement),
+        lambda row: _of(row, lambda made: made.agreement_sd),
+        True,
     ),
     "area": Measure(
         "error of the area (share of the true area)",
-        lambda row: _of(row, lambda made: made.area_error), lambda row: 0.0, False,
+        lambda row: _of(row, lambda made: made.area_error),
+        lambda row: 0.0,
+        False,
     ),
     "bce": Measure(
         "cross-entropy on held-out hexagons (BCE)",
-        lambda row: _of(row, lambda made: made.bce), lambda row: 0.0, False,
+        lambda row: _of(row, lambda made: made.bce),
+        lambda row: 0.0,
+        False,
     ),
     "calibration": Measure(
         "calibration error of the probabilities", lambda row: row.calibration, lambda row: 0.0, False
     ),
-    "lost": Measure(
-        "share of the field's variance left", lambda row: row.lost, lambda row: 0.0, False
-    ),
-}  # fmt: skip
+    "lost": Measure("share of the field's variance left", lambda row: row.lost, lambda row: 0.0, False),
+}
 
 
 def _of(row: Row, look: Callable[[Any], float]) -> float:
@@ -80,11 +84,18 @@ def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[di
         if row.protects != protects or row.best is None or not math.isfinite(value):
             continue
         spread = asked.spread(row)
-        made.append({
-            "number": number, "epsilon": row.epsilon, "value": value, "low": max(0.0, value - spread),
-            "high": value + spread, "mechanism": row.title, "design": design_words(row.best.design),
-            "limit": row.limit,
-        })  # fmt: skip
+        made.append(
+            {
+                "number": number,
+                "epsilon": row.epsilon,
+                "value": value,
+                "low": max(0.0, value - spread),
+                "high": value + spread,
+                "mechanism": row.title,
+                "design": design_words(row.best.design),
+                "limit": row.limit,
+            }
+        )
     return made
 
 
@@ -152,12 +163,14 @@ class Line:
     def cells(self) -> dict[str, str]:
         """In words."""
         return {
-            "published": self.name, "shown": _percent(self.shown),
-            "agreement": agreement_words(self.agreement), "filled": agreement_words(self.careful),
+            "published": self.name,
+            "shown": _percent(self.shown),
+            "agreement": agreement_words(self.agreement),
+            "filled": agreement_words(self.careful),
             "exact value": _percent(self.exact),
             "changes": "by noise" if self.changed is None else _percent(self.changed),
             "was it in?": f"at most {_at_most(self.apart)}" if self.bound else _percent(self.apart),
-        }  # fmt: skip
+        }
 
 
 def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
@@ -176,26 +189,36 @@ def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
 def paint_table(table: Table, what: str, title: str) -> Painting:
     """Beyond the threshold, not, and blank, which a reader cannot tell from empty."""
     entries = (
-        Entry(what, "above"), Entry(f"not {what}", "below"), Entry("hidden by the rule, or empty", "unsure"),
-    )  # fmt: skip
+        Entry(what, "above"),
+        Entry(f"not {what}", "below"),
+        Entry("hidden by the rule, or empty", "unsure"),
+    )
     classes = np.where(table.shown, np.where(table.inside, 0, 1), 2)
     notes = tuple(f"Released: {entries[place].label}" for place in classes.tolist())
     return Painting(classes.astype(np.int64), entries, notes, title)
 
 
 def lines_of(
-    found: Found, viewer: Viewer, rules: dict[str, Rule], tables: dict[str, Table], records: Records,
+    found: Found,
+    viewer: Viewer,
+    rules: dict[str, Rule],
+    tables: dict[str, Table],
+    records: Records,
     truth: Bools,
-) -> list[Line]:  # fmt: skip
+) -> list[Line]:
     """A row for each rule, and one for the release."""
     made = []
     for name, rule in rules.items():
         table, changed = tables[name], attacks.changes(records, rule)
         row = Line(
-            name, float(table.shown.mean()), iou(table.inside, truth),
+            name,
+            float(table.shown.mean()),
+            iou(table.inside, truth),
             careful(found.project, found.tuned.result.model, records, table, truth),
-            attacks.two_editions(records, rule), changed, attacks.told_apart(changed),
-        )  # fmt: skip
+            attacks.two_editions(records, rule),
+            changed,
+            attacks.told_apart(changed),
+        )
         made.append(row)
     guarantee = viewer.bundle.statement["guarantee"]
     hidden = guarantee["protects"] == "values and places"  # public places tell of everybody

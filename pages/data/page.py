@@ -62,9 +62,12 @@ def places_chart(preview: Preview) -> None:
     words = f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
     if maps.built():
         maps.show_places(
-            preview.places, key="data-places", alt=words, classes=preview.classes,
+            preview.places,
+            key="data-places",
+            alt=words,
+            classes=preview.classes,
             legend=_value_legend(preview),
-        )  # fmt: skip
+        )
     else:
         _plain_chart(preview, words)
     shown = len(latitudes) if len(latitudes) < preview.size else 0
@@ -199,9 +202,14 @@ if work.kind and (
     if not known_before:
         refill(work)
 kind = st.segmented_control(
-    "What kind of data?", list(KINDS), format_func=KINDS.__getitem__, default="example", required=True,
-    key="data_kind", bind="query-params",
-)  # fmt: skip
+    "What kind of data?",
+    list(KINDS),
+    format_func=KINDS.__getitem__,
+    default="example",
+    required=True,
+    key="data_kind",
+    bind="query-params",
+)
 asked: Sources | None = None
 if kind == "example":
     st.markdown(
@@ -211,13 +219,18 @@ if kind == "example":
     )
     with st.container(horizontal=True):
         st.button(
-            "Use the sales of Lucas County", type="primary", icon=":material/home:",
-            on_click=use_example, args=(county_settings,),
-        )  # fmt: skip
+            "Use the sales of Lucas County",
+            type="primary",
+            icon=":material/home:",
+            on_click=use_example,
+            args=(county_settings,),
+        )
         st.button(
-            "Use the generated example", icon=":material/science:",
-            on_click=use_example, args=(changed_settings,),
-        )  # fmt: skip
+            "Use the generated example",
+            icon=":material/science:",
+            on_click=use_example,
+            args=(changed_settings,),
+        )
 else:
     if kind == "sales":
         public_files.ask_public_files(work)

@@ -181,13 +181,20 @@ def _offer_files(work: Workspace) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         this_year = date.today().year
         year = st.selectbox(
-            "Year of the sales", range(this_year, FIRST_YEAR - 1, -1), index=1, width=160, key="public_year",
+            "Year of the sales",
+            range(this_year, FIRST_YEAR - 1, -1),
+            index=1,
+            width=160,
+            key="public_year",
             persist_state="session",
-        )  # fmt: skip
+        )
         before = st.checkbox(
-            "And the year before as reference data", value=True, key="public_before", persist_state="session",
+            "And the year before as reference data",
+            value=True,
+            key="public_before",
+            persist_state="session",
             disabled=year == FIRST_YEAR,
-        )  # fmt: skip
+        )
         again = st.checkbox(
             "Fetch again what is here",
             key="public_again",

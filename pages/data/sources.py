@@ -50,13 +50,20 @@ def ask_sales(work: Workspace) -> Sources | None:
         st.markdown("**Private data**")
         private = _file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", work)
         postcodes = _file(
-            "Postcode lookup (ONSPD, NSPL or Code-Point Open)", where, "sales_postcodes", work,
+            "Postcode lookup (ONSPD, NSPL or Code-Point Open)",
+            where,
+            "sales_postcodes",
+            work,
             help="Price Paid rows carry postcodes only; the lookup gives each postcode its place.",
-        )  # fmt: skip
+        )
         segment = st.selectbox(
-            "Which sales?", list(SEGMENT_TITLES), format_func=SEGMENT_TITLES.__getitem__, index=1,
-            key="sales_segment", **KEEP,
-        )  # fmt: skip
+            "Which sales?",
+            list(SEGMENT_TITLES),
+            format_func=SEGMENT_TITLES.__getitem__,
+            index=1,
+            key="sales_segment",
+            **KEEP,
+        )
         years = _years("Years of transfer (optional)", "sales_years")
     with right, st.container(border=True):
         st.markdown("**Reference data** (optional)", help=tip("reference"))
@@ -92,9 +99,11 @@ def ask_sensors(work: Workspace) -> Sources | None:
     with left, st.container(border=True):
         st.markdown("**Private data**")
         path = _file(
-            "Table of places and values (.csv, .xlsx) or points (.gpkg, .geojson)", where, "sensors_private",
+            "Table of places and values (.csv, .xlsx) or points (.gpkg, .geojson)",
+            where,
+            "sensors_private",
             work,
-        )  # fmt: skip
+        )
         if path is None:
             st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
@@ -115,18 +124,24 @@ def ask_sensors(work: Workspace) -> Sources | None:
                 word, value = table_columns.counted_word(path), None
         elif value is not None:  # a table without values has no unit
             named = second.text_input(
-                "What it is, in words", value=value, placeholder="for example nitrogen dioxide",
-                help="The released map asks its question in these words.", key=f"sensors_name_{path}_{value}",
+                "What it is, in words",
+                value=value,
+                placeholder="for example nitrogen dioxide",
+                help="The released map asks its question in these words.",
+                key=f"sensors_name_{path}_{value}",
                 **KEEP,
-            )  # fmt: skip
+            )
             unit = second.text_input(
                 "Its unit", value=guess.unit or "", placeholder="for example ug/m3", **kept("unit", path)
             )
         crs = first.text_input(
-            "Coordinate system", value=guess.crs or "", placeholder="for example EPSG:4326",
+            "Coordinate system",
+            value=guess.crs or "",
+            placeholder="for example EPSG:4326",
             help="An EPSG code or a name: EPSG:4326 is longitude and latitude in degrees; Dutch grid and "
-            "British National Grid are known as well.", **kept("crs", path),
-        )  # fmt: skip
+            "British National Grid are known as well.",
+            **kept("crs", path),
+        )
         numbers = table_columns.numbers(guess, path)
         owner, most = table_columns.owner(table_columns.owners(guess, path), guess.question, path)
         identifier, time, day_first = table_columns.further(columns, guess.identifier, guess.time, path)
@@ -134,11 +149,14 @@ def ask_sensors(work: Workspace) -> Sources | None:
         trip = None
         if place_sd is not None:
             trip = _file(
-                "Statement of the sanitised trip (statement.json, optional)", where, "sensors_trip", work,
+                "Statement of the sanitised trip (statement.json, optional)",
+                where,
+                "sensors_trip",
+                work,
                 help="Where the places come from a trip that was released under Traces: the map's own "
                 "statement then says how the trip's secret moments are protected, "
                 "beside its guarantee of the values.",
-            )  # fmt: skip
+            )
         choosable = [name for name, _ in guess.choices]
         choosable = [*choosable, *(name for name in columns if name not in (*choosable, x, y))]
         if guess.choices:
@@ -161,9 +179,12 @@ def ask_sensors(work: Workspace) -> Sources | None:
         else:
             told_there = told if reference is None else {**told, "layer": None}
             where_reference = table_columns.ask_rows(
-                "Keep only rows where", choosable, f"sensors_reference_where_{path}", reference or path,
+                "Keep only rows where",
+                choosable,
+                f"sensors_reference_where_{path}",
+                reference or path,
                 told_there,
-            )  # fmt: skip
+            )
             where_reference = table_columns.with_shared(
                 where_private,
                 where_reference,
@@ -173,13 +194,16 @@ def ask_sensors(work: Workspace) -> Sources | None:
     missing = [
         word
         for word, there in (
-            ("the column of longitude or easting", x), ("the column of latitude or northing", y),
-            ("the measured value", value or counted), ("what one row is", not counted or word),
-            ("its unit", unit.strip()), ("the coordinate system", crs.strip()),
+            ("the column of longitude or easting", x),
+            ("the column of latitude or northing", y),
+            ("the measured value", value or counted),
+            ("what one row is", not counted or word),
+            ("its unit", unit.strip()),
+            ("the coordinate system", crs.strip()),
             ("the rows to keep", where_private is not None and where_reference is not None),
         )
         if not there
-    ]  # fmt: skip
+    ]
     if missing:
         st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
         return None
@@ -238,11 +262,17 @@ def refill(work: Workspace) -> None:
         state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
     else:
         known = (
-            ("x", data.x), ("y", data.y), ("value", data.value or table_columns.NO_VALUE), ("crs", data.crs),
-            ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
+            ("x", data.x),
+            ("y", data.y),
+            ("value", data.value or table_columns.NO_VALUE),
+            ("crs", data.crs),
+            ("identifier", data.identifier),
+            ("time", data.time),
+            ("place_sd", data.place_sd),
             ("day_first", table_columns.order_words(data.day_first)),
-            ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
-        )  # fmt: skip
+            ("owner", work.choices.get("owner")),
+            ("most", work.choices.get("records_per_owner") or 1),
+        )
         told = (*known, *table_columns.shown(data).items())
         state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
@@ -282,12 +312,15 @@ def _file(
 
 def _where(kind: Files) -> Where:
     choice: Where = st.segmented_control(
-        "Where are the files?", [UPLOAD, PATH],
+        "Where are the files?",
+        [UPLOAD, PATH],
         format_func={UPLOAD: "Upload them", PATH: "On the machine that runs this app"}.__getitem__,
-        default=UPLOAD, required=True,
+        default=UPLOAD,
+        required=True,
         help="Uploads are held in memory and on a private folder of this session. Name large files by path.",
-        key=f"{kind}_where", **KEEP,
-    )  # fmt: skip
+        key=f"{kind}_where",
+        **KEEP,
+    )
     return choice
 
 

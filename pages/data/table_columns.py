@@ -32,11 +32,13 @@ def kept(name: str, path: str) -> dict[str, Any]:
 def measured(columns: list[str], guess: str | None, path: str) -> str | None:
     """The column of values; NO_VALUE where each row is a record without one, such as a case."""
     found: str | None = st.selectbox(
-        "Measured value", [*columns, NO_VALUE], index=at(columns, guess),
+        "Measured value",
+        [*columns, NO_VALUE],
+        index=at(columns, guess),
         format_func=lambda name: "none: count the rows" if name == NO_VALUE else name,
         help="Cases, crimes or sightings have none: the map then shows where their risk or density is high.",
         **kept("value", path),
-    )  # fmt: skip
+    )
     return found
 
 
@@ -44,10 +46,12 @@ def counted_word(path: str) -> str:
     """What one row of a table without values is."""
     return str(
         st.text_input(
-            "One row is a", value="case",
-            help="The released map asks its question in this word: burglary, sighting.", **kept("word", path),
+            "One row is a",
+            value="case",
+            help="The released map asks its question in this word: burglary, sighting.",
+            **kept("word", path),
         )
-    ).strip()  # fmt: skip
+    ).strip()
 
 
 def at(columns: list[str], name: str | None) -> int | None:
@@ -67,11 +71,13 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
         st.caption(f":material/help: {plain(question)}")
         return None, 1
     most = second.number_input(
-        "Readings of each that may count", min_value=1, value=1,
+        "Readings of each that may count",
+        min_value=1,
+        value=1,
         help="Further ones are left out by a public rule. With one of each, a whole sensor or person is "
         "protected as strongly as a reading is; with several, less: the release says how much less.",
         **kept("most", path),
-    )  # fmt: skip
+    )
     return name, int(most)
 
 
@@ -160,8 +166,10 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
                 [
                     {"row": at, **{f"{column + 1}": cell for column, cell in enumerate(cells)}}
                     for at, cells in enumerate((_wide(cells, width) for cells in guess.top), start=1)
-                ], hide_index=True, height="content",
-            )  # fmt: skip
+                ],
+                hide_index=True,
+                height="content",
+            )
     return guess, {"layer": layer, "header_row": row}
 
 
@@ -359,9 +367,11 @@ def widget_state(known: Recognised, path: str) -> dict[str, Any]:
     must fill is emptied: a value among several, the quantity, a system that varies."""
     only = known.measured(None)
     state: dict[str, Any] = {
-        "value": None if only is None else only.column, "owner": known.owner, "time": known.time,
+        "value": None if only is None else only.column,
+        "owner": known.owner,
+        "time": known.time,
         "condition": known.condition,
-    }  # fmt: skip
+    }
     if known.place is not None:
         state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
     if known.profile.missing:

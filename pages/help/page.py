@@ -43,8 +43,10 @@ def table(names: Iterable[str]) -> None:
             "word": [plain(term.word) for term in terms],
             "symbol": [plain(term.symbol) for term in terms],
             "meaning": [plain(term.meaning) for term in terms],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
 
 
 for column, (picture, title, text) in zip(st.columns(3, gap="large"), PICTURES, strict=True):
@@ -82,8 +84,10 @@ with right:
             "a guess at even odds is right at most": [
                 plain(words.share(words.surest(epsilon, 0.0, "replace-one"))) for epsilon in EXAMPLES
             ],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
 
 st.header("The five steps", anchor=False)
 st.markdown(

@@ -39,10 +39,13 @@ def ask_covariates(work: Workspace) -> Painting | None:
             "published with the map, so never add anything made from the private rows."
         )
         st.file_uploader(
-            "Public numbers (CSV of hexagons, GeoJSON or GeoPackage)", ["csv", "geojson", "json", "gpkg"],
-            accept_multiple_files=True, key=f"covariates_upload_{work.mark}", on_change=_keep_covariates,
+            "Public numbers (CSV of hexagons, GeoJSON or GeoPackage)",
+            ["csv", "geojson", "json", "gpkg"],
+            accept_multiple_files=True,
+            key=f"covariates_upload_{work.mark}",
+            on_change=_keep_covariates,
             args=(work,),
-        )  # fmt: skip
+        )
         given = work.choices.get("covariate_columns", ())
         known = [*given] * len(paths) if len(given) == 1 else [*given] or [""] * len(paths)
         asked = [_asked_column(work, path, column) for path, column in zip(paths, known, strict=True)]
@@ -121,9 +124,11 @@ def _read_covariates(work: Workspace) -> Covariates | None:
 def _shown_covariate(work: Workspace, found: Covariates) -> Painting | None:
     """The painting of the column that is chosen for the map."""
     name = st.selectbox(
-        "Show on the map", ("", *found.names), key=f"covariate_shown_{work.mark}",
+        "Show on the map",
+        ("", *found.names),
+        key=f"covariate_shown_{work.mark}",
         format_func=lambda name: one_line(name) if name else "the hexagons alone",
-    )  # fmt: skip
+    )
     if not name:
         return None
     values = found.values[:, found.names.index(name)]
@@ -152,9 +157,13 @@ def ask_layers(work: Workspace) -> None:
             "as they are, so never add anything made from the private rows."
         )
         st.file_uploader(
-            "Public layers (GeoJSON or GeoPackage)", ["geojson", "json", "gpkg"], accept_multiple_files=True,
-            key=f"layers_upload_{work.mark}", on_change=_keep, args=(work,),
-        )  # fmt: skip
+            "Public layers (GeoJSON or GeoPackage)",
+            ["geojson", "json", "gpkg"],
+            accept_multiple_files=True,
+            key=f"layers_upload_{work.mark}",
+            on_change=_keep,
+            args=(work,),
+        )
         known = _decided(work)
         asked = [_asked(work, wish) for wish in known]
         if asked != known:
@@ -207,16 +216,24 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
     names = [*_columns(wish.path), NONE]
     st.markdown(f"**{plain(name)}**")
     column = st.selectbox(
-        "Names from its column", names,
+        "Names from its column",
+        names,
         index=names.index(wish.column) if wish.column in names else len(names) - 1,
-        format_func=lambda column: one_line(column) if column else "no names", key=f"layer_column_{key}",
-    )  # fmt: skip
+        format_func=lambda column: one_line(column) if column else "no names",
+        key=f"layer_column_{key}",
+    )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     picked = left.color_picker("Colour", wish.colour or INK, key=f"layer_colour_{key}")
     width = right.slider(
-        "Width (pixels, 0: usual)", 0.0, WIDEST, wish.width, THINNEST, "%.1f", key=f"layer_width_{key}",
+        "Width (pixels, 0: usual)",
+        0.0,
+        WIDEST,
+        wish.width,
+        THINNEST,
+        "%.1f",
+        key=f"layer_width_{key}",
         help="Of lines, or across dots. 0 is the usual width: 1.3 around areas, 1.8 for lines, 8 for dots.",
-    )  # fmt: skip
+    )
     return Wish(wish.path, str(column), "" if picked == INK else str(picked), float(width))
 
 
@@ -264,6 +281,8 @@ def _choices(wishes: list[Wish]) -> dict[str, tuple[Any, ...]]:
     """The settings that say the same; without colours or widths of one's own these stay as usual."""
     colours, widths = tuple(one.colour for one in wishes), tuple(one.width for one in wishes)
     return {
-        "layers": tuple(one.path for one in wishes), "label_columns": tuple(one.column for one in wishes),
-        "layer_colours": colours if any(colours) else (), "layer_widths": widths if any(widths) else (),
-    }  # fmt: skip
+        "layers": tuple(one.path for one in wishes),
+        "label_columns": tuple(one.column for one in wishes),
+        "layer_colours": colours if any(colours) else (),
+        "layer_widths": widths if any(widths) else (),
+    }

@@ -48,9 +48,14 @@ def fill(asked: Asked, resolution: int) -> None:
             if asked.region is not None:
                 access.reach_of(work.folder).check(asked.region)
             domain = domain_of(
-                asked.region, asked.bbox, resolution, asked.crosses, asked.features, asked.column,
+                asked.region,
+                asked.bbox,
+                resolution,
+                asked.crosses,
+                asked.features,
+                asked.column,
                 asked.land_only,
-            )  # fmt: skip
+            )
     except WorkflowError as error:
         kept = " The hexagons shown are those of before." if work.domain is not None else ""
         st.error(f"{plain(error)}{kept}", icon=":material/error:")
@@ -59,9 +64,14 @@ def fill(asked: Asked, resolution: int) -> None:
         return
     work.domain, work.asked_domain = domain, (asked.region, asked.bbox, resolution)
     work.choose(
-        region=asked.region, bbox=asked.bbox, resolution=resolution, crosses_date_line=asked.crosses,
-        features=asked.features, feature_column=asked.column, land_only=asked.land_only,
-    )  # fmt: skip
+        region=asked.region,
+        bbox=asked.bbox,
+        resolution=resolution,
+        crosses_date_line=asked.crosses,
+        features=asked.features,
+        feature_column=asked.column,
+        land_only=asked.land_only,
+    )
     if asked.region is not None and asked.region == work.uploads.get("named"):
         layers.take_areas(work, asked.region)
     else:
@@ -73,11 +83,15 @@ def fill(asked: Asked, resolution: int) -> None:
 def propose(domain: Domain) -> None:
     """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
     about = st.number_input(
-        "About how many records, by public knowledge", 1, MOST_RECORDS, value=None,
+        "About how many records, by public knowledge",
+        1,
+        MOST_RECORDS,
+        value=None,
         placeholder="such as last year's number",
         help="A number that anybody may know: a resolution is proposed by it. The rows themselves are not "
-        "counted for that, since which resolution is chosen is published.", **work.keyed("records_public"),
-    )  # fmt: skip
+        "counted for that, since which resolution is chosen is published.",
+        **work.keyed("records_public"),
+    )
     found = proposal_of(domain, about)
     if found is not None and found.resolution != domain.resolution:
         st.caption(f":material/lightbulb: {plain(f'Proposed: {found.sentence}.')}")
@@ -111,9 +125,13 @@ with left:
     )
     choices = work.choices
     known = Asked(
-        choices.get("region"), choices.get("bbox"), choices.get("features", ()),
-        choices.get("feature_column"), choices.get("crosses_date_line"), choices.get("land_only", True),
-    )  # fmt: skip
+        choices.get("region"),
+        choices.get("bbox"),
+        choices.get("features", ()),
+        choices.get("feature_column"),
+        choices.get("crosses_date_line"),
+        choices.get("land_only", True),
+    )
     if asked is not None and (work.asked_domain, known) != ((asked.region, asked.bbox, resolution), asked):
         fill(asked, resolution)
     elif asked is None and work.domain is not None:
@@ -136,9 +154,13 @@ with right:
         pane = Pane("", painting or paint_cells(work.domain.size), private=bool(places), points=places)
         shown = "" if hidden else ", and the places of the private rows"
         maps.show(
-            work.domain, [pane], mode="single", key="preview",
-            alt=f"The area filled with {work.domain.size:,} hexagons{shown}.", layers=work.layers,
+            work.domain,
+            [pane],
+            mode="single",
+            key="preview",
+            alt=f"The area filled with {work.domain.size:,} hexagons{shown}.",
+            layers=work.layers,
             on_drawn=partial(take_outline, work) if way == DRAW else None,
-        )  # fmt: skip
+        )
         for note in (work.domain.origin, *work.domain.notes):
             st.caption(plain(note))

@@ -34,10 +34,14 @@ PLACE: Final = "place"
 BOX: Final = "box"
 DRAW: Final = "draw"
 WAYS: dict[Way, str] = {
-    FROM_EXAMPLE: "Region of the example", UPLOAD: "Upload a file of the area", PATH: "File on this machine",
-    NAMED: "States, provinces, districts", PLACE: "Around a place", BOX: "Bounding box",
+    FROM_EXAMPLE: "Region of the example",
+    UPLOAD: "Upload a file of the area",
+    PATH: "File on this machine",
+    NAMED: "States, provinces, districts",
+    PLACE: "Around a place",
+    BOX: "Bounding box",
     DRAW: "Draw it on the map",
-}  # fmt: skip
+}
 DRAWN = "drawn-area.geojson"
 CHOSEN = "chosen areas.geojson"
 MOST_CORNERS = 500  # of an outline that is drawn by hand
@@ -79,9 +83,13 @@ def asked_way(work: Workspace) -> Way:
     }
     ways = [way for way in WAYS if offered.get(way, True)]
     return st.radio(
-        "Public area", ways, index=ways.index(now) if now in ways else 0, format_func=WAYS.__getitem__,
-        **work.keyed("region_way"), help=tip("domain"),
-    )  # fmt: skip
+        "Public area",
+        ways,
+        index=ways.index(now) if now in ways else 0,
+        format_func=WAYS.__getitem__,
+        **work.keyed("region_way"),
+        help=tip("domain"),
+    )
 
 
 def asked_area(way: Way, work: Workspace) -> Asked | None:
@@ -150,9 +158,15 @@ def _of_file(path: str | None, work: Workspace) -> Asked | None:
 
 def _named(work: Workspace) -> Asked | None:
     names = st.multiselect(
-        "Areas", area_names(), max_selections=MOST_NAMES, filter_mode="contains", select_all=False,
-        placeholder="such as Kent, or Spain", help=SOURCE, **work.keyed("areas"),
-    )  # fmt: skip
+        "Areas",
+        area_names(),
+        max_selections=MOST_NAMES,
+        filter_mode="contains",
+        select_all=False,
+        placeholder="such as Kent, or Spain",
+        help=SOURCE,
+        **work.keyed("areas"),
+    )
     if not names:
         return None
     st.caption("They are drawn over the map too, and a release says for each how much of it is shown.")
@@ -212,13 +226,17 @@ def _of_box(work: Workspace) -> Asked | None:
     columns = st.columns(2)
     sides = [
         columns[number // 2].number_input(
-            f"{plain(side)} (degrees)", value=value, format="%.4f", step=0.01, key=f"box_{side}_{work.mark}",
+            f"{plain(side)} (degrees)",
+            value=value,
+            format="%.4f",
+            step=0.01,
+            key=f"box_{side}_{work.mark}",
             persist_state="session",
         )
         for number, (side, value) in enumerate(
             zip(("West", "South", "East", "North"), box or (None,) * 4, strict=True)
         )
-    ]  # fmt: skip
+    ]
     west, south, east, north = sides
     if west is None or south is None or east is None or north is None:
         return None
@@ -243,11 +261,14 @@ def _asked_crossing(box: Box, work: Workspace) -> bool | None:
     chosen = work.choices.get("crosses_date_line")
     known = next((word for word, meant in answers.items() if meant is chosen), None)
     answer = st.radio(
-        "Does the box cross the date line, at 180 degrees?", ("Yes", "No"),
-        index=None if known is None else list(answers).index(known), horizontal=True,
+        "Does the box cross the date line, at 180 degrees?",
+        ("Yes", "No"),
+        index=None if known is None else list(answers).index(known),
+        horizontal=True,
         help="Its west lies east of its east, or it is more than half the globe wide: often two numbers are "
-        "exchanged.", **work.keyed("box_crosses"),
-    )  # fmt: skip
+        "exchanged.",
+        **work.keyed("box_crosses"),
+    )
     return None if answer is None else answers[answer]
 
 
@@ -271,18 +292,25 @@ def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
     column = next(iter(columns))
     if len(columns) > 1:
         column = st.selectbox(
-            "Column with the names of the parts", list(columns),
-            index=[*columns].index(decided) if decided in columns else 0, format_func=one_line,
-            key=f"part_column_{work.mark}_{path}", persist_state="session",
-        )  # fmt: skip
+            "Column with the names of the parts",
+            list(columns),
+            index=[*columns].index(decided) if decided in columns else 0,
+            format_func=one_line,
+            key=f"part_column_{work.mark}_{path}",
+            persist_state="session",
+        )
     names = columns[column]
     chosen = work.choices.get("features", ()) if same else ()
     picked = st.multiselect(
-        "Parts of the file", names, default=[name for name in chosen if name in names],
-        placeholder=f"the whole file, all {len(names):,} parts", format_func=one_line,
+        "Parts of the file",
+        names,
+        default=[name for name in chosen if name in names],
+        placeholder=f"the whole file, all {len(names):,} parts",
+        format_func=one_line,
         help="Type a few letters of a name. Several parts become one area.",
-        key=f"parts_{work.mark}_{path}_{column}", persist_state="session",
-    )  # fmt: skip
+        key=f"parts_{work.mark}_{path}_{column}",
+        persist_state="session",
+    )
     return tuple(picked), (column if picked else None)
 
 

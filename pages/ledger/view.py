@@ -15,11 +15,18 @@ from hexcursion.words import plural, remaining
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
 KINDS: dict[EntryKind, str] = {
-    "genesis": "ledger begun", "orders": "new grid of orders", "records": "record hashes kept",
-    "link": "decision of a person", "budget": "budget set", "reserve": "charged",
-    "draw": "drawing began", "commit": "released", "unused": "given back, nothing drawn",
-    "void": "voided by a person", "trace": "trace released",
-}  # fmt: skip
+    "genesis": "ledger begun",
+    "orders": "new grid of orders",
+    "records": "record hashes kept",
+    "link": "decision of a person",
+    "budget": "budget set",
+    "reserve": "charged",
+    "draw": "drawing began",
+    "commit": "released",
+    "unused": "given back, nothing drawn",
+    "void": "voided by a person",
+    "trace": "trace released",
+}
 
 
 @dataclass(frozen=True)
@@ -107,21 +114,27 @@ def _account(account: Account, names: Mapping[str, str]) -> AccountView:
     return AccountView(
         name=names.get(account.dataset, "Data without a name"),
         protects=f"{'Each record' if account.unit == 'point' else 'Each hexagon'} protected",
-        dataset=account.dataset[:SHOWN_DIGITS], delta="–" if budget is None else significant(budget.delta, 3),
-        budget=significant(total, 4), spent=upper(account.spent, 4), left=remaining(account.left),
+        dataset=account.dataset[:SHOWN_DIGITS],
+        delta="–" if budget is None else significant(budget.delta, 3),
+        budget=significant(total, 4),
+        spent=upper(account.spent, 4),
+        left=remaining(account.left),
         share=min(1.0, account.spent / total) if total > 0 else 1.0,
-        releases=plural(len(account.charged), "release"), note=account.note,
-    )  # fmt: skip
+        releases=plural(len(account.charged), "release"),
+        note=account.note,
+    )
 
 
 def _entry(entry: Entry, names: Mapping[str, str]) -> dict[str, Any]:
     """Return one row of the ledger in words, by the headings of its table."""
     return {
-        "No.": entry.number, "When (UTC)": str(entry.created)[:19].replace("T", " "),
+        "No.": entry.number,
+        "When (UTC)": str(entry.created)[:19].replace("T", " "),
         "What": KINDS.get(entry.kind, str(entry.kind)),
-        "Data": names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]), "Details": _details(entry),
+        "Data": names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]),
+        "Details": _details(entry),
         "Seal": str(entry.hash)[:SHOWN_DIGITS],
-    }  # fmt: skip
+    }
 
 
 def _charged(said: Mapping[str, Any]) -> str:

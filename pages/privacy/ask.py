@@ -56,10 +56,12 @@ def _idle(work: Workspace) -> tuple[str, ...]:
     mechanisms = chosen or choices.get("mechanisms") or DEFAULT_MECHANISMS
     amounts = choices.get("values", "amount") == "amount"  # others have one design, with a reference or not
     origin = origin_of(
-        mechanisms, reference=amounts and choices.get("reference") is not None,
-        pilot=choices.get("pilot") is not None, range_choice=choices.get("range_choice") is not None,
+        mechanisms,
+        reference=amounts and choices.get("reference") is not None,
+        pilot=choices.get("pilot") is not None,
+        range_choice=choices.get("range_choice") is not None,
         by_hand=choices.get("lengthscale") is not None,
-    )  # fmt: skip
+    )
     return not_read(mechanisms, origin)
 
 
@@ -73,11 +75,15 @@ def _unit(work: Workspace) -> None:
         "cell": "One hexagon's whole record is protected: the unit of the published London study.",
     }
     unit = st.radio(
-        label("unit"), units, index=units.index(standing) if standing in units else 0,
+        label("unit"),
+        units,
+        index=units.index(standing) if standing in units else 0,
         format_func={"point": f"Each {kind}", "cell": "Each hexagon's median"}.__getitem__,
-        captions=[told[each] for each in units], help=tip("unit"), label_visibility="collapsed",
+        captions=[told[each] for each in units],
+        help=tip("unit"),
+        label_visibility="collapsed",
         **work.keyed("unit"),
-    )  # fmt: skip
+    )
     work.choose(unit=unit)
     owner, most = work.choices.get("owner"), work.choices.get("records_per_owner") or 1
     if owner is not None and most > 1:
@@ -103,11 +109,13 @@ def _number(work: Workspace) -> None:
         work.choose(relation="replace-one", records_about=None)
         return
     about = st.number_input(
-        f"About how many {noun}, by public knowledge", 1, 1_000_000_000,
+        f"About how many {noun}, by public knowledge",
+        1,
+        1_000_000_000,
         value=work.choices.get("records_about"),
         help="Such as last year's number. Slack, design and noise are made for it, and it is published.",
         **work.keyed("records_about"),
-    )  # fmt: skip
+    )
     work.choose(relation="add-or-remove", records_about=None if about is None else int(about))
 
 
@@ -117,15 +125,24 @@ def _strength(work: Workspace) -> None:
         planning(work).wanted = None
         asked = float(work.choices.get("epsilon", 1.0))
         budget = st.select_slider(
-            label("epsilon"), sorted({*BUDGETS, asked}), value=asked, format_func=lambda value: f"{value:g}",
-            help=tip("epsilon"), **work.keyed("epsilon"),
-        )  # fmt: skip
+            label("epsilon"),
+            sorted({*BUDGETS, asked}),
+            value=asked,
+            format_func=lambda value: f"{value:g}",
+            help=tip("epsilon"),
+            **work.keyed("epsilon"),
+        )
         work.choose(epsilon=float(budget))
     else:
         wanted = st.slider(
-            "Agreement needed (IoU)", 0.3, 0.99, planning(work).wanted or 0.8, 0.01, help=tip("iou"),
+            "Agreement needed (IoU)",
+            0.3,
+            0.99,
+            planning(work).wanted or 0.8,
+            0.01,
+            help=tip("iou"),
             **work.keyed("wanted"),
-        )  # fmt: skip
+        )
         planning(work).wanted = float(wanted)
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
     _slack_and_paths(work)
@@ -142,10 +159,15 @@ def _goal(work: Workspace) -> str:
     if pilot_panel.chosen(work):
         return "budget"
     goal = st.segmented_control(
-        "What is given", list(GOALS), default="agreement" if planning(work).wanted else "budget",
-        format_func=GOALS.__getitem__, required=True, label_visibility="collapsed", wrap=True,
+        "What is given",
+        list(GOALS),
+        default="agreement" if planning(work).wanted else "budget",
+        format_func=GOALS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        wrap=True,
         **work.keyed("goal"),
-    )  # fmt: skip
+    )
     return str(goal)
 
 
@@ -159,14 +181,22 @@ def _slack_and_paths(work: Workspace) -> None:
     slacks = _offered(SLACKS, slack)
     first, second = st.columns([3, 2])
     chosen = first.selectbox(
-        label("delta"), slacks, index=0 if slack is None else slacks.index(slack), format_func=_slack_words,
-        help=tip("delta"), **work.keyed("delta"),
-    )  # fmt: skip
+        label("delta"),
+        slacks,
+        index=0 if slack is None else slacks.index(slack),
+        format_func=_slack_words,
+        help=tip("delta"),
+        **work.keyed("delta"),
+    )
     if "paths" not in _idle(work):
         paths = second.number_input(
-            label("paths"), 1, 1000, value=work.choices.get("paths", 1), help=tip("paths"),
+            label("paths"),
+            1,
+            1000,
+            value=work.choices.get("paths", 1),
+            help=tip("paths"),
             **work.keyed("paths"),
-        )  # fmt: skip
+        )
         work.choose(paths=int(paths))
     delta = None if chosen == USUAL else float(chosen)
     work.choose(delta=delta)
@@ -219,13 +249,15 @@ def _more(work: Workspace) -> None:
         given = work.choices.get("cutoff")
         offered = _offered(CUTOFFS, given)
         cutoff = st.selectbox(
-            "A hexagon is inside from a probability of", offered,
+            "A hexagon is inside from a probability of",
+            offered,
             index=0 if given is None else offered.index(given),
             format_func=lambda value: "what agrees best" if value == USUAL else f"{value:g}",
             help="Of the release's own probabilities, or of the share of its paths. Choosing it costs no "
             "privacy: lower ones show more hexagons, and the figures of a search say what each does to the "
-            "area.", **work.keyed("cutoff"),
-        )  # fmt: skip
+            "area.",
+            **work.keyed("cutoff"),
+        )
         quick = st.checkbox(
             "Quick search on a coarser grid", value=bool(work.choices.get("quick")), **work.keyed("quick")
         )
@@ -242,13 +274,15 @@ def _start(work: Workspace) -> bool | None:
     public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
     start = work.choices.get("prior_mean") if public else False
     chosen = st.selectbox(
-        "Start from the public reference map?", list(STARTS),
-        index=list(STARTS).index(EITHER if start is None else start), format_func=STARTS.__getitem__,
+        "Start from the public reference map?",
+        list(STARTS),
+        index=list(STARTS).index(EITHER if start is None else start),
+        format_func=STARTS.__getitem__,
         disabled=not public,
         help="Subtracts the map of the published reference data first: the private data then only have "
         "to say what is new, and the same budget buys far less noise. The reference must be public.",
         **work.keyed("prior_mean"),
-    )  # fmt: skip
+    )
     return None if chosen == EITHER else bool(chosen and public)
 
 
@@ -257,17 +291,23 @@ def _searched(work: Workspace) -> None:
     idle = _idle(work)
     if "priors" not in idle:
         priors = st.multiselect(
-            "Priors to try", list(PRIORS), default=list(work.choices.get("priors") or ()),
+            "Priors to try",
+            list(PRIORS),
+            default=list(work.choices.get("priors") or ()),
             format_func=lambda name: PRIORS[name].title,
-            placeholder="those that are quick on so many hexagons", help=tip("prior"), **work.keyed("priors"),
-        )  # fmt: skip
+            placeholder="those that are quick on so many hexagons",
+            help=tip("prior"),
+            **work.keyed("priors"),
+        )
         work.choose(priors=tuple(priors) or None)
     if "objective" not in idle:
         objective = st.selectbox(
-            "What is best?", list(OBJECTIVES),
+            "What is best?",
+            list(OBJECTIVES),
             index=list(OBJECTIVES).index(work.choices.get("objective", "iou")),
-            format_func=OBJECTIVES.__getitem__, **work.keyed("objective"),
-        )  # fmt: skip
+            format_func=OBJECTIVES.__getitem__,
+            **work.keyed("objective"),
+        )
         work.choose(objective=objective)
 
 
@@ -309,11 +349,15 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
                     *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],
                 "at most": [
-                    plain(odds.factor), plain(odds.guesses), plain(odds.gaussian),
+                    plain(odds.factor),
+                    plain(odds.guesses),
+                    plain(odds.gaussian),
                     *(plain(power) for _, power in odds.rows),
                 ],
-            }, hide_index=True, border="horizontal",
-        )  # fmt: skip
+            },
+            hide_index=True,
+            border="horizontal",
+        )
         with st.popover("As a curve", type="tertiary", icon=":material/show_chart:"):
             st.altair_chart(
                 _odds_curve(odds.curve),

@@ -39,9 +39,11 @@ def show_own_design(work: Workspace, found: Found, scored: Scored) -> None:
     typed = _own_form(work, found, scored)
     if typed is not None:
         side_jobs.start(
-            work, TYPED, (typed, scored.response, found.tuned),
+            work,
+            TYPED,
+            (typed, scored.response, found.tuned),
             trials.typed_job(found.project, found.tuned, scored, typed),
-        )  # fmt: skip
+        )
     if side_jobs.running(work, TYPED, "Cancel the trial"):
         return
     kept = side_jobs.planning(work).jobs.get(TYPED)
@@ -58,9 +60,12 @@ def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
     pairs, mark = list(families), work.mark
     own = family_of(scored.design)
     chosen = st.selectbox(
-        "Mechanism and prior", pairs, index=pairs.index(own) if own in pairs else 0,
-        format_func=families.__getitem__, key=f"own_family_{mark}",
-    )  # fmt: skip
+        "Mechanism and prior",
+        pairs,
+        index=pairs.index(own) if own in pairs else 0,
+        format_func=families.__getitem__,
+        key=f"own_family_{mark}",
+    )
     near = trials.start_of(found.tuned, scored, chosen)
     entries, offered = trials.entries_of(near), trials.smoothings(near)
     with st.form("own_design", border=False, enter_to_submit=False):
@@ -74,10 +79,12 @@ def _own_form(work: Workspace, found: Found, scored: Scored) -> Design | None:
         rounds = near.smoothing
         if len(offered) > 1:
             rounds = columns[-1].selectbox(
-                "Smoothing (times)", offered, index=offered.index(near.smoothing),
+                "Smoothing (times)",
+                offered,
+                index=offered.index(near.smoothing),
                 help="Averages each hexagon with its neighbours after the draw. It costs nothing.",
                 key=f"own_smoothing_{mark}",
-            )  # fmt: skip
+            )
         submitted = st.form_submit_button("Try this design", icon=":material/science:")
     if not submitted:
         return None
@@ -116,11 +123,15 @@ def _worth(work: Workspace, found: Found, scored: Scored) -> None:
         st.caption(":material/check: This is the design to release.")
     else:
         st.button(
-            "Use this design", type="primary", icon=":material/check:", key=f"own_use_{work.mark}",
-            on_click=frontier.use_typed, args=(work, found, scored),
+            "Use this design",
+            type="primary",
+            icon=":material/check:",
+            key=f"own_use_{work.mark}",
+            on_click=frontier.use_typed,
+            args=(work, found, scored),
             help="It becomes the design to release. The statement will say that you typed it in and tried it "
             f"on {plain(found.project.tried_on)}.",
-        )  # fmt: skip
+        )
         st.caption(plain(frontier.promise_of(found.project, scored.design, scored.epsilon)))
     show_simulated(work, found, scored, "own")
 
@@ -152,11 +163,16 @@ def show_release_beside(
     count, aim = int(seen.released.sum()), int(seen.baseline.sum())
     drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
     maps.show(
-        project.domain, panes, mode="beside", key=key,
+        project.domain,
+        panes,
+        mode="beside",
+        key=key,
         alt=f"Of {seen.released.size:,} hexagons {count:,} are {what} in the simulated release, and {aim:,} "
-        "in the reference map without privacy.", legend=legend(drawn, maps.theme()), height=320,
+        "in the reference map without privacy.",
+        legend=legend(drawn, maps.theme()),
+        height=320,
         layers=project.layers,
-    )  # fmt: skip
+    )
 
 
 def _simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
@@ -186,9 +202,13 @@ def show_coverage(work: Workspace, found: Found, scored: Scored) -> None:
         "without privacy. That map has errors of its own, which no simulation shows."
     )
     answer = side_jobs.follow(
-        work, "coverage", (scored.design, found.tuned), "Simulate releases", "Cancel the simulation",
+        work,
+        "coverage",
+        (scored.design, found.tuned),
+        "Simulate releases",
+        "Cancel the simulation",
         lambda: trials.coverage_job(found.project, found.tuned, scored),
-    )  # fmt: skip
+    )
     if answer is not None:
         for sentence in trials.coverage_sentences(answer.result):
             st.markdown(plain(sentence))
@@ -205,9 +225,13 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
         f"{plain(found.project.tried_on)}. The line marks the design as it is."
     )
     answer = side_jobs.follow(
-        work, "sweep", (scored.design, found.tuned), "Show what each number does", "Cancel the variation",
+        work,
+        "sweep",
+        (scored.design, found.tuned),
+        "Show what each number does",
+        "Cancel the variation",
         lambda: trials.sweep_job(found.project, found.tuned, scored),
-    )  # fmt: skip
+    )
     if answer is None:
         return
     views: tuple[VariationView, ...] = answer.result
@@ -232,12 +256,15 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
 def _rows(view: VariationView) -> list[dict[str, Any]]:
     return [
         {
-            "value": point.value, "epsilon": point.epsilon, "said": point.said,
-            "agreement": point.agreement if math.isfinite(point.agreement) else None, "here": point.current,
+            "value": point.value,
+            "epsilon": point.epsilon,
+            "said": point.said,
+            "agreement": point.agreement if math.isfinite(point.agreement) else None,
+            "here": point.current,
             "unbounded": point.epsilon is None,
         }
         for point in view.points
-    ]  # fmt: skip
+    ]
 
 
 def _base(view: VariationView, title: str | None) -> alt.Chart:

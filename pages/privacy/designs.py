@@ -130,14 +130,17 @@ def dots(tuned: Tuned) -> list[dict[str, Any]]:
     scored = [(number, point.epsilon, point.scored) for number, point in enumerate(tuned.result.frontier)]
     return [
         {
-            "number": number, "epsilon": epsilon, "agreement": one.utility.agreement,
+            "number": number,
+            "epsilon": epsilon,
+            "agreement": one.utility.agreement,
             "low": max(0.0, one.utility.agreement - one.utility.agreement_sd),
-            "high": min(1.0, one.utility.agreement + one.utility.agreement_sd), "family": family(one.design),
+            "high": min(1.0, one.utility.agreement + one.utility.agreement_sd),
+            "family": family(one.design),
             "design": design_words(one.design),
         }
         for number, epsilon, one in scored
         if math.isfinite(one.utility.agreement)
-    ]  # fmt: skip
+    ]
 
 
 def _cost(epsilon: float) -> str:

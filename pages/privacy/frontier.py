@@ -50,22 +50,32 @@ def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
 
 
 def epsilon_layers(
-    rows: list[dict[str, Any]], group: str, height: alt.Y, low: alt.Y, legend: alt.Legend,
-    tooltips: list[alt.Tooltip], **dots: Any,
-) -> list[alt.Chart]:  # fmt: skip
+    rows: list[dict[str, Any]],
+    group: str,
+    height: alt.Y,
+    low: alt.Y,
+    legend: alt.Legend,
+    tooltips: list[alt.Tooltip],
+    **dots: Any,
+) -> list[alt.Chart]:
     """Return curves over epsilon, one for each `group`: lines, spreads, and dots that can be clicked."""
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
-            "epsilon:Q", title="privacy budget ε", scale=alt.Scale(type="log", nice=False, padding=14),
+            "epsilon:Q",
+            title="privacy budget ε",
+            scale=alt.Scale(type="log", nice=False, padding=14),
             axis=alt.Axis(values=sorted({row["epsilon"] for row in rows}), format=".3~g"),
         ),
         color=alt.Color(f"{group}:N", title=None, legend=legend),
-    )  # fmt: skip
+    )
     dot = base.mark_point(filled=True).encode(
-        y=height, shape=alt.Shape(f"{group}:N", title=None),
-        size=alt.condition(pick, alt.value(170), alt.value(70), empty=False), tooltip=tooltips, **dots,
-    )  # fmt: skip
+        y=height,
+        shape=alt.Shape(f"{group}:N", title=None),
+        size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
+        tooltip=tooltips,
+        **dots,
+    )
     lines = base.mark_line(opacity=0.5).encode(y=height)
     return [lines, base.mark_rule(opacity=0.5).encode(y=low, y2="high:Q"), dot.add_params(pick)]
 
@@ -95,9 +105,14 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         alt.Tooltip("design:N", title="parameters"),
     ]
     layers = epsilon_layers(
-        rows, "family", height, alt.Y("low:Q", scale=scale),
-        alt.Legend(orient="top", labelLimit=420, columns=1), tooltips, opacity=alt.value(1.0),
-    )  # fmt: skip
+        rows,
+        "family",
+        height,
+        alt.Y("low:Q", scale=scale),
+        alt.Legend(orient="top", labelLimit=420, columns=1),
+        tooltips,
+        opacity=alt.value(1.0),
+    )
     layers.append(_budget(found, scale))
     free = found.tuned.free_agreement
     if free is not None:
@@ -235,9 +250,13 @@ def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint |
     with st.container(border=True, key="solved"):
         st.markdown(f"**The smallest budget for an agreement of {wanted:.2f}**")
         answer = side_jobs.follow(
-            work, SOLVE, (wanted, found.tuned), f"Find the smallest ε for {wanted:.2f}", "Cancel the solving",
+            work,
+            SOLVE,
+            (wanted, found.tuned),
+            f"Find the smallest ε for {wanted:.2f}",
+            "Cancel the solving",
             lambda: solve_job(found.project, found.tuned, wanted),
-        )  # fmt: skip
+        )
         if answer is None:
             return None
         point: FrontierPoint | None = answer.result
@@ -274,9 +293,14 @@ def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoi
         st.caption(":material/check: This is the design to release.")
         return None
     st.button(
-        f"Use ε {point.epsilon:g}", type="primary", icon=":material/check:", key=f"solved_use_{work.mark}",
-        on_click=use_point, args=(work, found, point), help="It becomes the design to release.",
-    )  # fmt: skip
+        f"Use ε {point.epsilon:g}",
+        type="primary",
+        icon=":material/check:",
+        key=f"solved_use_{work.mark}",
+        on_click=use_point,
+        args=(work, found, point),
+        help="It becomes the design to release.",
+    )
     st.caption(f"Until you use it, the design to release stays the one at ε {settings.epsilon:g}.")
     return point
 

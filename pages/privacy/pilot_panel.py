@@ -39,10 +39,13 @@ FIXED_CAPTIONS = {
 }
 LOOKS = {
     1: ("In one look", "Everything is released once."),
-    2: ("In two looks", "A first release, of 30 % of the budget in terms of μ², shows where to look a second "
+    2: (
+        "In two looks",
+        "A first release, of 30 % of the budget in terms of μ², shows where to look a second "
         "time, more closely. One charge, and the same ε for both. Errors were smaller by a fifth to a third "
-        "where it was measured, most of all where the centre was guessed wrong."),
-}  # fmt: skip
+        "where it was measured, most of all where the centre was guessed wrong.",
+    ),
+}
 SUBJECT = {"pilot": "The pilot", "range_choice": "The choice of the range"}
 DRAWN: dict[str, Markdown] = {
     "pilot": "on a look at the private records: each hexagon's count and sum with noise",
@@ -75,20 +78,24 @@ def ask(work: Workspace) -> None:
     names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
     fixed = fixed_of(names) is not None
     way = st.radio(
-        "Without reference data nothing tells designs apart", ways,
+        "Without reference data nothing tells designs apart",
+        ways,
         index=ways.index(standing) if standing in ways else 0,
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
-        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways], **work.keyed("way"),
-    )  # fmt: skip
+        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways],
+        **work.keyed("way"),
+    )
     if way == "simulated":
         work.choose(pilot=None, range_choice=None, looks=_looks(work, names))
         return
     before = work.choices.get(way) or SHARES[2]
     share = st.select_slider(
         "Share of ε for the pilot" if way == "pilot" else "Share of ε for the choice",
-        sorted({*SHARES, before}), value=before, format_func=lambda value: f"{value:.0%}",
+        sorted({*SHARES, before}),
+        value=before,
+        format_func=lambda value: f"{value:.0%}",
         **work.keyed("share"),
-    )  # fmt: skip
+    )
     work.choose(**{"pilot": None, "range_choice": None, "looks": 1, way: float(share)})
 
 
@@ -100,10 +107,13 @@ def _looks(work: Workspace, mechanisms: Sequence[str]) -> int:
     if not (taken and amounts) or choices.get("lengthscale") is not None:
         return 1
     return st.radio(
-        "How the budget is spent", list(LOOKS), index=list(LOOKS).index(choices.get("looks", 1)),
-        format_func=lambda looks: LOOKS[looks][0], captions=[told for _, told in LOOKS.values()],
+        "How the budget is spent",
+        list(LOOKS),
+        index=list(LOOKS).index(choices.get("looks", 1)),
+        format_func=lambda looks: LOOKS[looks][0],
+        captions=[told for _, told in LOOKS.values()],
         **work.keyed("looks"),
-    )  # fmt: skip
+    )
 
 
 def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
@@ -146,11 +156,13 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
             "what it shows, for free."
         )
         st.number_input(
-            "Budget of these data: total ε of all releases, ever", min_value=settings.epsilon,
-            value=max(settings.epsilon, 2.0), format="%.4g",
+            "Budget of these data: total ε of all releases, ever",
+            min_value=settings.epsilon,
+            value=max(settings.epsilon, 2.0),
+            format="%.4g",
             help="Set only if these data have no budget yet. The ledger refuses whatever would exceed it.",
             key=f"pilot_total_{work.mark}",
-        )  # fmt: skip
+        )
         st.form_submit_button(
             PAY[way], type="primary", icon=":material/shield_lock:", on_click=_pay, args=(work, settings)
         )

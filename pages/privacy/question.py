@@ -27,10 +27,13 @@ from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
 WORDS: dict[Against, str] = {
-    "value": "One value for the whole map", "limits": "Limits that differ by zone, from a file",
-    "change": "The public map: what has changed since", "answers": "A share: each record says yes or no",
-    "risk": "The average risk, over a public population", "density": "A number per square kilometre",
-}  # fmt: skip
+    "value": "One value for the whole map",
+    "limits": "Limits that differ by zone, from a file",
+    "change": "The public map: what has changed since",
+    "answers": "A share: each record says yes or no",
+    "risk": "The average risk, over a public population",
+    "density": "A number per square kilometre",
+}
 COUNTED: tuple[Against, ...] = ("density", "risk")
 
 
@@ -47,15 +50,20 @@ def ask(work: Workspace) -> None:
     side, value = st.columns([2, 3], vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
-        f"Where is {plain(name)} …", sides, index=sides.index(work.choices.get("direction", "above")),
-        format_func=side_words, **work.keyed("direction"),
-    )  # fmt: skip
+        f"Where is {plain(name)} …",
+        sides,
+        index=sides.index(work.choices.get("direction", "above")),
+        format_func=side_words,
+        **work.keyed("direction"),
+    )
     unit = relative_unit(work) or str(work.choices.get("value_unit", ""))
     threshold = value.number_input(
-        f"the threshold ({plain(unit)})" if unit else "the threshold", value=_standing(work, against),
-        format="%g", help=tip("threshold"),
+        f"the threshold ({plain(unit)})" if unit else "the threshold",
+        value=_standing(work, against),
+        format="%g",
+        help=tip("threshold"),
         **work.keyed("threshold" if against == "value" else f"threshold_{against}"),
-    )  # fmt: skip
+    )
     if threshold is None:
         work.choices.pop("threshold", None)
         own = plain(unit) if against in question_view.UNITS_OF else "the data's own unit"
@@ -83,13 +91,16 @@ def _wanted(work: Workspace) -> Against:
     if work.choices.get("change") and not public:
         work.choose(change=False)
     wanted: Against = st.selectbox(
-        "The threshold is compared with", offered, index=offered.index(against_of(work)),
+        "The threshold is compared with",
+        offered,
+        index=offered.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
         "be asked where the reference data are published, and a share of yes where they are or where there "
         "are none.",
-        on_change=lambda: work.choices.pop("threshold", None), **work.keyed("against"),
-    )  # fmt: skip
+        on_change=lambda: work.choices.pop("threshold", None),
+        **work.keyed("against"),
+    )
     _answers(work, wanted)
     work.choose(change=wanted == "change", limits=_limits(work) if wanted == "limits" else None)
     if wanted == "change":
@@ -100,11 +111,14 @@ def _wanted(work: Workspace) -> Against:
 def _counted(work: Workspace) -> Against:
     """Whether records without values are compared with a public population, which is then asked for."""
     wanted: Against = st.selectbox(
-        "The threshold is compared with", COUNTED, index=COUNTED.index(against_of(work)),
+        "The threshold is compared with",
+        COUNTED,
+        index=COUNTED.index(against_of(work)),
         format_func=WORDS.__getitem__,
         help="A population is public, and the bundle holds it: inhabitants, households, postcodes.",
-        on_change=lambda: work.choices.pop("threshold", None), **work.keyed("counted"),
-    )  # fmt: skip
+        on_change=lambda: work.choices.pop("threshold", None),
+        **work.keyed("counted"),
+    )
     path, column = None, ""
     if wanted == "risk":
         column = st.text_input(
@@ -114,9 +128,15 @@ def _counted(work: Workspace) -> Against:
         ).strip()
         path = _population(work, column)
     work.choose(
-        population_file=path, population_column="" if path is None else column,
-        centre=None, clip=None, transform=None, change=False, limits=None, yes_above=None,
-    )  # fmt: skip
+        population_file=path,
+        population_column="" if path is None else column,
+        centre=None,
+        clip=None,
+        transform=None,
+        change=False,
+        limits=None,
+        yes_above=None,
+    )
     return wanted
 
 
@@ -124,8 +144,10 @@ def _population(work: Workspace, column: str) -> str | None:
     """The file of the population in use, checked against the hexagons; None until there is one."""
     path = remembered(
         "Public population: areas or points with numbers, or a table by `h3`, or by `lon` and `lat`",
-        ["geojson", "json", "gpkg", "csv"], "population", work,
-    )  # fmt: skip
+        ["geojson", "json", "gpkg", "csv"],
+        "population",
+        work,
+    )
     path = path or work.choices.get("population_file")
     if path is None:
         st.caption(":material/info: Upload the population first; the threshold is then a relative risk.")
@@ -141,10 +163,13 @@ def _answers(work: Workspace, wanted: Against) -> None:
     unit = str(work.choices.get("value_unit", ""))
     limit = st.number_input(
         f"A value above this is a yes ({plain(unit)})" if unit else "A value above this is a yes",
-        value=work.choices.get("yes_above"), format="%g", placeholder="empty where values are 1 and 0",
+        value=work.choices.get("yes_above"),
+        format="%g",
+        placeholder="empty where values are 1 and 0",
         help="A public limit, such as that of a law. The map then shows in how many of a hundred records the "
-        "value lies above it.", **work.keyed("yes_above"),
-    )  # fmt: skip
+        "value lies above it.",
+        **work.keyed("yes_above"),
+    )
     work.choose(values="yes-no", yes_above=limit, centre=None, clip=None, transform=None)
 
 
@@ -152,8 +177,10 @@ def _limits(work: Workspace) -> str | None:
     """The file of limits in use, checked against the hexagons; None until there is one that will do."""
     path = remembered(
         "Public limits: GeoJSON areas with `value`, or a table of `h3` and `value`",
-        ["geojson", "json", "csv"], "limits", work,
-    )  # fmt: skip
+        ["geojson", "json", "csv"],
+        "limits",
+        work,
+    )
     path = path or work.choices.get("limits")
     if path is None:
         st.caption(":material/info: Upload the limits first; the threshold is then relative to them.")
@@ -245,14 +272,20 @@ def ask_scale(work: Workspace) -> None:
     )
     first, second = st.columns(2)
     usual = first.number_input(
-        f"A usual value ({plain(unit)})", value=usual, format="%g",
+        f"A usual value ({plain(unit)})",
+        value=usual,
+        format="%g",
         help="The public centre: values are measured from here, and where the data say little the map "
-        "stays near it.", **work.keyed("usual"),
-    )  # fmt: skip
+        "stays near it.",
+        **work.keyed("usual"),
+    )
     spread = second.number_input(
-        "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})", value=spread,
-        format="%g", help=tip("clip"), **work.keyed("spread"),
-    )  # fmt: skip
+        "Most lie within a factor of" if factors else f"Most lie within ± ({plain(unit)})",
+        value=spread,
+        format="%g",
+        help=tip("clip"),
+        **work.keyed("spread"),
+    )
     try:
         centre, clip = question_view.stated_scale(usual, spread, factors)
     except WorkflowError as error:

@@ -123,8 +123,10 @@ Against = Literal["value", "limits", "change", "answers", "risk", "density"]
 
 
 UNITS_OF: dict[Against, str] = {
-    "answers": "% of the records", "risk": "times the average", "density": "per square kilometre"
-}  # fmt: skip
+    "answers": "% of the records",
+    "risk": "times the average",
+    "density": "per square kilometre",
+}
 
 
 def against_of(work: Workspace) -> Against:

@@ -83,9 +83,12 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     if not fixed and settings.values == "yes-no":
         best = "See what the release may reach"
     st.button(
-        best if wanted is None else "Search for the smallest budget", type="primary",
-        icon=":material/search:", on_click=_start, args=(work, settings, piloted),
-    )  # fmt: skip
+        best if wanted is None else "Search for the smallest budget",
+        type="primary",
+        icon=":material/search:",
+        on_click=_start,
+        args=(work, settings, piloted),
+    )
     if work.domain is not None and work.records is not None:
         asked = planned(settings, work.domain.size, work.records)
         st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
@@ -178,9 +181,12 @@ def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
         )
     elif picked.scored.design != found.choice.design:
         st.button(
-            f"Use this design at ε {picked.epsilon:g}", icon=":material/check:", on_click=frontier.use_point,
-            args=(work, found, picked), help="It becomes the design to release.",
-        )  # fmt: skip
+            f"Use this design at ε {picked.epsilon:g}",
+            icon=":material/check:",
+            on_click=frontier.use_point,
+            args=(work, found, picked),
+            help="It becomes the design to release.",
+        )
 
 
 def _cutoffs(found: Found) -> None:
@@ -193,8 +199,10 @@ def _cutoffs(found: Found) -> None:
                 "inside from": [plain(row.cutoff) for row in rows],
                 "agreement (IoU)": [plain(row.agreement) for row in rows],
                 "area off by": [plain(row.area) for row in rows],
-            }, hide_index=True, border="horizontal",
-        )  # fmt: skip
+            },
+            hide_index=True,
+            border="horizontal",
+        )
 
 
 def _report(found: Found) -> None:
@@ -206,8 +214,10 @@ def _report(found: Found) -> None:
             ],
             "without privacy": [plain(row.free) for row in rows],
             "the design to release": [plain(row.private) for row in rows],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
     with st.popover("What do these words mean?", type="tertiary", icon=":material/help:"):
         for row in rows:
             st.markdown(tip(row.term))

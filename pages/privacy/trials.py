@@ -154,12 +154,14 @@ def entries_of(design: Design) -> tuple[Entry, ...]:
     """The numbers of a design, to start typing from; three significant digits, noise included."""
     return tuple(
         Entry(
-            parameter.name, parameter.term, "km" if parameter.kind == "length" else "",
+            parameter.name,
+            parameter.term,
+            "km" if parameter.kind == "length" else "",
             float(f"{getattr(design, parameter.name) / (1e3 if parameter.kind == 'length' else 1.0):.3g}"),
             parameter.kind == "count",
         )
         for parameter in mechanism_of(design).parameters
-    )  # fmt: skip
+    )
 
 
 def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> Design:
@@ -233,19 +235,25 @@ def _view(variation: Variation) -> VariationView:
     unit, divisor = ("km", 1000.0) if parameter.kind == "length" else ("", 1.0)
     points = tuple(
         VariedView(
-            point.value / divisor, None if math.isinf(point.epsilon) else point.epsilon, cost(point.epsilon),
-            point.agreement, point.value == variation.current,
+            point.value / divisor,
+            None if math.isinf(point.epsilon) else point.epsilon,
+            cost(point.epsilon),
+            point.agreement,
+            point.value == variation.current,
         )
         for point in variation.points
-    )  # fmt: skip
+    )
     first, last = points[0], points[-1]
     ends = (significant(each.value, 3 if unit else 2) for each in (first, last))
     span = " to ".join(ends) + (f" {unit}" if unit else "")
     return VariationView(
-        parameter.name, parameter.term, unit, points,
+        parameter.name,
+        parameter.term,
+        unit,
+        points,
         f"From {span}: {first.said} to {last.said}, "
         f"agreement {ratio_words(first.agreement)} to {ratio_words(last.agreement)}.",
-    )  # fmt: skip
+    )
 
 
 def achieved_words(scored: Scored) -> str:

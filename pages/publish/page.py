@@ -49,9 +49,14 @@ def link(name: str, viewer: Viewer) -> None:
         return
     release = slug(viewer.bundle)
     st.download_button(
-        "Page for any web server (ZIP)", lambda: zip_of_site(folder), f"{folder.name}.zip",
-        "application/zip", icon=":material/folder_zip:", on_click="ignore", width="stretch",
-    )  # fmt: skip
+        "Page for any web server (ZIP)",
+        lambda: zip_of_site(folder),
+        f"{folder.name}.zip",
+        "application/zip",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        width="stretch",
+    )
     st.caption(
         plain(
             f"Unpack it on a web server, at any path: {INDEX} is the way in, {release}/map.html the map. "
@@ -72,14 +77,25 @@ def downloads(name: str) -> None:
         )
     files = bundle_files(name, shelved().path if is_shipped(name) else None)
     st.download_button(
-        f"Download the bundle ({plain(files[0].size)})", files[0].path.read_bytes, files[0].name,
-        files[0].mime, type="primary", icon=":material/folder_zip:", on_click="ignore", width="stretch",
-    )  # fmt: skip
+        f"Download the bundle ({plain(files[0].size)})",
+        files[0].path.read_bytes,
+        files[0].name,
+        files[0].mime,
+        type="primary",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        width="stretch",
+    )
     for file in files[1:]:
         st.download_button(
-            f"{plain(file.title)} ({plain(file.size)})", file.path.read_bytes, file.name, file.mime,
-            icon=":material/download:", on_click="ignore", width="stretch",
-        )  # fmt: skip
+            f"{plain(file.title)} ({plain(file.size)})",
+            file.path.read_bytes,
+            file.name,
+            file.mime,
+            icon=":material/download:",
+            on_click="ignore",
+            width="stretch",
+        )
 
 
 def signing(name: str) -> None:
@@ -130,9 +146,11 @@ else:
             if here and work.found is not None:
                 saving.offer(work, work.found.project.settings, "Settings for the command line")
             st.page_link(
-                VIEWER.path, label="See it as a reader would", icon=VIEWER.icon,
+                VIEWER.path,
+                label="See it as a reader would",
+                icon=VIEWER.icon,
                 query_params={"release": release_id},
-            )  # fmt: skip
+            )
         with right:
             embedded_label(viewer)
 panels.list_finished(release_id)

@@ -70,17 +70,21 @@ def show_checks(work: Workspace, found: Found, planned: Plan) -> None:
         st.markdown("**What only you know.** What is not answered cannot be checked.")
         for name, (question, choices) in QUESTIONS.items():
             answer = st.selectbox(
-                question, list(choices),
+                question,
+                list(choices),
                 index=list(choices).index(work.answers[name]) if work.answers.get(name) else None,
-                format_func=choices.__getitem__, placeholder="not answered yet",
+                format_func=choices.__getitem__,
+                placeholder="not answered yet",
                 key=f"answer_{name}_{work.mark}",
-            )  # fmt: skip
+            )
             _answer(work, name, answer)
         most = st.number_input(
-            "Most records that one person may have", min_value=1,
-            value=work.answers.get("records_per_person"), placeholder="not known",
+            "Most records that one person may have",
+            min_value=1,
+            value=work.answers.get("records_per_person"),
+            placeholder="not known",
             key=f"answer_person_{work.mark}",
-        )  # fmt: skip
+        )
         _answer(work, "records_per_person", None if most is None else int(most))
         st.markdown("**What the plan gives away** beside its mechanism, to whom, and what to do about it.")
         for finding in findings:
@@ -129,9 +133,12 @@ def stopped(work: Workspace, found: Found) -> bool:
 
 
 def accepts(
-    work: Workspace, found: Found, name: Literal["accept_low_agreement", "accept_weaker_promise"], label: str,
+    work: Workspace,
+    found: Found,
+    name: Literal["accept_low_agreement", "accept_weaker_promise"],
+    label: str,
     key: str,
-) -> bool:  # fmt: skip
+) -> bool:
     """Ask for the tick that a setting needs, keep it as that setting, and return it."""
     accepted: bool = getattr(found.project.settings, name)
     ticked = st.checkbox(label, value=accepted, key=key)
@@ -174,9 +181,13 @@ def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:
     if at_once and (known is None or not side_jobs.same(known.about, about)):
         side_jobs.start(work, "remedies", about, remedies_job(found.project, found.tuned))
     answer = side_jobs.follow(
-        work, "remedies", about, "Try them in simulation", "Stop trying",
+        work,
+        "remedies",
+        about,
+        "Try them in simulation",
+        "Stop trying",
         lambda: remedies_job(found.project, found.tuned),
-    )  # fmt: skip
+    )
     if answer is None:
         st.caption("What each reaches is told by simulated releases: nothing is drawn or charged.")
         return {}

@@ -80,11 +80,13 @@ def _looked(work: Workspace, found: Found) -> Found:
         found = work.found or found
     looked = st.checkbox(
         "I chose the threshold, the area or the design after looking at the private data",
-        value=found.project.settings.looked, disabled=known,
+        value=found.project.settings.looked,
+        disabled=known,
         help="What is chosen by looking reveals something of the data, and no ε here accounts for it. The "
         "published statement will then say NOT ACCOUNTED. Choosing from public knowledge or "
-        "on reference data needs no tick.", key=f"looked_{work.mark}",
-    )  # fmt: skip
+        "on reference data needs no tick.",
+        key=f"looked_{work.mark}",
+    )
     work.say_looked(bool(looked))
     return work.found or found
 
@@ -146,14 +148,19 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
         total: float | None = None
         if budget.total is None:
             total = st.number_input(
-                "Budget of these data: total ε of all releases, ever", min_value=budget.asked,
-                value=max(budget.asked, found.project.settings.budget or 2.0), format="%.4g",
+                "Budget of these data: total ε of all releases, ever",
+                min_value=budget.asked,
+                value=max(budget.asked, found.project.settings.budget or 2.0),
+                format="%.4g",
                 help="The ledger will refuse any later release that would exceed it.",
-            )  # fmt: skip
+            )
         submitted = st.form_submit_button(
-            "Release …", type="primary", icon=":material/shield_lock:", disabled=not budget.fits,
+            "Release …",
+            type="primary",
+            icon=":material/shield_lock:",
+            disabled=not budget.fits,
             help="You are asked once more before anything is drawn or charged.",
-        )  # fmt: skip
+        )
     if submitted and work.release_id is None:
         try:
             work.restate(title=title.strip(), **{name: text.strip() for name, text in said.items()})

@@ -63,12 +63,15 @@ def budget_state(planned: Plan) -> BudgetState:
     preview = planned.preview
     budget = preview.budget
     return BudgetState(
-        total=None if budget is None else significant(budget.epsilon, 4), before=upper(preview.before, 4),
-        asked=preview.asked, after=upper(preview.after, 4),
+        total=None if budget is None else significant(budget.epsilon, 4),
+        before=upper(preview.before, 4),
+        asked=preview.asked,
+        after=upper(preview.after, 4),
         left="–" if preview.left is None else remaining(preview.left),
-        fits=preview.fits or (budget is None and not preview.refused), refused=preview.refused,
+        fits=preview.fits or (budget is None and not preview.refused),
+        refused=preview.refused,
         breaks=preview.breaks,
-    )  # fmt: skip
+    )
 
 
 def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:

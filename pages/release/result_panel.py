@@ -24,9 +24,13 @@ from pages.shared.shipped import is_shipped, viewer_of
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {
-    BESIDE: "Side by side", SWIPE: "Swipe", TOGGLE: "Toggle", DIFFERENCE: "Difference",
-    LINES: "Boundary lines", ALONE: "Released only",
-}  # fmt: skip
+    BESIDE: "Side by side",
+    SWIPE: "Swipe",
+    TOGGLE: "Toggle",
+    DIFFERENCE: "Difference",
+    LINES: "Boundary lines",
+    ALONE: "Released only",
+}
 LINKED: dict[str, Mode] = {BESIDE: "beside", SWIPE: "swipe", TOGGLE: "toggle"}
 KEY = "result_map"  # the same for every way: the camera stays
 SHOWN_PATHS = 5
@@ -62,9 +66,11 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     )
     released_view.sentences(viewer, products)
     st.button(
-        "Plan another release of these data", icon=":material/add:", on_click=work.plan_another,
+        "Plan another release of these data",
+        icon=":material/add:",
+        on_click=work.plan_another,
         help="A further release is a further charge to the same budget.",
-    )  # fmt: skip
+    )
 
 
 def _told(viewer: Viewer) -> None:
@@ -113,10 +119,14 @@ def _way() -> str:
         st.segmented_control(
             "Compare with the map without privacy",
             [way for way in WAYS if way not in LINKED or LINKED[way] in maps.modes(*LINKED.values())],
-            format_func=WAYS.__getitem__, default=BESIDE, required=True, help=tip("baseline"),
-            key="result_way", wrap=True,
+            format_func=WAYS.__getitem__,
+            default=BESIDE,
+            required=True,
+            help=tip("baseline"),
+            key="result_way",
+            wrap=True,
         )
-    )  # fmt: skip
+    )
 
 
 def _agreement(products: Products, private: Bools) -> None:
@@ -125,16 +135,22 @@ def _agreement(products: Products, private: Bools) -> None:
     with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
         st.metric(
             f"Agreement of the set at the cutoff of {100 * products.cutoff:.0f} %",
-            plain(agreement_words(seen.iou)), help=tip("iou"), width="content",
-        )  # fmt: skip
+            plain(agreement_words(seen.iou)),
+            help=tip("iou"),
+            width="content",
+        )
         st.metric(
-            "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",
+            "Wrongly in",
+            plain(plural(seen.falsely_in, "hexagon")),
+            width="content",
             help="In the set at the cutoff only.",
-        )  # fmt: skip
+        )
         st.metric(
-            "Wrongly out", plain(plural(seen.falsely_out, "hexagon")), width="content",
+            "Wrongly out",
+            plain(plural(seen.falsely_out, "hexagon")),
+            width="content",
             help="Inside on the map without privacy only.",
-        )  # fmt: skip
+        )
 
 
 def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, mode: Mode) -> None:
@@ -149,11 +165,15 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
         [
             Pane("Released: may be published", painting),
             Pane(f"Without privacy: {count:,} hexagons {words}; do not publish", baseline, private=True),
-        ], mode=mode, key=KEY,
+        ],
+        mode=mode,
+        key=KEY,
         alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
-        f"{private.size:,} hexagons are {words}.", legend=(*entries, *others),
-        legends={"Released": entries, "Without privacy": others}, layers=viewer.bundle.layers,
-    )  # fmt: skip
+        f"{private.size:,} hexagons are {words}.",
+        legend=(*entries, *others),
+        legends={"Released": entries, "Without privacy": others},
+        layers=viewer.bundle.layers,
+    )
 
 
 def _difference(viewer: Viewer, private: Bools, products: Products) -> None:

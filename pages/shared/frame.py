@@ -114,9 +114,13 @@ def footer(screen: Screen) -> None:
         if later:
             missing = workspace.current().missing_for(later)
             st.page_link(
-                later.path, label=f"Next: {plain(later.title)}", icon=":material/arrow_forward:",
-                icon_position="right", disabled=missing is not None, help=plain(missing) if missing else None,
-            )  # fmt: skip
+                later.path,
+                label=f"Next: {plain(later.title)}",
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                disabled=missing is not None,
+                help=plain(missing) if missing else None,
+            )
 
 
 def _stepper(screen: Screen) -> None:
@@ -203,10 +207,17 @@ def _tell_browser(work: Workspace) -> None:
         seen = _watch(
             key="visit_watch",
             data={
-                "loaded": work.private is not None, "unsaved": work.at_risk, "kept": saving.text_of(work),
-                "token": work.session, "others": work.other_tab, "lost": work.lost,
-            }, on_lost_change=lambda: None, on_before_change=lambda: None, on_others_change=lambda: None,
-        )  # fmt: skip
+                "loaded": work.private is not None,
+                "unsaved": work.at_risk,
+                "kept": saving.text_of(work),
+                "token": work.session,
+                "others": work.other_tab,
+                "lost": work.lost,
+            },
+            on_lost_change=lambda: None,
+            on_before_change=lambda: None,
+            on_others_change=lambda: None,
+        )
     if seen.others is not None and bool(seen.others) != work.other_tab:
         work.other_tab = bool(seen.others)
         st.rerun()
@@ -272,6 +283,8 @@ def _follow(work: Workspace, follows: bool) -> None:
     else:
         st.success("**The release that you asked for is done.**", icon=":material/check_circle:")
         st.page_link(
-            steps.PUBLISH.path, label="Open it", icon=steps.PUBLISH.icon,
+            steps.PUBLISH.path,
+            label="Open it",
+            icon=steps.PUBLISH.icon,
             query_params={"release": asked.release_id},
-        )  # fmt: skip
+        )

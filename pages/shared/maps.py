@@ -40,9 +40,15 @@ def look(height: int = HEIGHT, width: int = 520, basemap: bool = False) -> Look:
 
 
 def show_deck(
-    deck: Any, *, key: str, alt: str, legend: Sequence[LegendEntry] = (), private: bool = False,
-    height: int = HEIGHT, on_pick: Callable[[], None] | None = None,
-) -> None:  # fmt: skip
+    deck: Any,
+    *,
+    key: str,
+    alt: str,
+    legend: Sequence[LegendEntry] = (),
+    private: bool = False,
+    height: int = HEIGHT,
+    on_pick: Callable[[], None] | None = None,
+) -> None:
     """Draw a deck; `private` puts a watermark over it: such a map is for the curator's eyes only."""
     with st.container(key=f"{'private' if private else 'public'}-map-{key}", gap="small"):
         if on_pick is None:
@@ -119,9 +125,13 @@ def show(
 
 
 def show_places(
-    places: Sequence[tuple[float, float]], *, key: str, alt: str, classes: Sequence[int] = (),
+    places: Sequence[tuple[float, float]],
+    *,
+    key: str,
+    alt: str,
+    classes: Sequence[int] = (),
     legend: Sequence[LegendEntry] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Draw private places alone, coloured by `classes` as `legend` says; needs the built component."""
     with st.container(key=f"linked-map-{key}", gap="small"):
         under = beneath(box_of_places(places))
@@ -165,9 +175,12 @@ def _plain(
             if pane.title:
                 st.markdown(f"**{plain(pane.title)}**")
             show_deck(
-                pane_deck(domain, pane, **look(height, 900 // len(panes), streets)), key=f"{key}_{number}",
-                alt=alt, private=pane.private, height=height,
-            )  # fmt: skip
+                pane_deck(domain, pane, **look(height, 900 // len(panes), streets)),
+                key=f"{key}_{number}",
+                alt=alt,
+                private=pane.private,
+                height=height,
+            )
     if len(panes) > 1:
         st.caption("These maps move separately: the linked maps were not built when this app was set up.")
 

@@ -97,11 +97,13 @@ def ask_places_public(work: Workspace) -> None:
     known = PUBLIC if work.choices.get("places_public") else HIDDEN
     answer = st.radio(
         "Are the places of the stations public?" if work.kind == "sensors" else "Are the places public?",
-        list(PLACES), index=list(PLACES).index(known), format_func=PLACES.__getitem__,
+        list(PLACES),
+        index=list(PLACES).index(known),
+        format_func=PLACES.__getitem__,
         key=f"places_{work.mark}",
         help="Monitoring stations are listed with their coordinates; homes and people are not. If the places "
         "are public, more mechanisms can be used, and every map is better at the same budget.",
-    )  # fmt: skip
+    )
     if answer == PUBLIC:
         st.warning(WARNING, icon=":material/location_on:")
     if (answer == PUBLIC) != bool(work.choices.get("places_public")):

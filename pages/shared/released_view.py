@@ -39,12 +39,17 @@ ShownProduct = Literal[
     "classes", "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
 ]
 PRODUCTS: dict[ShownProduct, str] = {
-    "classes": "Likely, open, likely not", "vote-set": "Released region", "votes": "Share of paths",
-    "probability": "Probability", "surely": "Confidence (all surer hexagons together)",
-    "three-way": "Surely above or below at once", "vorobev": "Region of the expected area",
-    "inner": "Inner region (surely inside)", "outer": "Outer region (possibly inside)",
+    "classes": "Likely, open, likely not",
+    "vote-set": "Released region",
+    "votes": "Share of paths",
+    "probability": "Probability",
+    "surely": "Confidence (all surer hexagons together)",
+    "three-way": "Surely above or below at once",
+    "vorobev": "Region of the expected area",
+    "inner": "Inner region (surely inside)",
+    "outer": "Outer region (possibly inside)",
     "field": "Released values",
-}  # fmt: skip
+}
 
 
 def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
@@ -134,21 +139,32 @@ def controls(
     names = products_of(viewer)
     first, second, third = st.columns([2, 4, 2], gap="medium")
     product = first.selectbox(
-        "Show", list(names), format_func=names.__getitem__, help=tip("vote"), key=f"{key}_product_{own}",
+        "Show",
+        list(names),
+        format_func=names.__getitem__,
+        help=tip("vote"),
+        key=f"{key}_product_{own}",
         **kept,
-    )  # fmt: skip
+    )
     threshold = second.select_slider(
-        f"Threshold ({plain(viewer.unit)})" if viewer.unit else "Threshold", threshold_stops(viewer),
-        value=viewer.bundle.threshold, format_func=lambda value: plain(quantity(value, viewer.unit)),
+        f"Threshold ({plain(viewer.unit)})" if viewer.unit else "Threshold",
+        threshold_stops(viewer),
+        value=viewer.bundle.threshold,
+        format_func=lambda value: plain(quantity(value, viewer.unit)),
         help="Moving it is free: every threshold is read off the same released paths.",
-        key=f"{key}_threshold_{own}", **kept,
-    )  # fmt: skip
+        key=f"{key}_threshold_{own}",
+        **kept,
+    )
     published = int(viewer.bundle.statement["products"]["smoothing"])
     rounds = third.slider(
-        "Smoothing (times)", 0, MAX_ROUNDS, value=published,
+        "Smoothing (times)",
+        0,
+        MAX_ROUNDS,
+        value=published,
         help="How many times every hexagon is averaged with its neighbours. This costs nothing.",
-        key=f"{key}_smoothing_{own}", **kept,
-    )  # fmt: skip
+        key=f"{key}_smoothing_{own}",
+        **kept,
+    )
     products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
     return product, float(threshold), int(rounds), products
 
@@ -166,9 +182,15 @@ def released_map(
     painting = paint(viewer, products, product, threshold, rounds)
     entries = legend(painting, maps.theme())
     maps.show(
-        viewer.domain, [Pane("", painting)], mode="single", key=key, alt=in_words(painting, entries),
-        legend=entries, streets=basemap, layers=viewer.bundle.layers,
-    )  # fmt: skip
+        viewer.domain,
+        [Pane("", painting)],
+        mode="single",
+        key=key,
+        alt=in_words(painting, entries),
+        legend=entries,
+        streets=basemap,
+        layers=viewer.bundle.layers,
+    )
 
 
 def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
@@ -234,15 +256,20 @@ def ask_bundle() -> Opened | str | None:
     _follow_address(known)
     if known:
         wanted = st.selectbox(
-            "Published maps", known, format_func=lambda bundle: bundle.title, placeholder="choose one",
+            "Published maps",
+            known,
+            format_func=lambda bundle: bundle.title,
+            placeholder="choose one",
             key=CHOSEN,
-        )  # fmt: skip
+        )
     upload = st.file_uploader(
-        "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)", "zip",
+        "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)",
+        "zip",
         help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
-        "its maps follow from its paths. Nothing in it is ever executed.", key=BROUGHT,
+        "its maps follow from its paths. Nothing in it is ever executed.",
+        key=BROUGHT,
         max_upload_size=LARGEST_MB,
-    )  # fmt: skip
+    )
     try:
         if upload is not None:
             st.query_params.pop("release", None)

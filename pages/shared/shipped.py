@@ -24,10 +24,12 @@ def generated_badge(help: Markdown | None = None) -> None:
 def published_badge() -> None:
     """Say that the private data of the example were published long ago, and only play their part."""
     st.badge(
-        "example data", icon=":material/public:", color="violet",
+        "example data",
+        icon=":material/public:",
+        color="violet",
         help="Real sales, published long ago. Those of 1998 play the private data here, so that anybody can "
         "check what a release shows of them.",
-    )  # fmt: skip
+    )
 
 
 FILES = Path(__file__).resolve().parents[2] / "static" / "tour"

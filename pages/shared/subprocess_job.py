@@ -284,15 +284,17 @@ def _in_a_process(report: Report, work: Callable[..., Result], arguments: tuple[
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
-        [sys.executable, "-m", "pages.shared.subprocess_job", str(theirs.fileno())], stdin=subprocess.DEVNULL,
-        pass_fds=(theirs.fileno(),), start_new_session=True,
+        [sys.executable, "-m", "pages.shared.subprocess_job", str(theirs.fileno())],
+        stdin=subprocess.DEVNULL,
+        pass_fds=(theirs.fileno(),),
+        start_new_session=True,
         env={
             **os.environ,
             **dict.fromkeys(VARIABLES, "1"),
             "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
             _SCRATCH: str(scratch.path),
         },
-    )  # fmt: skip
+    )
     theirs.close()
     try:
         ours.send((work, arguments))

@@ -36,7 +36,10 @@ def finished_example() -> Finished:
     assert settings.reference is not None
     tuned = tuned_from(project, SEARCH.read_text(encoding="utf-8"))
     return Finished(
-        project=project, tuned=tuned, viewer=shipped(), private=look_at(settings.data, settings.value_unit),
+        project=project,
+        tuned=tuned,
+        viewer=shipped(),
+        private=look_at(settings.data, settings.value_unit),
         reference=look_at(settings.reference, settings.value_unit, spread=True),
         baseline=fit_baseline(project, tuned.result.model),
-    )  # fmt: skip
+    )

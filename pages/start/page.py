@@ -60,13 +60,17 @@ with left:
 with right:
     before, after = st.columns(2)
     before.image(
-        STATIC / "help-data.svg", caption="Before: private values, each at its place", width="stretch",
+        STATIC / "help-data.svg",
+        caption="Before: private values, each at its place",
+        width="stretch",
         alt="Dots on the hexagons of a city; one of them is ringed as somebody's own.",
-    )  # fmt: skip
+    )
     after.image(
-        STATIC / "help-region.svg", caption="After: a public map, with a proved limit on what it tells",
-        width="stretch", alt="Hexagons of a city; those above the threshold form a region in orange.",
-    )  # fmt: skip
+        STATIC / "help-region.svg",
+        caption="After: a public map, with a proved limit on what it tells",
+        width="stretch",
+        alt="Hexagons of a city; those above the threshold form a region in orange.",
+    )
 
 first, second, third = st.columns(3, gap="large")
 with first.container(border=True):

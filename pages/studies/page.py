@@ -45,11 +45,15 @@ def chart(figure: Figure, result: StudyResult) -> Any:
             axis=alt.Axis(tickCount=TICKS),
         ),
         y=alt.Y(
-            "y:Q", title=y_title, scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False),
+            "y:Q",
+            title=y_title,
+            scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False),
             axis=alt.Axis(tickCount=TICKS),
         ),
         color=alt.Color(
-            "series:N", title=None, sort=None,
+            "series:N",
+            title=None,
+            sort=None,
             scale=alt.Scale(range=list(DARK_COLOURS if maps.theme() == "dark" else COLOURS)),
             legend=alt.Legend(orient="bottom", columns=1, labelLimit=560, symbolType="stroke"),
         ),
@@ -58,7 +62,7 @@ def chart(figure: Figure, result: StudyResult) -> Any:
             alt.Tooltip("x:Q", title=x_title, format=".4~g"),
             alt.Tooltip("y:Q", title=y_title, format=".4~g"),
         ],
-    )  # fmt: skip
+    )
     dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
     return (
         base.mark_line().encode(strokeDash=dash)
@@ -80,9 +84,13 @@ def show_result(result: StudyResult, key: str) -> None:
             st.markdown(plain(finding(figure, result)))
             st.altair_chart(chart(figure, result), key=f"{key}_{figure.name}", alt=figure.title)
             st.download_button(
-                "SVG", svg(figure, points(figure, result)), f"{result.study}-{figure.name}.svg",
-                "image/svg+xml", icon=":material/image:", key=f"{key}_{figure.name}_svg",
-            )  # fmt: skip
+                "SVG",
+                svg(figure, points(figure, result)),
+                f"{result.study}-{figure.name}.svg",
+                "image/svg+xml",
+                icon=":material/image:",
+                key=f"{key}_{figure.name}_svg",
+            )
     for table in result.tables:
         show_table(table, result, key)
 
@@ -110,14 +118,21 @@ def show_maps(result: StudyResult, key: str) -> None:
                 *boundaries_legend(len(paper_map.paths), baseline=False, theme=theme),
             )
             maps.show_deck(
-                paper_deck(paper_map), key=f"{key}_{paper_map.table}_deck", alt=paper_map.words,
-                legend=legend, height=MAP_HEIGHT,
-            )  # fmt: skip
+                paper_deck(paper_map),
+                key=f"{key}_{paper_map.table}_deck",
+                alt=paper_map.words,
+                legend=legend,
+                height=MAP_HEIGHT,
+            )
             st.caption(plain(paper_map.words))
             st.download_button(
-                "SVG", map_svg(paper_map), f"{result.study}-{paper_map.table}.svg", "image/svg+xml",
-                icon=":material/image:", key=f"{key}_{paper_map.table}_svg",
-            )  # fmt: skip
+                "SVG",
+                map_svg(paper_map),
+                f"{result.study}-{paper_map.table}.svg",
+                "image/svg+xml",
+                icon=":material/image:",
+                key=f"{key}_{paper_map.table}_svg",
+            )
 
 
 def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
@@ -134,9 +149,13 @@ def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
             st.caption(f"The first {LONGEST_TABLE} of {len(table.rows):,} rows; the CSV holds all.")
         st.caption(plain(result.facts()))
         st.download_button(
-            "CSV", table.csv(), f"{result.study}-{table.name}.csv", "text/csv", icon=":material/download:",
+            "CSV",
+            table.csv(),
+            f"{result.study}-{table.name}.csv",
+            "text/csv",
+            icon=":material/download:",
             key=f"{key}_{table.name}_csv",
-        )  # fmt: skip
+        )
 
 
 def start(slot: str, work: Any, *arguments: Any) -> None:
@@ -164,13 +183,21 @@ def run_here(slot: str, label: Markdown, cancel: Markdown, work: Any, *arguments
     if f"{slot}_note" in st.session_state:
         st.info(plain(st.session_state[f"{slot}_note"]), icon=":material/info:")
     st.button(
-        label, icon=":material/play_arrow:", type="primary", key=f"{slot}_start", on_click=start,
+        label,
+        icon=":material/play_arrow:",
+        type="primary",
+        key=f"{slot}_start",
+        on_click=start,
         args=(slot, work, *arguments),
-    )  # fmt: skip
+    )
     result = st.session_state.get(f"{slot}_result")
     if result is not None:
-        if any(row[table.columns.index("alarm")] == "alarm" for table in result.tables
-               if slot == "own_audit" for row in table.rows):  # fmt: skip
+        if any(
+            row[table.columns.index("alarm")] == "alarm"
+            for table in result.tables
+            if slot == "own_audit"
+            for row in table.rows
+        ):
             st.error(
                 "The attack proves more leakage than the guarantee admits: do not release, and report it.",
                 icon=":material/report:",
@@ -199,9 +226,13 @@ def show_stored(study: Study) -> None:
 
 
 chosen = st.segmented_control(
-    "Study", list(STUDIES), format_func=lambda name: STUDIES[name].title, default="membership", key="study",
+    "Study",
+    list(STUDIES),
+    format_func=lambda name: STUDIES[name].title,
+    default="membership",
+    key="study",
     required=True,
-)  # fmt: skip
+)
 study = STUDIES[chosen or "membership"]
 st.markdown(f"{plain(study.question)}  \n*{plain(study.source)}*")
 if study.name == "audit":
@@ -211,9 +242,13 @@ if study.name == "audit":
         with st.container(border=True):
             st.markdown("**Your design**, attacked on simulated neighbours in your domain")
             run_here(
-                "own_audit", "Audit your design", "Cancel the audit", audit_quickly, found.project,
+                "own_audit",
+                "Audit your design",
+                "Cancel the audit",
+                audit_quickly,
+                found.project,
                 found.choice,
-            )  # fmt: skip
+            )
 stored, here = st.tabs(["Stored figures, full size", "Run it here, reduced size"])
 with here:  # before the stored figures, which take their time: a click is answered at once
     st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")

@@ -136,8 +136,10 @@ def what_an_attacker_learns(seen: Tour) -> None:
                 "Of two releases, one with a sale and one with any other instead, nobody names the right one "
                 f"more often than {plain(upper(100 * seen.apart, 2))} % of the time; a coin does it 50 %.",
             ],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
     st.caption(
         f":material/shield: Protected: {plain(guarantee['protected'])} {plain(guarantee['in_words'])} "
         "The table gives a price away to anybody with two editions that differ by one sale in that hexagon. "
@@ -177,11 +179,16 @@ def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
     legends = {seen.called(name): each for name, each in zip(shown, entries, strict=True)}
     same = len({tuple(line.label for line in each) for each in entries}) == 1
     maps.show(
-        seen.viewer.domain, [seen.pane(name, ringed) for name in shown], mode=mode, key="tour_map",
+        seen.viewer.domain,
+        [seen.pane(name, ringed) for name in shown],
+        mode=mode,
+        key="tour_map",
         alt=" ".join(in_words(painting, entry) for painting, entry in zip(paintings, entries, strict=True)),
         legend=uncounted(entries[-1]) if same else [line for each in entries for line in each],
-        legends=None if same else legends, height=HEIGHT, layers=seen.viewer.bundle.layers,
-    )  # fmt: skip
+        legends=None if same else legends,
+        height=HEIGHT,
+        layers=seen.viewer.bundle.layers,
+    )
 
 
 def uncounted(entries: tuple[LegendEntry, ...]) -> list[LegendEntry]:
@@ -199,8 +206,10 @@ def changes(seen: Tour) -> None:
             f"Public map of {first:d}": [f"{one.public:,}" for one in told],
             f"Private release of {last:d}": [f"{one.released:,}" for one in told],
             "All sales, without privacy": [f"{one.truth:,}" for one in told],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
 
 
 SHOW = (what_is_public, what_changed, how_sure, todays_rule, what_an_attacker_learns)
@@ -211,9 +220,14 @@ except WorkflowError as error:
 else:
     published_badge()
     chosen = st.segmented_control(
-        "Step of the tour", STEPS, format_func=lambda name: f"{STEPS.index(name) + 1:d} {plain(name)}",
-        default=STEPS[0], required=True, label_visibility="collapsed", key=STEP,
-    )  # fmt: skip
+        "Step of the tour",
+        STEPS,
+        format_func=lambda name: f"{STEPS.index(name) + 1:d} {plain(name)}",
+        default=STEPS[0],
+        required=True,
+        label_visibility="collapsed",
+        key=STEP,
+    )
     number = STEPS.index(str(chosen))
     SHOW[number](told)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
@@ -221,6 +235,10 @@ else:
             st.button("Back", icon=":material/arrow_back:", on_click=go, args=(number - 1,))
         if number + 1 < len(STEPS):
             st.button(
-                f"Next: {plain(STEPS[number + 1])}", type="primary", icon=":material/arrow_forward:",
-                icon_position="right", on_click=go, args=(number + 1,),
-            )  # fmt: skip
+                f"Next: {plain(STEPS[number + 1])}",
+                type="primary",
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                on_click=go,
+                args=(number + 1,),
+            )

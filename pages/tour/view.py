@@ -91,10 +91,12 @@ class Tour:
         """What a map is called."""
         first, last = self.years
         return {
-            "public": f"Public map of {first}", "released": f"Private release of {last}",
-            "classes": f"Private release of {last}", "truth": f"All sales of {last}, without privacy",
+            "public": f"Public map of {first}",
+            "released": f"Private release of {last}",
+            "classes": f"Private release of {last}",
+            "truth": f"All sales of {last}, without privacy",
             "table": f"Table of at least {self.least}",
-        }[shown]  # fmt: skip
+        }[shown]
 
     @property
     def blank(self) -> float:

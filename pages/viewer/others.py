@@ -36,13 +36,20 @@ def ask_together(opened: Opened) -> None:
     chosen = []
     if known:
         chosen = st.multiselect(
-            "Published maps of other periods", known, format_func=lambda bundle: one_line(bundle.title),
-            max_selections=MOST_PERIODS, placeholder="choose some", key="viewer_periods",
-        )  # fmt: skip
+            "Published maps of other periods",
+            known,
+            format_func=lambda bundle: one_line(bundle.title),
+            max_selections=MOST_PERIODS,
+            placeholder="choose some",
+            key="viewer_periods",
+        )
     brought = st.file_uploader(
-        "Or bundle files of other periods (.zip)" if known else "Bundle files of other periods (.zip)", "zip",
-        accept_multiple_files=True, key="viewer_period_files", max_upload_size=LARGEST_MB,
-    )  # fmt: skip
+        "Or bundle files of other periods (.zip)" if known else "Bundle files of other periods (.zip)",
+        "zip",
+        accept_multiple_files=True,
+        key="viewer_period_files",
+        max_upload_size=LARGEST_MB,
+    )
     if st.button("Read together", icon=":material/timeline:", disabled=not (chosen or brought)):
         st.session_state.pop(HELD_SERIES, None)
         own_zip = opened.whole() if opened.whole is not None else st.session_state[BROUGHT].getvalue()
@@ -61,13 +68,18 @@ def ask_together(opened: Opened) -> None:
         return
     _, page, packed = held
     st.download_button(
-        "The series: page, tables, layers, statement (ZIP)", packed, "series.zip", "application/zip",
-        icon=":material/folder_zip:", on_click="ignore",
-    )  # fmt: skip
+        "The series: page, tables, layers, statement (ZIP)",
+        packed,
+        "series.zip",
+        "application/zip",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+    )
     st.iframe(
-        f"data:text/html;charset=utf-8;base64,{base64.b64encode(page).decode()}", height=HEIGHT,
+        f"data:text/html;charset=utf-8;base64,{base64.b64encode(page).decode()}",
+        height=HEIGHT,
         alt="The page of the series: a map with a slider of periods, small maps, a line for each area",
-    )  # fmt: skip
+    )
 
 
 def refuse_others(brought: Mapping[str, bytes]) -> None:
@@ -102,10 +114,13 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
     if not known:
         return
     chosen = st.multiselect(
-        "Other releases of the same area, side by side", known,
-        format_func=lambda bundle: one_line(bundle.title), max_selections=MOST_BESIDE,
-        placeholder="choose up to three", key="viewer_beside",
-    )  # fmt: skip
+        "Other releases of the same area, side by side",
+        known,
+        format_func=lambda bundle: one_line(bundle.title),
+        max_selections=MOST_BESIDE,
+        placeholder="choose up to three",
+        key="viewer_beside",
+    )
     opened = [viewer, *(other for bundle in chosen if (other := _opened(bundle)) is not None)]
     same = [one for one in opened if one.domain.cells == viewer.domain.cells]
     if len(same) < len(opened):
@@ -114,10 +129,14 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
         return
     panes, entries = in_time_order(same, product, threshold, rounds)
     maps.show(
-        viewer.domain, panes, mode="beside", key="viewer_beside_map",
+        viewer.domain,
+        panes,
+        mode="beside",
+        key="viewer_beside_map",
         alt="Releases side by side, the earliest first: " + "; ".join(pane.title for pane in panes) + ".",
-        legend=entries, layers=viewer.bundle.layers,
-    )  # fmt: skip
+        legend=entries,
+        layers=viewer.bundle.layers,
+    )
 
 
 def in_time_order(

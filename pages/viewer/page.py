@@ -27,9 +27,11 @@ if opened is None:
             icon=":material/folder_open:",
         )
         st.page_link(
-            VIEWER.path, label="Look at an example: house sales of Lucas County", icon=":material/map:",
+            VIEWER.path,
+            label="Look at an example: house sales of Lucas County",
+            icon=":material/map:",
             query_params={"release": shelved().name},
-        )  # fmt: skip
+        )
 elif isinstance(opened, str):
     st.title(VIEWER.title, anchor=False)
     st.error(plain(opened), icon=":material/error:")

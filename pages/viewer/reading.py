@@ -109,8 +109,10 @@ def largest(viewer: Viewer) -> None:
             "Where on the map": [plain(region.where) for region in regions],
             "Hexagons": [f"{region.cells:,}" for region in regions],
             "Area": [plain(region.size) for region in regions],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
 
 
 COLUMNS = 3
@@ -122,15 +124,25 @@ def downloads(opened: Opened) -> None:
     name = slug(bundle)
     if opened.whole is not None:
         st.download_button(
-            "Whole bundle, with checksums (ZIP)", opened.whole, f"{name}.zip", "application/zip",
-            type="primary", icon=":material/folder_zip:", on_click="ignore",
-        )  # fmt: skip
+            "Whole bundle, with checksums (ZIP)",
+            opened.whole,
+            f"{name}.zip",
+            "application/zip",
+            type="primary",
+            icon=":material/folder_zip:",
+            on_click="ignore",
+        )
     columns = st.columns(COLUMNS)
     for number, offer in enumerate(offers(bundle)):
         columns[number % COLUMNS].download_button(
-            plain(offer.title), offer.make, f"{name}-{offer.file}", offer.media, icon=":material/download:",
-            on_click="ignore", width="stretch",
-        )  # fmt: skip
+            plain(offer.title),
+            offer.make,
+            f"{name}-{offer.file}",
+            offer.media,
+            icon=":material/download:",
+            on_click="ignore",
+            width="stretch",
+        )
     st.caption(
         "The interactive page is one file: it works from disk, can be sent by mail or put on any web server, "
         "and asks nobody for anything."
@@ -150,9 +162,13 @@ def areas_of(viewer: Viewer) -> BoroughTable | None:
     if held is None or held[0] is not viewer:
         bundle = viewer.bundle
         table = borough_table(
-            viewer.domain, bundle.layers, bundle.published, bundle.field,
-            bundle.paths if bundle.draws is None else bundle.draws, viewer.level(None),
-        )  # fmt: skip
+            viewer.domain,
+            bundle.layers,
+            bundle.published,
+            bundle.field,
+            bundle.paths if bundle.draws is None else bundle.draws,
+            viewer.level(None),
+        )
         held = st.session_state[TABLED] = (viewer, table)
     known: BoroughTable | None = held[1]
     return known
@@ -173,19 +189,23 @@ def own_areas(viewer: Viewer, table: BoroughTable | None) -> None:
             "Share": [plain(row[1]) for row in table.rows],
             "Interval": [plain(row[2]) for row in table.rows],
             "Covered by hexagons": [plain(row[3]) for row in table.rows],
-        }, hide_index=True, border="horizontal",
-    )  # fmt: skip
+        },
+        hide_index=True,
+        border="horizontal",
+    )
 
 
 def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
     """A closed panel that takes a GeoJSON file of areas and shows one line for each."""
     with st.expander("Shares of areas", icon=":material/pie_chart:"):
         upload = st.file_uploader(
-            "Areas (GeoJSON with polygons, such as boroughs)", ("geojson", "json"),
+            "Areas (GeoJSON with polygons, such as boroughs)",
+            ("geojson", "json"),
             help="For each area: the share beyond the threshold, with an interval that holds it with 90 % "
             "confidence, given the release. It is read off the released bundle alone and costs nothing.",
-            key=f"{key}_areas", max_upload_size=MAX_BYTES // MEGABYTE,
-        )  # fmt: skip
+            key=f"{key}_areas",
+            max_upload_size=MAX_BYTES // MEGABYTE,
+        )
         if upload is None:
             return
         kept = _answered(viewer, threshold, upload)
@@ -201,9 +221,13 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
         rows = [answer.row() for answer in answers]
         st.dataframe(rows, hide_index=True, key=f"{key}_areas_table")
         st.download_button(
-            "Download the table (CSV)", table_csv(answers), "areas.csv", "text/csv",
-            icon=":material/download:", key=f"{key}_areas_csv",
-        )  # fmt: skip
+            "Download the table (CSV)",
+            table_csv(answers),
+            "areas.csv",
+            "text/csv",
+            icon=":material/download:",
+            key=f"{key}_areas_csv",
+        )
 
 
 def ask_density(viewer: Viewer) -> None:
@@ -214,9 +238,12 @@ def ask_density(viewer: Viewer) -> None:
     many = words.plural(2, bundle.statement["guarantee"]["unit_word"])[2:]
     with st.expander("Where many lie", icon=":material/grain:"):
         above = st.number_input(
-            plain(f"More {many} per square kilometre than"), min_value=0.0, value=None, key="viewer_density",
+            plain(f"More {many} per square kilometre than"),
+            min_value=0.0,
+            value=None,
+            key="viewer_density",
             help="From the noisy counts that the release has paid for: any number costs nothing.",
-        )  # fmt: skip
+        )
         if not above:
             return
         work, about = workspace.current(), (viewer, float(above))
@@ -233,9 +260,13 @@ def ask_density(viewer: Viewer) -> None:
         found: Density = kept.result
         st.markdown(plain(found.sentence))
         st.download_button(
-            "Download the table (CSV)", found.table(), "density.csv", "text/csv",
-            icon=":material/download:", key="viewer_density_csv",
-        )  # fmt: skip
+            "Download the table (CSV)",
+            found.table(),
+            "density.csv",
+            "text/csv",
+            icon=":material/download:",
+            key="viewer_density_csv",
+        )
 
 
 def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jobs.SideJob | None:

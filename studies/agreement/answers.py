@@ -81,10 +81,17 @@ def settings_of(folder: Path, work: Path) -> ReleaseSettings:
     path = work / "wells.csv"
     table[table["Depth"] < DEEP].to_csv(path, index=False)
     return ReleaseSettings(
-        data=SourceSettings(str(path), value="Arsenic", x="lon", y="lat"), values="yes-no", yes_above=LIMIT,
-        value_unit="ug/l", value_name="arsenic", record_word="well", region=str(region), resolution=6,
-        threshold=SHARES[0], mechanisms=("spectral-statistics",),
-    )  # fmt: skip
+        data=SourceSettings(str(path), value="Arsenic", x="lon", y="lat"),
+        values="yes-no",
+        yes_above=LIMIT,
+        value_unit="ug/l",
+        value_name="arsenic",
+        record_word="well",
+        region=str(region),
+        resolution=6,
+        threshold=SHARES[0],
+        mechanisms=("spectral-statistics",),
+    )
 
 
 def map_without_privacy(project: Project) -> Floats:
@@ -122,10 +129,13 @@ def released_scores(
 def calibration_error(chance: Floats, happened: Bools) -> float:
     """Mean distance of stated chances from observed shares, over BINS bins."""
     place = np.minimum((chance * BINS).astype(int), BINS - 1)
-    return float(sum(
-        abs(chance[place == k].mean() - happened[place == k].mean()) * (place == k).mean()
-        for k in range(BINS) if np.any(place == k)
-    ))  # fmt: skip
+    return float(
+        sum(
+            abs(chance[place == k].mean() - happened[place == k].mean()) * (place == k).mean()
+            for k in range(BINS)
+            if np.any(place == k)
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -137,14 +137,20 @@ def scores(
         covered.append(float((np.abs(np.log(risk) - mean) < 1.645 * sd).mean()))
     chance, true = np.concatenate(chances), np.concatenate(truths)
     return (
-        float(true.mean()), area_under(chance, true), calibration_error(chance, true), float(np.mean(covered))
-    )  # fmt: skip
+        float(true.mean()),
+        area_under(chance, true),
+        calibration_error(chance, true),
+        float(np.mean(covered)),
+    )
 
 
 def released(
-    facts: PublicFacts, counts: np.ndarray, epsilon: float, seed: int,
+    facts: PublicFacts,
+    counts: np.ndarray,
+    epsilon: float,
+    seed: int,
     model: tuple[float, float] | None = None,
-) -> Released:  # fmt: skip
+) -> Released:
     """One simulated release of the fixed design; every response is 1."""
     mechanism = mechanism_named("spectral-statistics")
     design = mechanism.calibrate(fixed_design(facts.lattice.spacing, model), facts, Budget(epsilon, DELTA))
@@ -209,9 +215,11 @@ def densities(
         ious = np.array([iou(denser, true) for denser, _ in each])
         chance = np.concatenate([probability for _, probability in each])
         rows[above] = (
-            float(true.mean()), float(ious.mean()), float(ious.std(ddof=1) / np.sqrt(ious.size)),
+            float(true.mean()),
+            float(ious.mean()),
+            float(ious.std(ddof=1) / np.sqrt(ious.size)),
             calibration_error(chance, np.tile(true, len(each))),
-        )  # fmt: skip
+        )
     return rows
 
 

@@ -102,9 +102,10 @@ def main() -> None:
     both = np.column_stack([*columns.values()])
     for epsilon in EPSILONS[1:]:
         for name, several in (
-            ("none", [None]), ("distance and elevation", [both]),
+            ("none", [None]),
+            ("distance and elevation", [both]),
             ("a useless one", [useless_column(plain, k)[:, None] for k in range(USELESS // 2)]),
-        ):  # fmt: skip
+        ):
             found = np.concatenate([beside_published(plain, each, epsilon, drift) for each in several])
             error = found[:, 1].std(ddof=1) / np.sqrt(len(found))
             free, own = found.mean(axis=0)
@@ -117,11 +118,16 @@ def settings_of(folder: Path) -> ReleaseSettings:
     value = samples(folder)["lead"]
     threshold = float(np.quantile(value, 0.6))
     return ReleaseSettings(
-        data=SourceSettings(str(folder / FILE), value="lead", x="x", y="y", crs=CRS), value_unit="mg/kg",
-        bbox=BOX, resolution=RESOLUTION, threshold=threshold, transform="log",
-        centre=float(np.log(threshold)), clip=float(CLIP * np.std(np.log(value))),
+        data=SourceSettings(str(folder / FILE), value="lead", x="x", y="y", crs=CRS),
+        value_unit="mg/kg",
+        bbox=BOX,
+        resolution=RESOLUTION,
+        threshold=threshold,
+        transform="log",
+        centre=float(np.log(threshold)),
+        clip=float(CLIP * np.std(np.log(value))),
         mechanisms=("spectral-statistics",),
-    )  # fmt: skip
+    )
 
 
 def samples(folder: Path) -> dict[str, Floats]:

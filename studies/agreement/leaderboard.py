@@ -44,9 +44,12 @@ def main() -> None:
     asked = parser.parse_args()
     settings = LeaderboardSettings(
         folder=str(asked.folder) if (asked.folder / "sensors").is_dir() else "",
-        epsilons=tuple(asked.epsilons), releases=asked.releases, mechanisms=tuple(asked.mechanisms),
-        data=tuple(asked.data), quick_search=asked.quick,
-    )  # fmt: skip
+        epsilons=tuple(asked.epsilons),
+        releases=asked.releases,
+        mechanisms=tuple(asked.mechanisms),
+        data=tuple(asked.data),
+        quick_search=asked.quick,
+    )
 
     def report(fraction: float, text: str) -> None:
         print(f"leaderboard: {100 * fraction:3.0f} %  {text}", file=sys.stderr, flush=True)

@@ -126,9 +126,12 @@ class Way:
             if found.mean is None or found.sd is None or found.map_sd is None:
                 raise WorkflowError("The release states no field.")
             yield replace(
-                found, paths=self.clip * found.paths + self.wrong, mean=self.clip * found.mean + self.wrong,
-                sd=self.clip * found.sd, map_sd=self.clip * found.map_sd,
-            )  # fmt: skip
+                found,
+                paths=self.clip * found.paths + self.wrong,
+                mean=self.clip * found.mean + self.wrong,
+                sd=self.clip * found.sd,
+                map_sd=self.clip * found.map_sd,
+            )
 
 
 def scores(sales: Sales, found: Released) -> Floats:
@@ -148,10 +151,14 @@ def scores(sales: Sales, found: Released) -> Floats:
         level = float(np.log(price)) - sales.centre
         chance = exceedance_probability(found.mean, found.sd, level)[some]
         at.append(iou(chance >= found.own_cutoff(level), sales.exact[some] > level))
-    return np.array([
-        np.sqrt(np.mean(np.square(apart[some]))), np.sqrt(np.mean(np.square(apart[placed.index]))), *at,
-        *(np.sqrt(np.mean(np.square((apart / sd)[some]))) for sd in (found.sd, found.map_sd)),
-    ])  # fmt: skip
+    return np.array(
+        [
+            np.sqrt(np.mean(np.square(apart[some]))),
+            np.sqrt(np.mean(np.square(apart[placed.index]))),
+            *at,
+            *(np.sqrt(np.mean(np.square((apart / sd)[some]))) for sd in (found.sd, found.map_sd)),
+        ]
+    )
 
 
 def ways() -> tuple[Way, ...]:
@@ -219,15 +226,13 @@ def main() -> None:
                 )
             continue
         for way in ways():
-            found = np.array([
-                scores(sales, each) for each in way.releases(sales, epsilon, asked.releases)
-            ])  # fmt: skip
+            found = np.array([scores(sales, each) for each in way.releases(sales, epsilon, asked.releases)])
             mean, error = found.mean(axis=0), found[:, 0].std(ddof=1) / np.sqrt(len(found))
             print(
                 f"{epsilon:7g}  {way.name:24}  {mean[0]:.3f} ({error:.3f})  {mean[1]:.3f}       "
                 f"{mean[2]:.3f} {mean[3]:.3f} {mean[4]:.3f}  {mean[5]:.2f}  {mean[6]:.2f}",
                 flush=True,
-            )  # fmt: skip
+            )
     print(f"Seed {SEED}; {asked.releases} simulated releases of each row, delta {DELTA:g}.")
 
 

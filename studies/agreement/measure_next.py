@@ -59,11 +59,16 @@ def least_scales(prior: Prior, epsilon: float) -> list[tuple[float, float]]:
     earlier paths are covered by composition (docs/mathematics.md, section 5).
     """
     return [
-        (ridge, float(smallest_scale_for(
-            "joint-sharp", epsilon, DELTA, n=MOST, ridge=ridge, kappa=prior.kappa, paths=ROUNDS
-        ).scale))
+        (
+            ridge,
+            float(
+                smallest_scale_for(
+                    "joint-sharp", epsilon, DELTA, n=MOST, ridge=ridge, kappa=prior.kappa, paths=ROUNDS
+                ).scale
+            ),
+        )
         for ridge in RIDGES
-    ]  # fmt: skip
+    ]
 
 
 def main() -> None:

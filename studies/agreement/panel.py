@@ -58,28 +58,46 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
         extra = more.pop("where", ())
         data, reference = (
             SourceSettings(
-                str(folder / file), value="price", x="lon", y="lat", where=((year, str(each)), *extra),  # type: ignore[misc]
+                str(folder / file),
+                value="price",
+                x="lon",
+                y="lat",
+                where=((year, str(each)), *extra),  # type: ignore[misc]
             )
             for each in (last, before)
-        )  # fmt: skip
+        )
         return flats.with_changes(
-            data=data, reference=reference, threshold=level, transform="log", region=more.get("region"),
-            bbox=more.get("bbox"), epsilon=more.get("epsilon", 1.0),
-        )  # fmt: skip
+            data=data,
+            reference=reference,
+            threshold=level,
+            transform="log",
+            region=more.get("region"),
+            bbox=more.get("bbox"),
+            epsilon=more.get("epsilon", 1.0),
+        )
 
     def air(last: int, level: float) -> ReleaseSettings:
         data, reference = (
             SourceSettings(
-                str(folder / STATIONS), value="annual_mean", x="Longitude", y="Latitude",
+                str(folder / STATIONS),
+                value="annual_mean",
+                x="Longitude",
+                y="Latitude",
                 where=(("species", "NO2"), ("year", str(each))),
             )
             for each in (last, last - 1)
-        )  # fmt: skip
+        )
         box = next(each.box for each in SURVEYS if each.title.startswith("LAQN"))
         return ReleaseSettings(
-            data=data, reference=reference, reference_public=True, threshold=level, value_unit="ug/m3",
-            bbox=box, resolution=7, mechanisms=("spectral-statistics",),
-        )  # fmt: skip
+            data=data,
+            reference=reference,
+            reference_public=True,
+            threshold=level,
+            value_unit="ug/m3",
+            bbox=box,
+            resolution=7,
+            mechanisms=("spectral-statistics",),
+        )
 
     def shares(asked: ReleaseSettings) -> ReleaseSettings:
         """Where more than 20 % of the sales are above 130,000 dollars."""

@@ -73,9 +73,16 @@ class Plan:
         design, model = fixed_design(lattice.spacing), SpectralModel(lattice)
         belief = PublicPrior(design.middle, design.spread * design.amplitude, design.ridge)
         plan = SpectralPlan(
-            design.strategy, design.prior, design.lengthscale, belief, gaussian_mu(epsilon, DELTA),
-            n / lattice.size, "replace-one", design.signal, design.common,
-        )  # fmt: skip
+            design.strategy,
+            design.prior,
+            design.lengthscale,
+            belief,
+            gaussian_mu(epsilon, DELTA),
+            n / lattice.size,
+            "replace-one",
+            design.signal,
+            design.common,
+        )
         return cls(model, model.prepare(plan), clip)
 
     def period(
@@ -92,9 +99,14 @@ class Plan:
         belief = self.made.plan.field
         deviation = self.clip * belief.deviation
         return SeriesPrior(
-            self.made.plan.prior, self.made.plan.lengthscale, middle, deviation, belief.ridge * deviation,
-            level=LEVEL * deviation, shift=SHIFT * deviation,
-        )  # fmt: skip
+            self.made.plan.prior,
+            self.made.plan.lengthscale,
+            middle,
+            deviation,
+            belief.ridge * deviation,
+            level=LEVEL * deviation,
+            shift=SHIFT * deviation,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +157,12 @@ def _town(town: Town) -> Iterator[str]:
     """Two maps of the last year against that of all its sales: by a stated prior, and as a series is read."""
     lattice, sales, centre = town.lattice, town.sales, float(np.log(town.threshold))
     first, *_, before, last = years = tuple(sales)
-    rows = {f"{last} alone": (last,), f"{before} and {last}": (before, last), f"{first} to {last}": years,
-            f"{first} to {before}, before {last} is released": years[:-1]}  # fmt: skip
+    rows = {
+        f"{last} alone": (last,),
+        f"{before} and {last}": (before, last),
+        f"{first} to {last}": years,
+        f"{first} to {before}, before {last} is released": years[:-1],
+    }
     _, cell, response = sales[last]
     whole = CollapsedRecords.from_records(cell, np.clip((response - centre) / CLIP, -1.0, 1.0))
     design = fixed_design(lattice.spacing)
@@ -173,9 +189,12 @@ def _town(town: Town) -> Iterator[str]:
                 scores, errors = [], []
                 for choose in (False, True):
                     read = read_series(
-                        plan.model, released, replace(plan.prior(centre), memory=STILL), (float(last),),
+                        plan.model,
+                        released,
+                        replace(plan.prior(centre), memory=STILL),
+                        (float(last),),
                         choose=choose,
-                    )  # fmt: skip
+                    )
                     chance, off = read.above(centre)[-1], response[others] - read.mean[-1, cell[others]]
                     scores.append(iou(chance >= 0.5, truth))
                     errors.append(float(np.sqrt(np.mean(np.square(off)))))
@@ -241,8 +260,10 @@ def calibration() -> Iterator[str]:
     lattice = _disk(RADIUS)
     root = cholesky(
         make_prior("exponential", lattice, fixed_design(lattice.spacing).lengthscale).correlation()
-        + 1e-9 * np.eye(lattice.size), "the generated field", "use another range",
-    )  # fmt: skip
+        + 1e-9 * np.eye(lattice.size),
+        "the generated field",
+        "use another range",
+    )
     yield (
         f"{WORLDS} generated series of {PERIODS} periods on {lattice.size} hexagons, {RECORDS:,} records "
         f"a period; values at {len(LEVELS)} levels, rises by more than {RISES[0]} and {RISES[1]}; ten bins"

@@ -153,9 +153,14 @@ def main() -> None:
 
 
 def survey_settings(
-    survey: Survey, folder: Path, *, scale: Transform = "identity", focus: Focus | None = None,
-    places: bool = False, clip: float = 1.0,
-) -> ReleaseSettings:  # fmt: skip
+    survey: Survey,
+    folder: Path,
+    *,
+    scale: Transform = "identity",
+    focus: Focus | None = None,
+    places: bool = False,
+    clip: float = 1.0,
+) -> ReleaseSettings:
     """A survey in its box, its places public or not, the clip bound in standard deviations of the values."""
     path = folder / survey.file
     value = pd.read_csv(path)[survey.value].dropna().to_numpy(dtype=np.float64)
@@ -164,11 +169,16 @@ def survey_settings(
     return ReleaseSettings(
         data=SourceSettings(str(path), value=survey.value, x=survey.x, y=survey.y, crs=survey.crs),
         value_unit="mg/kg" if "topsoil" in survey.file else "ug/m3",
-        bbox=survey.box, resolution=survey.resolution, threshold=threshold, transform=scale,
-        centre=float(np.log(threshold)) if scale == "log" else threshold, clip=float(f"{clip * spread:.3g}"),
-        mechanisms=("spectral-statistics",), places_public=places,
+        bbox=survey.box,
+        resolution=survey.resolution,
+        threshold=threshold,
+        transform=scale,
+        centre=float(np.log(threshold)) if scale == "log" else threshold,
+        clip=float(f"{clip * spread:.3g}"),
+        mechanisms=("spectral-statistics",),
+        places_public=places,
         **({} if focus is None else {"focus": focus}),
-    )  # fmt: skip
+    )
 
 
 def _project(survey: Survey, asked: Namespace, places: bool, clip: float = 1.0) -> Project:
@@ -287,9 +297,10 @@ def _oracle_rows(survey: Survey, asked: Namespace) -> Iterator[str]:
         for epsilon in EPSILONS:
             made = [_at(project, epsilon) for project in loaded]
             grid = [
-                (project, design) for project, clip in zip(made, CLIPS, strict=True)
+                (project, design)
+                for project, clip in zip(made, CLIPS, strict=True)
                 for design in _designs(project, clip)
-            ]  # fmt: skip
+            ]
             values = [_judged(*each, truth, GLANCE, SEED + 1) for each in grid]
             order = sorted(range(len(grid)), key=values.__getitem__)
             best = grid[order[-1]]

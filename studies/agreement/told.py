@@ -39,9 +39,12 @@ def main() -> None:
     asked = real_files_parser(__doc__).parse_args()
     try:
         settings = real_settings(asked.folder).with_changes(
-            mechanisms=("spectral-statistics",), priors=("car", "exponential"), epsilon=1.0,
-            public_counts=False, focus="all",
-        )  # fmt: skip
+            mechanisms=("spectral-statistics",),
+            priors=("car", "exponential"),
+            epsilon=1.0,
+            public_counts=False,
+            focus="all",
+        )
         whole = load_task(settings, "region")
     except WorkflowError as error:
         print(error)

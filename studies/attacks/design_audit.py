@@ -131,9 +131,14 @@ def run(settings: AuditSettings, report: Report | None = None) -> StudyResult:
 
 
 def audit_choice(
-    project: Project, choice: Choice, *, trials: int = 20_000, confidence: float = 0.99, seed: int = 7,
+    project: Project,
+    choice: Choice,
+    *,
+    trials: int = 20_000,
+    confidence: float = 0.99,
+    seed: int = 7,
     report: Report | None = None,
-) -> StudyResult:  # fmt: skip
+) -> StudyResult:
     """Attack the analyst's own design on its own domain; of the private records only the public n is used.
 
     Parameters
@@ -156,14 +161,27 @@ def audit_choice(
     prior, n = facts.prior(*group), facts.n
     claim = mechanism_of(design).guarantee(design, facts).epsilon
     audit = audit_design(
-        design, prior, n, claim, project.delta, entropy=SimulationEntropy(seed), trials=trials,
-        confidence=confidence, report=report or quiet,
-    )  # fmt: skip
+        design,
+        prior,
+        n,
+        claim,
+        project.delta,
+        entropy=SimulationEntropy(seed),
+        trials=trials,
+        confidence=confidence,
+        report=report or quiet,
+    )
     table = StudyTable("audit", _title(confidence), COLUMNS, tuple(audit_rows("your design", audit)))
     return StudyResult(
-        "audit", "own design", design.to_mapping(), (seed,),
-        f"{trials:,} shadow and {trials:,} fresh releases", clock.seconds, (table,), (CAUTION, INTERVALS),
-    )  # fmt: skip
+        "audit",
+        "own design",
+        design.to_mapping(),
+        (seed,),
+        f"{trials:,} shadow and {trials:,} fresh releases",
+        clock.seconds,
+        (table,),
+        (CAUTION, INTERVALS),
+    )
 
 
 def audit_rows(title: str, audit: DesignAudit) -> list[tuple[str | float, ...]]:
@@ -176,13 +194,19 @@ def audit_rows(title: str, audit: DesignAudit) -> list[tuple[str | float, ...]]:
 
     return [
         (
-            title, row.delta, rounded(row.proved), rounded(row.lower), rounded(_estimate(row)),
+            title,
+            row.delta,
+            rounded(row.proved),
+            rounded(row.lower),
+            rounded(_estimate(row)),
             "alarm" if row.alarm else "none",
-            rounded(row.counts.true_positive_rate, 5), interval(row.counts.hits, row.counts.members),
-            rounded(row.counts.false_positive_rate, 5), interval(row.counts.alarms, row.counts.others),
+            rounded(row.counts.true_positive_rate, 5),
+            interval(row.counts.hits, row.counts.members),
+            rounded(row.counts.false_positive_rate, 5),
+            interval(row.counts.alarms, row.counts.others),
         )
         for row in audit.rows
-    ]  # fmt: skip
+    ]
 
 
 def _estimate(row: AuditRow) -> float:
@@ -212,8 +236,10 @@ def halved_accountant(
 def _cases(settings: AuditSettings, priors: dict[str, Prior]) -> list[_Case]:
     cases: list[_Case] = []
     best = _sampling(settings, priors["car"], "maximum-principle")
-    for name, bounds in (("car", ("maximum-principle", "joint-maximum-principle")),
-                         ("exponential", ("triangle", "sharp", "joint-sharp"))):  # fmt: skip
+    for name, bounds in (
+        ("car", ("maximum-principle", "joint-maximum-principle")),
+        ("exponential", ("triangle", "sharp", "joint-sharp")),
+    ):
         for bound in (bound for bound in bounds if bound in BOUNDS):
             design = _sampling(settings, priors[name], bound)
             claim = path_guarantee(design, settings.n, priors[name]).epsilon

@@ -82,9 +82,13 @@ class MembershipSettings:
     def quick() -> MembershipSettings:
         """Under a minute: fewer sets, a coarser sweep."""
         return MembershipSettings(
-            sets=3000, repeats=4, ridges=(0.1, 0.3, 1.0, 3.0), scales=(0.5, 2.5), paths=(1, 10, 100, 0),
+            sets=3000,
+            repeats=4,
+            ridges=(0.1, 0.3, 1.0, 3.0),
+            scales=(0.5, 2.5),
+            paths=(1, 10, 100, 0),
             preset="quick",
-        )  # fmt: skip
+        )
 
     @staticmethod
     def full() -> MembershipSettings:
@@ -326,9 +330,15 @@ def _held_against(published: float, ours: Floats) -> tuple[str | float, ...]:
     away = abs(mean - published)
     side = "inside" if away <= reach else "outside"
     return (
-        rounded(mean), rounded(sd), rounded(sd / math.sqrt(count)), rounded(ours.min()), rounded(ours.max()),
-        published, rounded(mean - published), f"{side} the spread, {away / sd:.1f} SD from the mean",
-    )  # fmt: skip
+        rounded(mean),
+        rounded(sd),
+        rounded(sd / math.sqrt(count)),
+        rounded(ours.min()),
+        rounded(ours.max()),
+        published,
+        rounded(mean - published),
+        f"{side} the spread, {away / sd:.1f} SD from the mean",
+    )
 
 
 def _sweep(settings: MembershipSettings, worlds: Worlds, entropy: Entropy, tell: Report) -> StudyTable:
@@ -339,11 +349,17 @@ def _sweep(settings: MembershipSettings, worlds: Worlds, entropy: Entropy, tell:
             done = (step + part / len(settings.scales)) / len(settings.ridges)
             tell(0.45 + 0.4 * done, f"Ridge {ridge:g}, scale {scale:g}")
             outcome = attack(moments, scale, 1, settings.delta, entropy)[1]
-            rows.append((
-                ridge, "inf" if math.isinf(scale) else f"{scale:g}", rounded(outcome.auc),
-                rounded(outcome.rates[0] - 0.01), rounded(outcome.rates[2] - 0.10), rounded(outcome.lower),
-                rounded(proved_epsilon(settings, ridge, scale, 1)),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    ridge,
+                    "inf" if math.isinf(scale) else f"{scale:g}",
+                    rounded(outcome.auc),
+                    rounded(outcome.rates[0] - 0.01),
+                    rounded(outcome.rates[2] - 0.10),
+                    rounded(outcome.lower),
+                    rounded(proved_epsilon(settings, ridge, scale, 1)),
+                )
+            )
     return StudyTable(
         "sweep",
         "Attack success against ridge and scale, one path (the paper's figure 2), with the proved bound",
@@ -360,17 +376,30 @@ def _composition(settings: MembershipSettings, worlds: Worlds, entropy: Entropy,
         tell(0.85 + 0.15 * step / len(settings.paths), f"{paths or 'infinitely many'} paths")
         mean_only, both = attack(moments, scale, paths, settings.delta, entropy)
         bound = proved_epsilon(settings, ridge, scale, paths) if paths else math.inf
-        rows.append((
-            str(paths) if paths else "inf", rounded(mean_only.auc), rounded(both.auc),
-            rounded(both.rates[0] - 0.01), rounded(both.rates[2] - 0.10), rounded(both.lower),
-            rounded(bound), rounded(paths * one) if paths else math.inf,
-        ))  # fmt: skip
+        rows.append(
+            (
+                str(paths) if paths else "inf",
+                rounded(mean_only.auc),
+                rounded(both.auc),
+                rounded(both.rates[0] - 0.01),
+                rounded(both.rates[2] - 0.10),
+                rounded(both.lower),
+                rounded(bound),
+                rounded(paths * one) if paths else math.inf,
+            )
+        )
     return StudyTable(
         "composition",
         "Attack success against the number of paths, ridge 1, scale 2 (the paper's figure 3)",
         (
-            "paths", "AUC, mean only", "AUC, combined", "excess TPR at 1 %", "excess TPR at 10 %",
-            "empirical epsilon", "bound", "L times the bound of one path",
+            "paths",
+            "AUC, mean only",
+            "AUC, combined",
+            "excess TPR at 1 %",
+            "excess TPR at 10 %",
+            "empirical epsilon",
+            "bound",
+            "L times the bound of one path",
         ),
         tuple(rows),
-    )  # fmt: skip
+    )

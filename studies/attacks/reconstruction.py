@@ -111,11 +111,15 @@ def run(settings: ReconstructionSettings, report: Report | None = None) -> Study
     for step, case in enumerate(cases):
         tell(step / len(cases), f"{case.title}, epsilon {case.epsilon:g}: drawing and guessing")
         rows += [
-            _row(settings, facts, case, *asked, entropy) for asked in _asked(facts)
+            _row(settings, facts, case, *asked, entropy)
+            for asked in _asked(facts)
             if not case.learned or asked[1].size == 2
-        ]  # fmt: skip
+        ]
     return StudyResult(
-        "reconstruction", settings.preset, asdict(settings), (settings.seed,),
+        "reconstruction",
+        settings.preset,
+        asdict(settings),
+        (settings.seed,),
         f"{settings.trials:,} releases attacked in each row, {settings.exact_trials:,} of spectral sums",
         clock.seconds,
         (StudyTable("reconstruction", "Right guesses of the last record", COLUMNS, tuple(rows)),),
@@ -126,7 +130,7 @@ def run(settings: ReconstructionSettings, report: Report | None = None) -> Study
             f"{facts.lattice.size} hexagons, n = {settings.n}, delta {settings.delta:g}; an alarm would show "
             "that a sampler or the accountant is broken, no alarm proves nothing.",
         ),
-    )  # fmt: skip
+    )
 
 
 def reconstruct_choice(
@@ -158,10 +162,15 @@ def reconstruct_choice(
         tell(step / len(asked), f"Guessing the last record: {said}")
         rows.append(_row(settings, facts, case, said, candidates, entropy))
     return StudyResult(
-        "reconstruction", "own design", design.to_mapping(), (seed,),
-        f"{trials:,} simulated releases attacked in each row", clock.seconds,
-        (StudyTable("reconstruction", "Right guesses of the last record", COLUMNS, tuple(rows)),), NOTES,
-    )  # fmt: skip
+        "reconstruction",
+        "own design",
+        design.to_mapping(),
+        (seed,),
+        f"{trials:,} simulated releases attacked in each row",
+        clock.seconds,
+        (StudyTable("reconstruction", "Right guesses of the last record", COLUMNS, tuple(rows)),),
+        NOTES,
+    )
 
 
 def _cases(settings: ReconstructionSettings, facts: PublicFacts) -> Iterator[_Case]:
@@ -215,9 +224,13 @@ def _asked(facts: PublicFacts) -> Iterator[tuple[str, Candidates]]:
 
 
 def _row(
-    settings: ReconstructionSettings, facts: PublicFacts, case: _Case, asked: str, candidates: Candidates,
+    settings: ReconstructionSettings,
+    facts: PublicFacts,
+    case: _Case,
+    asked: str,
+    candidates: Candidates,
     entropy: SimulationEntropy,
-) -> tuple[str | float, ...]:  # fmt: skip
+) -> tuple[str | float, ...]:
     mechanism = mechanism_of(case.design)
     corner = int(np.argmin(facts.lattice.domain_centres.sum(axis=1)))
     core = CollapsedRecords.from_records(np.full(settings.n - 1, corner), np.zeros(settings.n - 1))
@@ -234,9 +247,14 @@ def _row(
     # its noise is drawn exactly, a thousand numbers a second
     slow = mechanism.free_paths and mechanism.search.quick
     found = attack_releases(
-        candidates, laws, sample, success_bound(cost, candidates.chance, candidates.size), entropy,
-        trials=settings.exact_trials if slow else settings.trials, confidence=settings.confidence,
-    )  # fmt: skip
+        candidates,
+        laws,
+        sample,
+        success_bound(cost, candidates.chance, candidates.size),
+        entropy,
+        trials=settings.exact_trials if slow else settings.trials,
+        confidence=settings.confidence,
+    )
     best, _ = optimal_success(candidates, laws, entropy, DRAWS, _paths(case.runs))
     known = "" if cost.gaussian_mu is None else rounded(gaussian_success(cost.gaussian_mu, found.chance))
     low, high = found.interval

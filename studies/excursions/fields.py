@@ -98,19 +98,24 @@ def weighted_ious(sets: Bools, truth: Bools, weight: Floats) -> Floats:
 def best_cutoff(probabilities: Floats, truths: Bools, weight: Floats) -> float:
     """The cutoff with the largest mean IoU over worlds, (W, G) each."""
     shape = (CUTOFFS.size, weight.size)
-    value = np.mean([
-        weighted_ious(agreed_each(np.broadcast_to(p, shape), CUTOFFS), t, weight)
-        for p, t in zip(probabilities, truths, strict=True)
-    ], axis=0)  # fmt: skip
+    value = np.mean(
+        [
+            weighted_ious(agreed_each(np.broadcast_to(p, shape), CUTOFFS), t, weight)
+            for p, t in zip(probabilities, truths, strict=True)
+        ],
+        axis=0,
+    )
     return float(CUTOFFS[int(np.argmax(value))])
 
 
 def ious_at(probabilities: Floats, truths: Bools, weight: Floats, cutoff: float) -> Floats:
     """(W,) IoU by weighted volume of each world's map cut at `cutoff` with its truth, (W, G) each."""
-    return np.array([
-        weighted_ious(agreed(p, cutoff)[None], t, weight)[0]
-        for p, t in zip(probabilities, truths, strict=True)
-    ])  # fmt: skip
+    return np.array(
+        [
+            weighted_ious(agreed(p, cutoff)[None], t, weight)[0]
+            for p, t in zip(probabilities, truths, strict=True)
+        ]
+    )
 
 
 def spread(values: Floats, digits: int = 3) -> str:

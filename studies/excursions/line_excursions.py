@@ -165,9 +165,16 @@ def _population(
 
 
 def _row(
-    settings: LineSettings, worlds: LineWorlds, validation: LineWorlds, noise: float, free: Chosen,
-    private: Chosen, accounting: Accounting, entropy: Entropy, tell: Callable[[float], None],
-) -> tuple[str | float, ...]:  # fmt: skip
+    settings: LineSettings,
+    worlds: LineWorlds,
+    validation: LineWorlds,
+    noise: float,
+    free: Chosen,
+    private: Chosen,
+    accounting: Accounting,
+    entropy: Entropy,
+    tell: Callable[[float], None],
+) -> tuple[str | float, ...]:
     chances, _, _ = _judged(validation, noise, free)
     cutoff = best_cutoff(chances, validation.truth, validation.weight)
     tell(0.1)

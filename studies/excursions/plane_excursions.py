@@ -99,9 +99,15 @@ class PlaneSettings:
     def quick() -> PlaneSettings:
         """Under a minute: one noise level, few worlds, coarse grids."""
         return PlaneSettings(
-            noises=(0.3,), worlds=6, draws=10, side=40, search_side=16, path_side=24, smoothing=0.8,
+            noises=(0.3,),
+            worlds=6,
+            draws=10,
+            side=40,
+            search_side=16,
+            path_side=24,
+            smoothing=0.8,
             preset="quick",
-        )  # fmt: skip
+        )
 
     @staticmethod
     def full() -> PlaneSettings:
@@ -115,8 +121,10 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
     entropy = SimulationEntropy(settings.seed)
     worlds = PlaneWorlds.draw(settings.worlds, settings.n, entropy)
     ours = next(name for name in OURS if name in BOUNDS)
-    bounds: dict[Who, Accounting] = {"paper": Accounting(settings.n, settings.delta, "triangle", 2),
-              "ours": Accounting(settings.n, settings.delta, ours, 2)}  # fmt: skip
+    bounds: dict[Who, Accounting] = {
+        "paper": Accounting(settings.n, settings.delta, "triangle", 2),
+        "ours": Accounting(settings.n, settings.delta, ours, 2),
+    }
     mean_loss = _MeanLosses(worlds, settings)
     chosen = _searches(settings, mean_loss, bounds, tell)
     rows = []
@@ -211,9 +219,16 @@ class _MeanLosses:
 
 
 def _row(
-    settings: PlaneSettings, worlds: PlaneWorlds, noise: float, who: Who, free: Chosen, private: Chosen,
-    accounting: Accounting, entropy: Entropy, tell: Callable[[float], None],
-) -> tuple[str | float, ...]:  # fmt: skip
+    settings: PlaneSettings,
+    worlds: PlaneWorlds,
+    noise: float,
+    who: Who,
+    free: Chosen,
+    private: Chosen,
+    accounting: Accounting,
+    entropy: Entropy,
+    tell: Callable[[float], None],
+) -> tuple[str | float, ...]:
     truth, points = worlds.truth(settings.side), square_grid(settings.side)
     weight = np.full(points.shape[0], 1.0 / points.shape[0])
     chances, free_loss, free_dimension = _judged(worlds, noise, free, truth, points, weight)
@@ -248,9 +263,13 @@ def _judged(
 
 
 def _released(
-    settings: PlaneSettings, worlds: PlaneWorlds, noise: float, chosen: Chosen, entropy: Entropy,
+    settings: PlaneSettings,
+    worlds: PlaneWorlds,
+    noise: float,
+    chosen: Chosen,
+    entropy: Entropy,
     tell: Callable[[float], None],
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """Mean and standard deviation, per world, of the IoU of one smoothed released path's set.
 
     The prior's factor on the path grid is shared by all worlds; sensors are drawn given the grid.

@@ -54,8 +54,9 @@ class Plumes:
         width = WIDTHS[0] + (WIDTHS[1] - WIDTHS[0]) * entropy.uniform(size)
         stretch = np.sqrt(1.0 + (ANISOTROPY - 1.0) * entropy.uniform(size))
         angle = np.pi * entropy.uniform(size)
-        turn = np.stack([np.stack([np.cos(angle), -np.sin(angle)], -1),
-                         np.stack([np.sin(angle), np.cos(angle)], -1)], -2)  # fmt: skip
+        turn = np.stack(
+            [np.stack([np.cos(angle), -np.sin(angle)], -1), np.stack([np.sin(angle), np.cos(angle)], -1)], -2
+        )
         scale = np.stack([(width * stretch) ** -2, (width / stretch) ** -2], -1)
         shapes = np.einsum("wkij,wkj,wklj->wkil", turn, scale, turn)
         heights = 0.7 + 0.3 * entropy.uniform(size)

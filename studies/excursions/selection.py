@@ -69,8 +69,9 @@ class Accounting:
 
     def epsilon(self, chosen: Chosen, paths: int = 1) -> float:
         """Upper bound on epsilon at delta, inf where there is none."""
-        design = Design("exponential", chosen.lengthscale, chosen.ridge, chosen.scale, paths=paths,
-                        bound=self.bound)  # fmt: skip
+        design = Design(
+            "exponential", chosen.lengthscale, chosen.ridge, chosen.scale, paths=paths, bound=self.bound
+        )
         facts = SimpleNamespace(
             name="exponential", kappa=self.kappa(chosen.lengthscale), bounds=(self.bound,)
         )
@@ -148,8 +149,12 @@ def _candidates(
     ratio, most = STEPS[min(part, len(STEPS)) - 1], max(search.ridges)
     factors = (1.0 / ratio, 1.0, ratio)
     best = sorted(seen.values(), key=lambda item: item.loss)[:TOP]
-    asked = [(round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), most))
-             for item in best for a in factors for b in factors]  # fmt: skip
+    asked = [
+        (round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), most))
+        for item in best
+        for a in factors
+        for b in factors
+    ]
     return [pair for pair in dict.fromkeys(asked) if pair not in seen]
 
 

@@ -83,14 +83,18 @@ class Survey:
 
 SURVEYS = (
     Survey(
-        "LAQN NO2 2023", "london_laqn_2023_station_means.csv", "no2_ugm3", "ug/m3", "lon", "lat",
-        "EPSG:4326", 7,
+        "LAQN NO2 2023",
+        "london_laqn_2023_station_means.csv",
+        "no2_ugm3",
+        "ug/m3",
+        "lon",
+        "lat",
+        "EPSG:4326",
+        7,
     ),
     Survey("Meuse lead", "meuse_topsoil_metals.csv", "lead", "mg/kg", "x", "y", "EPSG:28992", 9),
-    Survey(
-        "Jura cadmium", "jura_topsoil_metals_pred.csv", "Cd", "mg/kg", "long", "lat", "EPSG:4326", 9
-    ),
-)  # fmt: skip
+    Survey("Jura cadmium", "jura_topsoil_metals_pred.csv", "Cd", "mg/kg", "long", "lat", "EPSG:4326", 9),
+)
 
 
 def contests(
@@ -159,9 +163,11 @@ def survey(asked: Survey, folder: Path, peer_map: Callable[[Project], Bools]) ->
         data=SourceSettings(str(path), value=asked.value, x=asked.x, y=asked.y, crs=asked.crs),
         value_unit=asked.unit,
         bbox=(round(box[0], 4), round(box[1], 4), round(box[2], 4), round(box[3], 4)),
-        resolution=asked.resolution, threshold=threshold, centre=threshold,
+        resolution=asked.resolution,
+        threshold=threshold,
+        centre=threshold,
         clip=float(f"{np.std(value):.3g}"),
-    )  # fmt: skip
+    )
     project = load_project(settings)
     return Contest(asked.title, project, peer_map(project), "map of scikit-learn's Gaussian process")
 
@@ -178,9 +184,14 @@ def plumes(scratch: Path, sensors: int = PLUME_SENSORS) -> Contest:
     pd.DataFrame({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "value": value}).to_csv(path, index=False)
     west, south = CORNER
     settings = ReleaseSettings(
-        data=SourceSettings(str(path), value="value", x="lon", y="lat", crs="EPSG:4326"), value_unit="units",
-        bbox=(west, south, west + SIDE, south + SIDE), resolution=8, threshold=0.0, centre=0.0, clip=1.0,
-    )  # fmt: skip
+        data=SourceSettings(str(path), value="value", x="lon", y="lat", crs="EPSG:4326"),
+        value_unit="units",
+        bbox=(west, south, west + SIDE, south + SIDE),
+        resolution=8,
+        threshold=0.0,
+        centre=0.0,
+        clip=1.0,
+    )
     project = load_project(settings)
     inside = (project.domain.centres_lonlat - np.array(CORNER)) / SIDE
     return Contest("Plumes", project, field.at(np.clip(inside, 0.0, 1.0))[0] > 0.0, "true field")

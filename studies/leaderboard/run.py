@@ -35,9 +35,14 @@ from studies.reporting.figures import slug
 from studies.reporting.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 HIDING_PLACES = (
-    "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "convcnp",
-    "adaptive-grid", "quadtree",
-)  # fmt: skip
+    "posterior-sampling",
+    "noisy-cell-statistics",
+    "spectral-statistics",
+    "sparse-gp",
+    "convcnp",
+    "adaptive-grid",
+    "quadtree",
+)
 """All that are contested; of those of a plugin, the ones that are installed."""
 SHOWING_PLACES = ("spectral-statistics", "cloaking", "functional", "bin-means")
 COLUMNS = (
@@ -95,9 +100,13 @@ class LeaderboardSettings:
     def quick() -> LeaderboardSettings:
         """Under a minute: the plumes, one budget, coarse grids."""
         return LeaderboardSettings(
-            epsilons=(1.0,), releases=20, mechanisms=(*HIDING_PLACES[1:3], *HIDING_PLACES[4:]),
-            data=("plumes",), quick_search=True, preset="quick",
-        )  # fmt: skip
+            epsilons=(1.0,),
+            releases=20,
+            mechanisms=(*HIDING_PLACES[1:3], *HIDING_PLACES[4:]),
+            data=("plumes",),
+            quick_search=True,
+            preset="quick",
+        )
 
 
 @contextmanager
@@ -203,11 +212,13 @@ def tables_of(rows: tuple[tuple[Cell, ...], ...]) -> tuple[StudyTable, ...]:
     """One table for each map, in the order of the rows."""
     return tuple(
         StudyTable(
-            slug(str(data)), f"{data}: {TITLE}", COLUMNS,
+            slug(str(data)),
+            f"{data}: {TITLE}",
+            COLUMNS,
             tuple(row for row in rows if row[0] == data),
         )
         for data in dict.fromkeys(row[0] for row in rows)
-    )  # fmt: skip
+    )
 
 
 def ranked(rows: list[dict[str, Cell]]) -> tuple[tuple[Cell, ...], ...]:
@@ -245,18 +256,22 @@ def _contested(
             settings=contest.project.settings.with_changes(places_public=public, delta=settings.delta),
         )
         wanted = [
-            name for name in (*names, *extra)
+            name
+            for name in (*names, *extra)
             if name in MECHANISMS and (not settings.mechanisms or name in (*settings.mechanisms, *extra))
-        ]  # fmt: skip
+        ]
         wanted = [n for n in wanted if public or mechanism_named(n).protection.what == "values and places"]
         if not wanted:
             continue
         project = load_project(own.settings) if public and own.reference_kind == "simulated" else own
         shown: dict[str, Cell] = {
-            "data": contest.title, "hides": protects(project), "unit": project.settings.unit,
-            "delta": settings.delta, "n": int(project.private.placed.index.size),
+            "data": contest.title,
+            "hides": protects(project),
+            "unit": project.settings.unit,
+            "delta": settings.delta,
+            "n": int(project.private.placed.index.size),
             "cells": project.domain.size,
-        }  # fmt: skip
+        }
         free = contest.free
         for epsilon in settings.epsilons:
             plain = rounded(float(contest.truth.mean()))
@@ -268,9 +283,14 @@ def _contested(
 
 
 def _row(
-    settings: LeaderboardSettings, project: Project, title: str, truth: Bools, name: str, epsilon: float,
+    settings: LeaderboardSettings,
+    project: Project,
+    title: str,
+    truth: Bools,
+    name: str,
+    epsilon: float,
     free: Unconstrained | None,
-) -> tuple[dict[str, Cell], Unconstrained | None]:  # fmt: skip
+) -> tuple[dict[str, Cell], Unconstrained | None]:
     """One mechanism at one budget; the baseline's design is handed on."""
     slow = (name in settings.coarse and title.startswith(settings.coarse_maps)) or (
         name in settings.coarse_simulated and project.reference_kind == "simulated"

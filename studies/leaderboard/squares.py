@@ -106,9 +106,11 @@ def _simulate(design: SquaresDesign, world: World, *, quick: bool = False) -> Bo
             SimulationEntropy(SEED),
             mechanism_of(design).prepare(blank, world.facts, world.records),
         )
-        return np.array([
-            world.probabilities(draw_release(prepared, entropy, simulation=True))
-            for _ in range(SIMULATED_RELEASES)
-        ])  # fmt: skip
+        return np.array(
+            [
+                world.probabilities(draw_release(prepared, entropy, simulation=True))
+                for _ in range(SIMULATED_RELEASES)
+            ]
+        )
 
     return agreed(world.cache.keep(design.mechanism, (world.key, world.level, blank), make), design.cutoff)

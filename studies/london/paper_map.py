@@ -76,9 +76,12 @@ def _read(table: StudyTable) -> PaperMap:
         return np.array([table.column(name)[row] == 1 for row in order], dtype=np.bool_)
 
     return PaperMap(
-        table.name, table.title, domain, inside(BASELINE),
+        table.name,
+        table.title,
+        domain,
+        inside(BASELINE),
         tuple(inside(name) for name in COLUMNS[COLUMNS.index(BASELINE) + 1 :]),
-    )  # fmt: skip
+    )
 
 
 def map_svg(drawn: PaperMap) -> str:

@@ -44,9 +44,12 @@ def paper_recipe(
             for ridge in grid.ridges:
                 variance = variance_bound(n, ridge, kappa)
                 scale = smallest_scale(
-                    epsilon, project.delta, ridge=ridge, variance=variance,
+                    epsilon,
+                    project.delta,
+                    ridge=ridge,
+                    variance=variance,
                     sensitivity=sensitivity_paper_code(n, ridge, variance),
-                )  # fmt: skip
+                )
                 if not np.isfinite(scale):
                     continue
                 mean, sd = held_out_moments(world, "exponential", lengthscale, ridge)
@@ -81,6 +84,11 @@ def free_design(project: Project) -> PosteriorSamplingDesign:
 def _scene(project: Project) -> Scene:
     settings = project.settings
     return make_scene(
-        public_facts(project), project.domain.cells, project.reference, project.response, unit=settings.unit,
-        threshold=settings.threshold, direction=settings.direction,
-    )  # fmt: skip
+        public_facts(project),
+        project.domain.cells,
+        project.reference,
+        project.response,
+        unit=settings.unit,
+        threshold=settings.threshold,
+        direction=settings.direction,
+    )

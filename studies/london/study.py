@@ -271,9 +271,16 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
     records = bin_records(project.private.placed, choice.response, settings.unit, offset, own).records
     mechanism, facts = mechanism_of(design), choice.facts(project)
     scene = make_scene(
-        facts, project.domain.cells, project.private.placed, choice.response, unit=settings.unit,
-        threshold=settings.threshold, direction=settings.direction, prior_mean=offset, own=own,
-    )  # fmt: skip
+        facts,
+        project.domain.cells,
+        project.private.placed,
+        choice.response,
+        unit=settings.unit,
+        threshold=settings.threshold,
+        direction=settings.direction,
+        prior_mean=offset,
+        own=own,
+    )
     if mechanism.free_paths:
         return questions.simulated_sets(design, scene.world, records, draws, entropy)
     paths = questions.seen(design, facts, records, range(project.domain.size), draws, entropy)

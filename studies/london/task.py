@@ -43,9 +43,16 @@ def real_settings(folder: Path) -> ReleaseSettings:
         )
     data, reference = (SourceSettings(str(path), str(postcodes), SEGMENT) for path in sales)
     return ReleaseSettings(
-        data=data, reference=reference, reference_public=True, prior_mean=False, region=str(region),
-        resolution=8, threshold=THRESHOLD, value_name="price", value_unit="GBP",
-    )  # fmt: skip
+        data=data,
+        reference=reference,
+        reference_public=True,
+        prior_mean=False,
+        region=str(region),
+        resolution=8,
+        threshold=THRESHOLD,
+        value_name="price",
+        value_unit="GBP",
+    )
 
 
 def generated_settings() -> ReleaseSettings:
@@ -76,6 +83,9 @@ def occupied_only(project: Project) -> Project:
 
     private = project.private
     return replace(
-        project, domain=domain, lattice=build_lattice(domain), reference=moved(project.reference),
+        project,
+        domain=domain,
+        lattice=build_lattice(domain),
+        reference=moved(project.reference),
         private=Loaded(private.report, moved(private.placed), private.observations),
-    )  # fmt: skip
+    )

@@ -71,8 +71,11 @@ def country(name: str, topology: dict[str, Any], layer: str = "") -> list[Any]:
     def again(at: int) -> int:
         return now[at] if at >= 0 else ~now[~at]
 
-    return [name, flat, [[called, [[[again(at) for at in ring] for ring in one] for one in kept]]
-                         for called, kept in areas]]  # fmt: skip
+    return [
+        name,
+        flat,
+        [[called, [[[again(at) for at in ring] for ring in one] for one in kept]] for called, kept in areas],
+    ]
 
 
 def main() -> None:
@@ -91,8 +94,9 @@ def main() -> None:
     states = json.loads((folder / "us-atlas/package/states-10m.json").read_text("utf-8"))
     found.append(country("United States of America", states, "states"))
     found.sort(key=lambda one: one[0])
-    text = json.dumps({"source": SOURCE, "steps": STEPS, "countries": found}, ensure_ascii=False,
-                      separators=(",", ":"))  # fmt: skip
+    text = json.dumps(
+        {"source": SOURCE, "steps": STEPS, "countries": found}, ensure_ascii=False, separators=(",", ":")
+    )
     FILE.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
     areas = sum(len(one[2]) for one in found)
     print(f"{len(found)} countries, {areas:,} areas, {FILE.stat().st_size:,} bytes in {FILE}")

@@ -128,8 +128,10 @@ def _try_all(mutants: list[Mutant], reach: Reach, folder: str, jobs: int) -> lis
             place = f"{mutant.file}:{mutant.line} {mutant.operator}"
             print(
                 f"{number:>5}/{len(mutants)} {verdict.outcome:<8} {verdict.seconds:6.1f} s  {place}",
-                verdict.by, file=sys.stderr, flush=True,
-            )  # fmt: skip
+                verdict.by,
+                file=sys.stderr,
+                flush=True,
+            )
         return found
 
 

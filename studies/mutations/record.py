@@ -67,9 +67,13 @@ class Part:
 
     @classmethod
     def of(
-        cls, package: str, commit: str, seed: int | None, mutants: int,
+        cls,
+        package: str,
+        commit: str,
+        seed: int | None,
+        mutants: int,
         found: Sequence[tuple[Outcome, float, Survivor | None]],
-    ) -> Part:  # fmt: skip
+    ) -> Part:
         """From each trial's outcome, CPU seconds and survivor."""
         counted = Counter(outcome for outcome, _, _ in found)
         alive = sorted(
@@ -77,9 +81,15 @@ class Part:
             key=lambda one: (one.file, one.line, one.operator),
         )
         return cls(
-            package, commit, seed, mutants, len(found), {name: counted[name] for name in OUTCOMES},
-            round(sum(seconds for _, seconds, _ in found), 1), tuple(alive),
-        )  # fmt: skip
+            package,
+            commit,
+            seed,
+            mutants,
+            len(found),
+            {name: counted[name] for name in OUTCOMES},
+            round(sum(seconds for _, seconds, _ in found), 1),
+            tuple(alive),
+        )
 
     def retried(self, commit: str, alive: Sequence[Survivor], outcomes: Sequence[Outcome]) -> Part:
         """The part after its survivors were tried again.

@@ -64,8 +64,11 @@ def copy_checkout(root: Path, target: Path) -> None:
     """Copy what git tracks, and what it would, into an empty folder."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=root, capture_output=True, check=True, text=True,
-    )  # fmt: skip
+        cwd=root,
+        capture_output=True,
+        check=True,
+        text=True,
+    )
     for name in filter(None, listed.stdout.split("\0")):
         if (root / name).is_file():
             (target / name).parent.mkdir(parents=True, exist_ok=True)

@@ -29,9 +29,14 @@ FAMILIES: dict[FamilyName, str] = {
     "public prior mean": "Point records with a public prior mean",
 }
 CONTESTED = (
-    "LAQN NO2 2023", "Meuse lead", "Jura cadmium", "Plumes", "Generated city, 450,000 GBP",
-    "London, 442,413 GBP", "London, 700,000 GBP",
-)  # fmt: skip
+    "LAQN NO2 2023",
+    "Meuse lead",
+    "Jura cadmium",
+    "Plumes",
+    "Generated city, 450,000 GBP",
+    "London, 442,413 GBP",
+    "London, 700,000 GBP",
+)
 DOMAINS: dict[DomainName, str] = {"region": "whole region", "occupied": "hexagons with a sale"}
 
 
@@ -261,8 +266,9 @@ class _Axis:
         return _Axis(low - room, high + room, log, start, end)
 
     def at(self, value: float) -> float:
-        low, high, value = (map(math.log, (self.low, self.high, value)) if self.log
-                            else (self.low, self.high, value))  # fmt: skip
+        low, high, value = (
+            map(math.log, (self.low, self.high, value)) if self.log else (self.low, self.high, value)
+        )
         return self.start + (self.end - self.start) * (value - low) / (high - low)
 
     def ticks(self) -> list[tuple[float, str]]:

@@ -59,10 +59,16 @@ def settings_of(cells: int, folder: Path, quick: bool, seed: int = SEED) -> Rele
     half_wide, half_high = wide / 2, high / 2
     box = (MIDDLE[0] - half_wide, MIDDLE[1] - half_high, MIDDLE[0] + half_wide, MIDDLE[1] + half_high)
     return ReleaseSettings(
-        data=SourceSettings(str(path), value="value", x="lon", y="lat"), value_unit="ug/m3",
-        bbox=tuple(round(side, 5) for side in box), resolution=8, threshold=11.0, centre=10.0, clip=4.0,
-        accept_low_agreement=True, quick=quick,
-    )  # fmt: skip
+        data=SourceSettings(str(path), value="value", x="lon", y="lat"),
+        value_unit="ug/m3",
+        bbox=tuple(round(side, 5) for side in box),
+        resolution=8,
+        threshold=11.0,
+        centre=10.0,
+        clip=4.0,
+        accept_low_agreement=True,
+        quick=quick,
+    )
 
 
 def _measure(cells: int, asked: argparse.Namespace) -> None:
@@ -96,13 +102,20 @@ def _measure(cells: int, asked: argparse.Namespace) -> None:
         agreement = tuned.result.chosen.utility.agreement
     print(
         json.dumps(
-            spent | {
-                "cells": project.domain.size, "searched": peaks[1], "peak": peaks[-1], "geojson": size,
-                "designs": tuned.result.evaluated, "mechanism": tuned.choice.design.mechanism,
-                "agreement": agreement, "told": said.seconds, "told MB": said.megabytes,
+            spent
+            | {
+                "cells": project.domain.size,
+                "searched": peaks[1],
+                "peak": peaks[-1],
+                "geojson": size,
+                "designs": tuned.result.evaluated,
+                "mechanism": tuned.choice.design.mechanism,
+                "agreement": agreement,
+                "told": said.seconds,
+                "told MB": said.megabytes,
             }
         )
-    )  # fmt: skip
+    )
 
 
 def main() -> None:

@@ -216,9 +216,12 @@ def _reading() -> dict[str, Any]:
                 str(postcodes),
             ]
             done = subprocess.run(
-                command, capture_output=True, text=True, check=True,
+                command,
+                capture_output=True,
+                text=True,
+                check=True,
                 env={**os.environ, "TMPDIR": name, "HEXCURSION_READ_BEFORE": "off"},
-            )  # fmt: skip
+            )
             read = json.loads(done.stdout)
             size = (sales.stat().st_size + postcodes.stat().st_size) / 1e6
             print(f"reading {size:.0f} MB: {read}", flush=True)

@@ -127,9 +127,10 @@ def write_readings(folder: Path, rows: int) -> Path:
     """Readings of sensors that stand still."""
     generator = np.random.default_rng(SEED)
     west, south, east, north = BOX
-    places = [f"s{i},{lon:.5f},{lat:.5f}" for i, (lon, lat) in enumerate(
-        generator.uniform((west, south), (east, north), (SENSORS, 2)).tolist()
-    )]  # fmt: skip
+    places = [
+        f"s{i},{lon:.5f},{lat:.5f}"
+        for i, (lon, lat) in enumerate(generator.uniform((west, south), (east, north), (SENSORS, 2)).tolist())
+    ]
     path = folder / "generated-readings.csv"
     with path.open("w") as file:
         file.write("sensor,lon,lat,time,value\n")

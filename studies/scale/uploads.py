@@ -216,8 +216,10 @@ def main() -> int:
     print(
         f"visits of readers       {len(met.seconds):,}, half of them within {waited[len(waited) // 2]:.1f} s"
     )
-    print(f"memory of the server    {before:,.0f} MB before, at most {max(met.memory):,.0f} MB, "
-          f"{met.memory[-1]:,.0f} MB at the end")  # fmt: skip
+    print(
+        f"memory of the server    {before:,.0f} MB before, at most {max(met.memory):,.0f} MB, "
+        f"{met.memory[-1]:,.0f} MB at the end"
+    )
     print("No random numbers: what is uploaded is one letter again and again.")
     for wish, times in sorted(met.answers.items()):
         print(f"upload {wish:30} {times:,}")

@@ -243,18 +243,26 @@ def tell(hexagons: int, story: dict[str, Any]) -> None:
     """Print what was measured."""
     measured, practice, told = story["measured"], story["practice"], story["house"]
     print(f"{hexagons:,} hexagons, {story['sales']:,} sales; IoU with the map of all sales:")
-    print(f"  public map {measured['public']:.3f}, this release {measured['released']:.3f}, "
-          f"table of at least {LEAST} {measured['table']:.3f}, as a careful reader fills it "
-          f"{measured['filled']:.3f}")  # fmt: skip
-    print(f"The release at epsilon {EPSILON:g}: {story['search']['mechanism']}, expected agreement "
-          f"{story['search']['expected']:.3f}, where public data alone reach "
-          f"{story['search']['public_alone']:.3f}")  # fmt: skip
+    print(
+        f"  public map {measured['public']:.3f}, this release {measured['released']:.3f}, "
+        f"table of at least {LEAST} {measured['table']:.3f}, as a careful reader fills it "
+        f"{measured['filled']:.3f}"
+    )
+    print(
+        f"The release at epsilon {EPSILON:g}: {story['search']['mechanism']}, expected agreement "
+        f"{story['search']['expected']:.3f}, where public data alone reach "
+        f"{story['search']['public_alone']:.3f}"
+    )
     for row in story["frontier"]:
         print(f"  epsilon {row['epsilon']:>5g}: {row['agreement']:.3f} (SD {row['spread']:.3f})")
-    print(f"With {story['later']['year']} public: its map {story['later']['public']:.3f}, "
-          f"releases {story['later']['released']:.3f}")  # fmt: skip
-    print(f"Two editions give away {100 * practice['exact']:.1f} % of the prices; classes alone change for "
-          f"{100 * practice['classes']:.1f} % of the sales")  # fmt: skip
+    print(
+        f"With {story['later']['year']} public: its map {story['later']['public']:.3f}, "
+        f"releases {story['later']['released']:.3f}"
+    )
+    print(
+        f"Two editions give away {100 * practice['exact']:.1f} % of the prices; classes alone change for "
+        f"{100 * practice['classes']:.1f} % of the sales"
+    )
     print(f"One sale: {told}")
 
 

@@ -68,9 +68,12 @@ def one_run(settings: ReleaseSettings, more: tuple[str, ...]) -> tuple[float, st
         words = [sys.executable, "-m", "hexcursion", "release", "--config", str(place / "settings.toml")]
         words.append("--trust-settings")  # they name the shared files
         environment = {
-            **os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
-            "HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "witness"),
-        }  # fmt: skip
+            **os.environ,
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            "HEXCURSION_HOME": str(place / "home"),
+            "HEXCURSION_WITNESS": str(place / "witness"),
+        }
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         about = [
             sys.executable,
@@ -81,9 +84,13 @@ def one_run(settings: ReleaseSettings, more: tuple[str, ...]) -> tuple[float, st
         subprocess.run(about, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
         before = child_seconds()
         done = subprocess.run(
-            [*words, "--out", str(place / "out"), *more], cwd=ROOT,
-            env=environment, stdout=subprocess.PIPE, text=True, check=True,
-        )  # fmt: skip
+            [*words, "--out", str(place / "out"), *more],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         return child_seconds() - before, done.stdout
 
 

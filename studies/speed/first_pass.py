@@ -53,13 +53,18 @@ def report(name: str, settings: ReleaseSettings) -> None:
         own = point.scored.design.mechanism
         best[own] = max(best.get(own, 0.0), point.scored.utility.known_agreement)
     for mechanism, agreement in first.items():
-        print(f"{name}: {mechanism} {agreement:.3f}, at the end {best[mechanism]:.3f}, "
-              f"{best[mechanism] - agreement:.3f} between")  # fmt: skip
+        print(
+            f"{name}: {mechanism} {agreement:.3f}, at the end {best[mechanism]:.3f}, "
+            f"{best[mechanism] - agreement:.3f} between"
+        )
     same = "the same design" if usual.choice.design == whole.choice.design else "ANOTHER DESIGN"
     left = ", ".join(each.mechanism for each in usual.result.left_early) or "none"
     reached = " and ".join(f"{each.result.chosen.utility.agreement:.3f}" for each in (whole, usual))
-    print(f"{name}: {same}, {whole.result.chosen.design.mechanism} ({reached}); left early: {left}; "
-          f"{long:.1f} s whole, {short:.1f} s as usual", flush=True)  # fmt: skip
+    print(
+        f"{name}: {same}, {whole.result.chosen.design.mechanism} ({reached}); left early: {left}; "
+        f"{long:.1f} s whole, {short:.1f} s as usual",
+        flush=True,
+    )
 
 
 def main() -> None:

@@ -73,9 +73,11 @@ def measured(name: str, cells: int, public: bool) -> str:
     """The same in a process of its own, ended by the system after `LONGEST` CPU seconds."""
     arguments: Sequence[str] = ("--one", name, str(cells), *(("--public",) if public else ()))
     done = subprocess.run(
-        [sys.executable, "-m", "studies.speed.mechanisms", *arguments], stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "studies.speed.mechanisms", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     if done.returncode == -signal.SIGXCPU:
         return f"given up after {LONGEST} s"
     done.check_returncode()

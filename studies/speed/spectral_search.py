@@ -37,8 +37,11 @@ SEED, PER_CELL, DELTA = 9, 4, 1e-5
 SIZES, RELEASED = (661, 2_403, 16_868), 100_000
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 STEPS: tuple[tuple[float, bool, tuple[float, ...]], ...] = (
-    (1.0, False, ()), (1.0, False, ()), (1.3, True, ()), (1.0, True, BUDGETS),
-)  # fmt: skip
+    (1.0, False, ()),
+    (1.0, False, ()),
+    (1.3, True, ()),
+    (1.0, True, BUDGETS),
+)
 CLIPS = (1.0, 0.6, 0.36)
 
 
@@ -56,16 +59,26 @@ def task_of(
     names = tuple(f"cell {number}" for number in range(lattice.size))
     scenes = tuple(
         make_scene(
-            facts, names, placed, ResponseScale("identity", 0.0, clip, "generated"), unit="point",
-            threshold=0.0, direction="above",
+            facts,
+            names,
+            placed,
+            ResponseScale("identity", 0.0, clip, "generated"),
+            unit="point",
+            threshold=0.0,
+            direction="above",
         )
         for clip in CLIPS
-    )  # fmt: skip
+    )
     return SearchTask(
-        scenes, scenes[0], facts, Budget(epsilon, DELTA), SearchSpec(("car",), quick=True),
+        scenes,
+        scenes[0],
+        facts,
+        Budget(epsilon, DELTA),
+        SearchSpec(("car",), quick=True),
         ("spectral-statistics",),
-        frontier=budgets, unconstrained=free,
-    )  # fmt: skip
+        frontier=budgets,
+        unconstrained=free,
+    )
 
 
 def release_seconds(size: int, store: Path, paths: int) -> tuple[float, float]:

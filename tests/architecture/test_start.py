@@ -18,7 +18,11 @@ def test_a_search_in_a_process_of_its_own_imports_what_it_uses() -> None:
         f"print(*[name for name in {HEAVY} if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == []

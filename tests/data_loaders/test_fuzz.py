@@ -158,10 +158,16 @@ def try_all(data: bytes) -> None:
         place, column = guess.known.place, guess.known.values[0].column
         outcome(
             lambda: load_sensors(
-                data, value=column, unit="u", x=place.x, y=place.y, crs=place.crs or 4326,
-                sensor=guess.known.owner, time=guess.known.time,
+                data,
+                value=column,
+                unit="u",
+                x=place.x,
+                y=place.y,
+                crs=place.crs or 4326,
+                sensor=guess.known.owner,
+                time=guess.known.time,
             )  # type: ignore[union-attr]
-        )  # fmt: skip
+        )
     chosen = {"value": guess.value or "?", "x": guess.x or "?", "y": guess.y or "?"}
     outcome(lambda: load_sensors(data, unit="u", crs=guess.crs or 27700, **chosen))
 

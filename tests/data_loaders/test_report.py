@@ -39,19 +39,29 @@ def test_a_row_is_dropped_for_its_first_reason_only() -> None:
 
 def make(**changes: object) -> Observations:
     given: dict[str, object] = {
-        "x": [1.0], "y": [2.0], "crs": "EPSG:4326", "value": [3.0], "unit": "GBP", "kind": "sale",
+        "x": [1.0],
+        "y": [2.0],
+        "crs": "EPSG:4326",
+        "value": [3.0],
+        "unit": "GBP",
+        "kind": "sale",
         "title": "t",
-    } | changes  # fmt: skip
+    } | changes
     return Observations(**given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"x": []}, {"x": [], "y": [], "value": []}, {"value": [np.nan]}, {"y": [np.inf]}, {"kind": "person"},
-        {"crs": "British National Grid"}, {"x": [[1.0]], "y": [[1.0]], "value": [[1.0]]},
+        {"x": []},
+        {"x": [], "y": [], "value": []},
+        {"value": [np.nan]},
+        {"y": [np.inf]},
+        {"kind": "person"},
+        {"crs": "British National Grid"},
+        {"x": [[1.0]], "y": [[1.0]], "value": [[1.0]]},
     ],
-)  # fmt: skip
+)
 def test_invalid_observations_do_not_exist(changes: dict[str, object]) -> None:
     with pytest.raises(DataError):
         make(**changes)

@@ -83,9 +83,16 @@ def test_with_features_the_largest_eigenvalue_enters() -> None:
 
 def owned(owner: list[int], cells: list[int], value: list[float]) -> Observations:
     return Observations(
-        x=np.array(cells, dtype=float), y=np.zeros(len(cells)), crs="EPSG:27700", value=value, unit="u",
-        kind="reading", title="t", owner=owner, owner_word="person",
-    )  # fmt: skip
+        x=np.array(cells, dtype=float),
+        y=np.zeros(len(cells)),
+        crs="EPSG:27700",
+        value=value,
+        unit="u",
+        kind="reading",
+        title="t",
+        owner=owner,
+        owner_word="person",
+    )
 
 
 def test_bounded_data_of_two_neighbours_differ_by_no_more() -> None:

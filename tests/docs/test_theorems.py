@@ -80,8 +80,10 @@ def test_every_proof_of_a_page_follows_a_claim_that_has_a_name() -> None:
 def test_claims_and_names_are_read_as_written() -> None:
     page = "**Theorem A+.** x\n**Lemma 2 (a law).** y\n**Lemma (rest).** z\nTheorem 9 is elsewhere.\n"
     assert stated(page, "docs/limit.md") == [
-        "Theorem A+ of docs/limit.md", "Lemma 2 of docs/limit.md", "Lemma (rest) of docs/limit.md",
-    ]  # fmt: skip
+        "Theorem A+ of docs/limit.md",
+        "Lemma 2 of docs/limit.md",
+        "Lemma (rest) of docs/limit.md",
+    ]
     module = (
         'def test_it() -> None:\n    """Lemma (rest) of\n    docs/limit.md; Theorem A+ of docs/report."""\n'
     )

@@ -95,8 +95,14 @@ def test_the_mechanism_of_the_page_costs_what_it_says(monkeypatch: pytest.Monkey
     assert design_from_mapping(design.to_mapping()) == design
     released = draw_release(toy.prepare(design, facts, records), SystemEntropy())
     assert released.paths.shape == (1, lattice.size)
-    means = [float(draw_release(toy.prepare(design, facts, records), SimulationEntropy(seed), simulation=True)
-                   .paths[0, 0]) for seed in range(400)]  # fmt: skip
+    means = [
+        float(
+            draw_release(toy.prepare(design, facts, records), SimulationEntropy(seed), simulation=True).paths[
+                0, 0
+            ]
+        )
+        for seed in range(400)
+    ]
     assert np.mean(means) == pytest.approx(0.25, abs=0.008)  # (150 * 0.5 - 50 * 0.5) / 200
     assert np.std(means) == pytest.approx(0.0373, rel=0.15)
 

@@ -57,9 +57,16 @@ def statistic(sigma: float, values: np.ndarray) -> tuple[float, int]:
 
 @pytest.mark.parametrize(
     ("sigma", "width", "size"),
-    [(0.15, 64, 90_000), (0.3, 64, 60_000), (1.0, 64, 90_000), (1.0, 2, 30_000), (2.5, 1, 20_000),
-     (37.5, 64, 90_000), (3.1e9, 64, 60_000)],
-)  # fmt: skip
+    [
+        (0.15, 64, 90_000),
+        (0.3, 64, 60_000),
+        (1.0, 64, 90_000),
+        (1.0, 2, 30_000),
+        (2.5, 1, 20_000),
+        (37.5, 64, 90_000),
+        (3.1e9, 64, 60_000),
+    ],
+)
 def test_the_law_is_the_rounded_normal(sigma: float, width: int, size: int) -> None:
     """Exact cell probabilities; digits of one and two bits, so that ties happen all the time.
 

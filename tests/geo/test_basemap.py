@@ -95,9 +95,12 @@ def test_a_damaged_tile_or_one_of_another_kind_is_noticed(tmp_path: Path) -> Non
     with pytest.raises(DomainError, match=r"^t.pmtiles is damaged"):
         read_basemap(path)
     png = archive(
-        tmp_path / "p.pmtiles", picture_tile((1, 2, 3)), BOX,
-        tile_type=TileType.JPEG, tile_compression=Compression.NONE,
-    )  # fmt: skip
+        tmp_path / "p.pmtiles",
+        picture_tile((1, 2, 3)),
+        BOX,
+        tile_type=TileType.JPEG,
+        tile_compression=Compression.NONE,
+    )
     with pytest.raises(DomainError, match=r"^p.pmtiles is damaged"):
         read_basemap(png)
 

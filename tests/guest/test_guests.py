@@ -142,9 +142,15 @@ def test_mechanisms_of_the_house_and_a_guest_are_searched_together(
     triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "settings.toml"
-    file.write_text(toml(triples, mechanisms='["guest-stripes", "noisy-cell-statistics"]',
-                         priors='["guest-plateau"]', resolution="7").replace("resolution = 8\n", ""),
-                    encoding="utf-8")  # fmt: skip
+    file.write_text(
+        toml(
+            triples,
+            mechanisms='["guest-stripes", "noisy-cell-statistics"]',
+            priors='["guest-plateau"]',
+            resolution="7",
+        ).replace("resolution = 8\n", ""),
+        encoding="utf-8",
+    )
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out), "--dry-run"]) == 0
     assert "nothing was drawn" in capsys.readouterr().out
 
@@ -184,9 +190,14 @@ def test_the_posterior_of_a_guest_prior_is_the_textbook_one() -> None:
 
 @pytest.mark.parametrize("error", [NumericalFailure, PriorError])
 def test_what_a_guest_cannot_do_is_one_sentence(
-    triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch, error: type[Exception], guests: ModuleType,
-) -> None:  # fmt: skip
+    triples: tuple[Path, Path],
+    out: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception],
+    guests: ModuleType,
+) -> None:
     def refuse(lattice: object, lengthscale: float) -> Any:
         raise error("the guest's matrix is singular: use a shorter lengthscale.")
 

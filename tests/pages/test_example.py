@@ -47,9 +47,12 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
     assert "names the right one more often than 58 % of the time" in said
     rows = opened.dataframe[0].value
     assert list(rows["published"]) == [
-        "at least 5", "at least 5, class only", "smoothed, at least 10", "smoothed, class only",
+        "at least 5",
+        "at least 5, class only",
+        "smoothed, at least 10",
+        "smoothed, class only",
         "this release, ε 1",
-    ]  # fmt: skip
+    ]
     assert rows["exact value"].iloc[[1, 3, 4]].tolist() == ["0 %"] * 3
     (made,) = work_of(opened).explored.practice.values()  # type: ignore[union-attr]
     press(opened, next(each.label for each in opened.button if each.label.endswith("at random")))

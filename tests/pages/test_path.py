@@ -63,13 +63,16 @@ def test_a_fresh_session_meets_words_and_no_traceback_everywhere(open_app: OpenA
     assert screen.question in texts(app)
 
 
-@pytest.mark.parametrize(("screen", "sentence"), [
-    (RELEASE, "First finish the step Privacy and utility."),
-    (PUBLISH, "Nothing is chosen: release a map, or open a finished release below."),
-    (LEDGER, "There is no ledger yet"),
-    (VIEWER, "Open a bundle file"),
-    (PRIVACY, "First finish the step Data."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("screen", "sentence"),
+    [
+        (RELEASE, "First finish the step Privacy and utility."),
+        (PUBLISH, "Nothing is chosen: release a map, or open a finished release below."),
+        (LEDGER, "There is no ledger yet"),
+        (VIEWER, "Open a bundle file"),
+        (PRIVACY, "First finish the step Data."),
+    ],
+)
 def test_an_early_visitor_is_told_what_comes_first(open_app: OpenApp, screen, sentence: str) -> None:
     assert sentence in texts(open_app(screen.path))
 

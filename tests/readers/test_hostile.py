@@ -77,9 +77,13 @@ def test_files_that_unfold_are_one_sentence_within_bounded_memory(tmp_path: Path
     asked = [[name, reader, str(path)] for name, (reader, path, _) in given.items()]
     process = subprocess.run(  # noqa: PLW1510
         [sys.executable, "-m", "tests.readers.test_hostile"],
-        input=json.dumps(asked), capture_output=True, text=True, timeout=HANG, cwd=ROOT,
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        cwd=ROOT,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-    )  # fmt: skip
+    )
     assert process.returncode == 0, process.stderr[-2000:]
     said = json.loads(process.stdout)
     assert said.keys() == given.keys()

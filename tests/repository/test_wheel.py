@@ -38,9 +38,14 @@ def run(*words: str | Path, folder: Path) -> str:
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     environment["HEXCURSION_HOME"] = str(folder / "home")
     done = subprocess.run(
-        [str(word) for word in words], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=HANG, check=False,
-    )  # fmt: skip
+        [str(word) for word in words],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

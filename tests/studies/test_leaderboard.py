@@ -112,14 +112,24 @@ def row(name: str, iou: float | None, error: float, hides: str = "values", epsil
 
 def test_places_are_given_within_a_block_and_shared_within_two_standard_errors() -> None:
     rows = [
-        row("low", 0.50, 0.01), row("high", 0.80, 0.01), row("near", 0.78, 0.01), row("none", None, 0.0),
-        row("everything shown", 0.6, 0.0), row("other", 0.30, 0.01, hides="values and places"),
+        row("low", 0.50, 0.01),
+        row("high", 0.80, 0.01),
+        row("near", 0.78, 0.01),
+        row("none", None, 0.0),
+        row("everything shown", 0.6, 0.0),
+        row("other", 0.30, 0.01, hides="values and places"),
         row("later", 0.20, 0.01, epsilon=3.0),
-    ]  # fmt: skip
+    ]
     place = {line[COLUMNS.index("mechanism")]: line[COLUMNS.index("place")] for line in ranked(rows)}
     assert place == {
-        "high": 1, "near": 1, "everything shown": None, "low": 3, "none": None, "other": 1, "later": 1,
-    }  # fmt: skip
+        "high": 1,
+        "near": 1,
+        "everything shown": None,
+        "low": 3,
+        "none": None,
+        "other": 1,
+        "later": 1,
+    }
     (table,) = tables_of(ranked(rows))
     assert table.name == "a"
     assert table.column("mechanism")[:4] == ("high", "near", "everything shown", "low")
@@ -139,9 +149,12 @@ def test_guests_are_gone_when_it_is_over() -> None:
 @pytest.mark.slow
 def test_a_quick_leaderboard_ranks_the_plumes() -> None:
     small = LeaderboardSettings(
-        epsilons=(4.0,), releases=4, mechanisms=("noisy-cell-statistics", "quadtree"), data=("plumes",),
+        epsilons=(4.0,),
+        releases=4,
+        mechanisms=("noisy-cell-statistics", "quadtree"),
+        data=("plumes",),
         quick_search=True,
-    )  # fmt: skip
+    )
     found = run(small)
     (table,) = found.tables
     assert set(table.column("mechanism")) == {"Noisy cell statistics", "Private quadtree", "everything shown"}

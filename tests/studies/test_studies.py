@@ -31,9 +31,16 @@ ATTACK = MembershipSettings(
 SPREAD = math.sqrt(0.25 / ATTACK.sets)
 LINE = LineSettings(n=80, noises=(0.1, 0.6), sizes=(160,), worlds=12, draws=12, cells=120, preset="test")
 PLANE = PlaneSettings(
-    n=200, noises=(0.3,), worlds=6, draws=8, side=24, search_side=14, path_side=20, smoothing=0.7,
+    n=200,
+    noises=(0.3,),
+    worlds=6,
+    draws=8,
+    side=24,
+    search_side=14,
+    path_side=20,
+    smoothing=0.7,
     preset="test",
-)  # fmt: skip
+)
 AUDIT = AuditSettings(trials=2_000, preset="test")
 
 
@@ -50,8 +57,11 @@ def result(name: str) -> StudyResult:
 
 def cell(name: str, table: str, column: str, **where: object) -> float:
     """The one number of the row where the columns have these values."""
-    rows = [row for row in result(name).table(table).records()
-            if all(row[key.replace("_", " ")] == value for key, value in where.items())]  # fmt: skip
+    rows = [
+        row
+        for row in result(name).table(table).records()
+        if all(row[key.replace("_", " ")] == value for key, value in where.items())
+    ]
     assert len(rows) == 1
     return float(rows[0][column])  # type: ignore[arg-type]
 
@@ -67,9 +77,13 @@ def test_the_published_attack_is_reproduced(statistic: str, figure: str, deviati
     probability below 1e-6. The deviations are those at full size (Hanley and McNeil 1982 for the area,
     measured for the rates) times two, for a quarter of the sets."""
     difference = cell(
-        "membership", "example", "mean minus published", covariates="halves", statistic=statistic,
+        "membership",
+        "example",
+        "mean minus published",
+        covariates="halves",
+        statistic=statistic,
         figure=figure,
-    )  # fmt: skip
+    )
     assert abs(difference) < 0.02 + 5.0 * deviation / math.sqrt(ATTACK.repeats)
 
 
@@ -113,9 +127,10 @@ def test_noise_makes_privacy_cheaper_on_a_line() -> None:
 
     def at(column: str, where: dict[str, float]) -> float:
         rows = [
-            row for row in result("line").table("noise").records()
+            row
+            for row in result("line").table("noise").records()
             if row["M_xi"] == where["M_xi"] and row["private ridges"] == line_excursions.PUBLISHED
-        ]  # fmt: skip
+        ]
         assert len(rows) == 1
         return float(rows[0][column])  # type: ignore[arg-type]
 

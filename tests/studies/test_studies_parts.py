@@ -128,12 +128,14 @@ def test_a_figure_as_svg_is_xml_with_every_point_inside() -> None:
 
 
 MAP = StudyTable(
-    "map", "A < B", ("h3", "longitude", "latitude", "without privacy", "path 1", "path 2", "path 3"),
+    "map",
+    "A < B",
+    ("h3", "longitude", "latitude", "without privacy", "path 1", "path 2", "path 3"),
     tuple(
         (cell, 0.0, 0.0, int(k < 4), int(k < 3), int(k == 5), 0)
         for k, cell in enumerate(sorted(h3.grid_disk("88194ad32dfffff", 1), reverse=True))
     ),
-)  # fmt: skip
+)
 
 
 def test_a_stored_map_is_read_in_the_domains_order_and_drawn() -> None:
@@ -201,8 +203,11 @@ def test_the_stored_plumes_gain_by_our_bound() -> None:
     """At full size, in the published range of ridges: at every noise level by over two standard errors."""
     stored = load_result(RESULTS / "plane.json")
     assert stored is not None
-    found = {(row["M_xi"], row["bound"]): row for row in stored.table("plumes").records()
-             if row["private ridges"] == plane_excursions.PUBLISHED}  # fmt: skip
+    found = {
+        (row["M_xi"], row["bound"]): row
+        for row in stored.table("plumes").records()
+        if row["private ridges"] == plane_excursions.PUBLISHED
+    }
     assert len(found) == 6
     for noise in (0.1, 0.3, 0.5):
         paper, ours = found[noise, "paper"], found[noise, "ours"]

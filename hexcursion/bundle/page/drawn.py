@@ -62,12 +62,17 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
     labels = class_labels(products, THRESHOLD)
     return {
         **shape_of(released.domain, released.around),
-        "stops": [words.quantity(stop, subject["unit"]) for stop in stops], "start": start,
+        "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
+        "start": start,
         "share": "probability" if released.field is not None else "share of the released maps",
-        "graded": products.graded, "threshold": THRESHOLD, "classes": labels,
-        "marks": [mark for _, mark in LOOKS], "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
-        "cube": text_of(cube(released, stops, products.empty)), "colours": colours_of(len(labels)),
-    }  # fmt: skip
+        "graded": products.graded,
+        "threshold": THRESHOLD,
+        "classes": labels,
+        "marks": [mark for _, mark in LOOKS],
+        "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
+        "cube": text_of(cube(released, stops, products.empty)),
+        "colours": colours_of(len(labels)),
+    }
 
 
 def colours_of(count: int) -> dict[str, dict[str, Any]]:
@@ -163,16 +168,23 @@ def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
         around = _shared(around, run)
     step = max(1.0, float(np.abs(around).max()) / 127.0)
     return {
-        "size": domain.size, "width": int(np.ceil((high[0] - low[0]) * scale)),
-        "height": int(np.ceil((high[1] - low[1]) * scale)), "metre": scale,
-        "centres": text_of(centres.astype("<u2")), "corners": text_of(np.rint(around / step).astype(np.int8)),
-        "step": step, "run": run, "families": text_of(_families(domain)),
+        "size": domain.size,
+        "width": int(np.ceil((high[0] - low[0]) * scale)),
+        "height": int(np.ceil((high[1] - low[1]) * scale)),
+        "metre": scale,
+        "centres": text_of(centres.astype("<u2")),
+        "corners": text_of(np.rint(around / step).astype(np.int8)),
+        "step": step,
+        "run": run,
+        "families": text_of(_families(domain)),
         "outline": [_whole(placed(ring)) for ring in outline],
         "own": [
             {
                 "lines": [_whole(placed(project(line, domain.crs))) for line in lines],
                 "points": _whole(placed(project(layer.points, domain.crs))) if layer.points.size else [],
-                "colour": layer.colour, "width": layer.stroke, "dot": layer.dot,
+                "colour": layer.colour,
+                "width": layer.stroke,
+                "dot": layer.dot,
             }
             for layer, lines in zip(near.own, own_lines(near), strict=True)
         ],
@@ -182,7 +194,7 @@ def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
             for one in _names(near)
         ],
         "ownNames": len(near.own_names[:OWN_NAMES]),
-    }  # fmt: skip
+    }
 
 
 def _names(near: Surroundings) -> tuple[Place, ...]:

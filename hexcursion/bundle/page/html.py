@@ -203,10 +203,13 @@ def _table(regions: Sequence[LargeRegion]) -> str:
 
 def _areas(released: Released, products: Products) -> BoroughTable | None:
     return borough_table(
-        released.domain, released.around.own, products, released.field,
+        released.domain,
+        released.around.own,
+        products,
+        released.field,
         released.paths if released.draws is None else released.draws,
         released.statement["subject"]["threshold_response"],
-    )  # fmt: skip
+    )
 
 
 def _boroughs(statement: Mapping[str, Any], table: BoroughTable | None) -> str:
@@ -271,10 +274,14 @@ def card_of(title: str, description: str, address: str) -> str:
     """Open Graph tags: what a message or a post shows of a link to this page."""
     picture = address.rpartition("/")[0] + f"/{PICTURE}" if address else PICTURE
     named = {
-        "og:type": "website", "og:title": title, "og:description": description, "og:image": picture,
-        "og:image:type": "image/png", "og:image:alt": f"Map: {title}",
+        "og:type": "website",
+        "og:title": title,
+        "og:description": description,
+        "og:image": picture,
+        "og:image:type": "image/png",
+        "og:image:alt": f"Map: {title}",
         **({"og:url": address} if address else {}),
-    }  # fmt: skip
+    }
     tags = [f'<meta property="{name}" content="{escape(text)}">' for name, text in named.items()]
     return "\n".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
 

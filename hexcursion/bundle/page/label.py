@@ -35,9 +35,12 @@ LETTERS = 58  # of a line of the legend
 
 
 def picture_svg(
-    cells: Sequence[str], region: Mapping[str, Any], products: Products, threshold: str,
+    cells: Sequence[str],
+    region: Mapping[str, Any],
+    products: Products,
+    threshold: str,
     own: Sequence[OwnLayer] = (),
-) -> str:  # fmt: skip
+) -> str:
     """Draw the domain, its boundary and the classes of the release as an SVG with a legend below. Dots and
     rings are a second channel beside colour; `own` layers are drawn over it with as many names as find room.
     """
@@ -210,9 +213,13 @@ SHOWN_ELSEWHERE = frozenset(
 
 
 def label_html(
-    statement: Mapping[str, Any], cells: Sequence[str], region: Mapping[str, Any], products: Products,
-    picture: str | None = None, layers: Sequence[OwnLayer] = (),
-) -> str:  # fmt: skip
+    statement: Mapping[str, Any],
+    cells: Sequence[str],
+    region: Mapping[str, Any],
+    products: Products,
+    picture: str | None = None,
+    layers: Sequence[OwnLayer] = (),
+) -> str:
     """Return one HTML page without scripts or outside requests, every text of the release escaped. It is made
     from the statement and the released paths alone, so a viewer makes it anew from any bundle. `cells`: N H3
     indices; `region`: GeoJSON, WGS 84; `picture`: its SVG where that was drawn already."""

@@ -30,13 +30,15 @@ CONTENTS = {
     layout.RELEASED_SUMS: "the released sums, where there are: all chances are computed from them",
     layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
     layout.LAYERS: "public layers that the curator added: boroughs, roads, stations",
-    layout.STATEMENT: "the privacy statement", layout.SCHEMA: "its JSON Schema, version 2",
-    layout.LABEL: "the same on one page, to read or print (A4)", layout.MAP: "the same as a picture",
+    layout.STATEMENT: "the privacy statement",
+    layout.SCHEMA: "its JSON Schema, version 2",
+    layout.LABEL: "the same on one page, to read or print (A4)",
+    layout.MAP: "the same as a picture",
     layout.PAGE: "the map as one page that works from disk: threshold, legend, largest regions",
     layout.REDRAW: "draws all regions anew from the paths and checks them; needs geopandas and h3",
     layout.ATTRIBUTION: "credits and licences of the data",
     layout.SUMS: "checksums: run `sha256sum -c SHA256SUMS`",
-}  # fmt: skip
+}
 
 
 def contents_lines() -> dict[str, str]:
@@ -62,23 +64,28 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         for name, text in statement["products"]["meanings"].items()
     ]
     paragraphs = [
-        f"{title}\n{'=' * min(len(title), 90)}", f"Release {release['id']}, {release['created']}",
+        f"{title}\n{'=' * min(len(title), 90)}",
+        f"Release {release['id']}, {release['created']}",
         *(fill(flag, 90) for flag in _flags(statement)),
         fill(
             "The title, the name of the value, notes, credits and what the curator states below are "
-            f"{words.PUBLISHERS}.", 90,
+            f"{words.PUBLISHERS}.",
+            90,
         ),
-        fill(summary, 90), fill(guarantee["in_words"], 90),
+        fill(summary, 90),
+        fill(guarantee["in_words"], 90),
         *(fill(text, 90) for text in how_right(statement, products)),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
         + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in words.limits(statement)),
-        "Files\n" + "\n".join(files), "Products in regions.geojson\n" + "\n".join(meanings),
+        "Files\n" + "\n".join(files),
+        "Products in regions.geojson\n" + "\n".join(meanings),
         *(fill(text, 90) for text in statement["products"]["left_out"]),
         "What you may do\n"
         + fill(
             "Thresholding, smoothing, dissolving or averaging the released paths costs no further privacy: "
-            "everything in this bundle is computed from them and from public facts.", 90,
+            "everything in this bundle is computed from them and from public facts.",
+            90,
         ),
         "What the curator states\n"
         + "\n".join(
@@ -86,7 +93,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
             for name in STATED
         ),
         "Design\n" + fill(f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", 90),
-    ]  # fmt: skip
+    ]
     return "\n\n".join(paragraphs) + "\n"
 
 
@@ -105,9 +112,12 @@ def map_png(
 ) -> bytes:
     """PNG of the published map: the classes of the release."""
     return draw_map(
-        domain, painted(statement, products), subtitle=_subtitle(statement),
-        attribution=statement["attribution"], around=around(domain, layers),
-    )  # fmt: skip
+        domain,
+        painted(statement, products),
+        subtitle=_subtitle(statement),
+        attribution=statement["attribution"],
+        around=around(domain, layers),
+    )
 
 
 def map_pdf(
@@ -116,9 +126,14 @@ def map_pdf(
     """One page to print: the same map, finer, with the three facts of the release above it."""
     facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
     return draw_map(
-        domain, painted(statement, products), subtitle="\n".join([_subtitle(statement), *facts]),
-        attribution=statement["attribution"], around=around(domain, layers), kind="pdf", dpi=200,
-    )  # fmt: skip
+        domain,
+        painted(statement, products),
+        subtitle="\n".join([_subtitle(statement), *facts]),
+        attribution=statement["attribution"],
+        around=around(domain, layers),
+        kind="pdf",
+        dpi=200,
+    )
 
 
 def painted(statement: Mapping[str, Any], products: Products) -> Painting:

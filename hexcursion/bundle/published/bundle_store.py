@@ -33,10 +33,16 @@ from hexcursion.ledger import LedgerError, open_ledger
 from hexcursion.ledger.places import bundles_folder
 
 MEDIA = {
-    ".png": "image/png", ".pdf": "application/pdf", ".html": "text/html", ".geojson": "application/geo+json",
-    ".json": "application/json", ".csv": "text/csv", ".gpkg": "application/geopackage+sqlite3",
-    ".parquet": "application/vnd.apache.parquet", ".zip": "application/zip",
-}  # fmt: skip
+    ".png": "image/png",
+    ".pdf": "application/pdf",
+    ".html": "text/html",
+    ".geojson": "application/geo+json",
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".gpkg": "application/geopackage+sqlite3",
+    ".parquet": "application/vnd.apache.parquet",
+    ".zip": "application/zip",
+}
 LONGEST = 60  # letters of the words in a file's name
 TITLES = {"cells.csv": "Table (CSV)", "release.gpkg": "GeoPackage, for QGIS", "cells.parquet": "GeoParquet"}
 

@@ -124,9 +124,13 @@ def classes_of(chance: Floats, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def read_together(
-    sources: Sequence[str | Path | bytes], *, threshold: float | None = None, by: float = 0.0,
-    times: Sequence[float] | None = None, checked: bool = True,
-) -> Series:  # fmt: skip
+    sources: Sequence[str | Path | bytes],
+    *,
+    threshold: float | None = None,
+    by: float = 0.0,
+    times: Sequence[float] | None = None,
+    checked: bool = True,
+) -> Series:
     """Read the released sums of at least two bundles together; free. Their order is that of `times`, else of
     their periods, else as given. `threshold`: in the data's own unit, that of the newest by default; `by`:
     rise (or fall) that is asked for, at least 0: in the unit of values, or a share (.05 is 5 %) where these
@@ -178,10 +182,17 @@ def read_together(
         raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
     named, sealed = tuple(labels[k] for k in order), tuple(digests[k] for k in order)
     return Series(
-        ordered, sealed, named, told, dated, asked,
-        last.statement["subject"]["direction"], float(by), reading,
+        ordered,
+        sealed,
+        named,
+        told,
+        dated,
+        asked,
+        last.statement["subject"]["direction"],
+        float(by),
+        reading,
         (WHOLE, *(() if areas is None else areas.names)),
-    )  # fmt: skip
+    )
 
 
 def _named(read: Callable[[Any], Read], given: Any, source: object) -> Read:
@@ -313,10 +324,15 @@ def periods_of(
         at_nodes = None if mean is None else nodes.gather(mean) / nodes.cells_per_node
         periods.append(
             Period(
-                time, made, stored.kept.again(made.features), public_counts_of(known, stored.kept),
-                response.centre, response.clip, at_nodes,
+                time,
+                made,
+                stored.kept.again(made.features),
+                public_counts_of(known, stored.kept),
+                response.centre,
+                response.clip,
+                at_nodes,
             )
-        )  # fmt: skip
+        )
     return periods, spectral_model(facts[0])
 
 
@@ -340,6 +356,11 @@ def prior_of(bundles: Sequence[Bundle], model: SpectralModel) -> tuple[SeriesPri
         ), around
     middle = response.centre + response.clip * design.middle
     return SeriesPrior(
-        design.prior, lengthscale, middle, deviation, scatter, level=LEVEL * deviation,
+        design.prior,
+        lengthscale,
+        middle,
+        deviation,
+        scatter,
+        level=LEVEL * deviation,
         shift=SHIFT * deviation,
-    ), None  # fmt: skip
+    ), None

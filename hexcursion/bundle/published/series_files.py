@@ -229,8 +229,12 @@ def _foot(series: Series) -> str:
 
 SCHEMA = "hexcursion-series-1"
 PAGE, STATEMENT, CELLS, TABLE, AREAS = (
-    "series.html", "series.json", "cells.geojson", "cells.parquet", "areas.csv",
-)  # fmt: skip
+    "series.html",
+    "series.json",
+    "cells.geojson",
+    "cells.parquet",
+    "areas.csv",
+)
 
 
 def write_series(series: Series, promise: Promise, place: str | Path) -> Path:
@@ -246,17 +250,23 @@ def series_files(series: Series, promise: Promise) -> dict[str, bytes]:
     """All files by name, with their checksums."""
     statement = series_statement(series, promise)
     facts = {
-        "title": question_of(series), "periods": len(series.labels), "threshold": series.threshold,
-        "threshold_unit": series.last.statement["subject"]["unit"], "direction": series.direction,
-        "epsilon_in_every_period": promise.every_period, "delta": promise.delta,
-    }  # fmt: skip
+        "title": question_of(series),
+        "periods": len(series.labels),
+        "threshold": series.threshold,
+        "threshold_unit": series.last.statement["subject"]["unit"],
+        "direction": series.direction,
+        "epsilon_in_every_period": promise.every_period,
+        "delta": promise.delta,
+    }
     shared = {name: neutral_cell(value) if isinstance(value, str) else value for name, value in facts.items()}
     cells = cells_collection(series.domain, _wide(series), shared, decimals_for(series.domain.resolution))
     made = {
         STATEMENT: (json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
-        CELLS: collection_bytes(cells), TABLE: _long(series), AREAS: _areas(series),
+        CELLS: collection_bytes(cells),
+        TABLE: _long(series),
+        AREAS: _areas(series),
         PAGE: series_html(series, promise),
-    }  # fmt: skip
+    }
     return {**made, layout.SUMS: layout.sums_text(made).encode()}
 
 
@@ -340,16 +350,18 @@ def _long(series: Series) -> bytes:
     changed = classes_of(series.risen, series.unseen)[1:]
     value = "value_median" if series.logarithms else "value_mean"
     columns = {
-        "h3": cells * count, "period": [label for label in series.labels for _ in cells],
+        "h3": cells * count,
+        "period": [label for label in series.labels for _ in cells],
         "class": [named[kind] for kind in classes.ravel().tolist()],
         "probability": np.round(series.chance, SHARE_DECIMALS).ravel().tolist(),
-        value: series.values(read.mean).ravel().tolist(), "field_mean": read.mean.ravel().tolist(),
+        value: series.values(read.mean).ravel().tolist(),
+        "field_mean": read.mean.ravel().tolist(),
         "field_sd": read.deviation.ravel().tolist(),
         "expected_records": np.round(read.records, SHARE_DECIMALS).ravel().tolist(),
         "change": none + [CHANGES[kind] for kind in changed.ravel().tolist()],
         "probability_of_rise": none + np.round(series.risen[1:], SHARE_DECIMALS).ravel().tolist(),
         "probability_of_fall": none + np.round(series.fallen[1:], SHARE_DECIMALS).ravel().tolist(),
-    }  # fmt: skip
+    }
     return parquet_bytes(columns)
 
 

@@ -82,9 +82,14 @@ def _one_record(costs: Sequence[Cost], told: PeriodsShared, delta: float) -> flo
 
 
 def _of_one(
-    one: float | None, every: float, delta: float, record: str, shared: PeriodsShared | None,
-    told: PeriodsShared, labels: Sequence[str],
-) -> str:  # fmt: skip
+    one: float | None,
+    every: float,
+    delta: float,
+    record: str,
+    shared: PeriodsShared | None,
+    told: PeriodsShared,
+    labels: Sequence[str],
+) -> str:
     at = f"at delta {upper(delta, 3)}"
     if shared is None:
         return (

@@ -78,9 +78,14 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def write_site(
-    sources: Sequence[Path], out: Path, address: str = "", signers: Signers = NOBODY,
-    left_out: Callable[[str], None] | None = None, *, series: bool = False,
-) -> tuple[str, ...]:  # fmt: skip
+    sources: Sequence[Path],
+    out: Path,
+    address: str = "",
+    signers: Signers = NOBODY,
+    left_out: Callable[[str], None] | None = None,
+    *,
+    series: bool = False,
+) -> tuple[str, ...]:
     """Write the site into the new folder `out`, whole or not at all; return the folders of its releases. All
     is made anew from what was checked, and nothing in it asks another machine for anything. `address`: where
     it will stand, for cards of links; `signers`: whose keys the pages call by name; `left_out`: told of each

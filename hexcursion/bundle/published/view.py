@@ -79,9 +79,14 @@ class Viewer:
         return tuple(c for c in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99) if supports(self.draws, c))
 
     def at(
-        self, threshold: float | None = None, *, direction: Direction | None = None,
-        smoothing: int | None = None, cutoff: float | None = None, confidence: float | None = None,
-    ) -> Products:  # fmt: skip
+        self,
+        threshold: float | None = None,
+        *,
+        direction: Direction | None = None,
+        smoothing: int | None = None,
+        cutoff: float | None = None,
+        confidence: float | None = None,
+    ) -> Products:
         """All products at a threshold in the data's unit; what is not given is as published. Raise
         `WorkflowError`, one sentence, for settings that make no sense."""
         published = self.bundle.statement["products"]
@@ -93,10 +98,16 @@ class Viewer:
         if not 0 < sure < 1:
             raise WorkflowError("The confidence must lie strictly between 0 and 1.")
         return products_at(
-            self.smoothed(rounds), self.level(threshold), direction or self.direction, cutoff=share,
-            confidence=sure, field=self.bundle.field, draws=self.bundle.draws, records=self.bundle.records,
+            self.smoothed(rounds),
+            self.level(threshold),
+            direction or self.direction,
+            cutoff=share,
+            confidence=sure,
+            field=self.bundle.field,
+            draws=self.bundle.draws,
+            records=self.bundle.records,
             shown=self.bundle.shown,
-        )  # fmt: skip
+        )
 
     def level(self, threshold: float | None) -> float:
         """A threshold in the data's own unit as response units; None for the published one. Raise
@@ -186,9 +197,14 @@ class Viewer:
 
 
 def answers_from(
-    viewer: Viewer, source: Source, *, threshold: float | None = None, confidence: float = CONFIDENCE,
-    name: str = "", progress: Progress = silent,
-) -> tuple[Areas, list[AreaAnswer]]:  # fmt: skip
+    viewer: Viewer,
+    source: Source,
+    *,
+    threshold: float | None = None,
+    confidence: float = CONFIDENCE,
+    name: str = "",
+    progress: Progress = silent,
+) -> tuple[Areas, list[AreaAnswer]]:
     """The areas of a GeoJSON file and one answer for each; free, as all of it is published. `threshold`: in
     the data's own unit, else as published; `name`: property that names the areas; `progress`: told the share
     done; what it raises ends the work. Raise `BundleError` for areas that cannot be read or a release that

@@ -48,13 +48,16 @@ def products_block(
             f"Dissolved regions of single paths are written for the first {MAX_PATH_REGIONS} paths."
         )
     return {
-        "cutoff": float(design.cutoff), "smoothing": int(design.smoothing),
-        "confidence": CONFIDENCE if joint else None, "vote_step": 1.0 / count,
+        "cutoff": float(design.cutoff),
+        "smoothing": int(design.smoothing),
+        "confidence": CONFIDENCE if joint else None,
+        "vote_step": 1.0 / count,
         "meanings": {name: _said(name, text, draws) for name, text in meanings.items()}
         | ({"excursion_function": _said("inner", SURE, draws)} if ranked and joint else {}),
-        "left_out": left_out, **({"excursion_function": joint} if ranked else {}),
+        "left_out": left_out,
+        **({"excursion_function": joint} if ranked else {}),
         **({"cut_by_map": True} if cut_by_map else {}),
-    }  # fmt: skip
+    }
 
 
 def _said(name: ProductName, meaning: str, draws: int | None) -> str:
@@ -67,9 +70,15 @@ def _said(name: ProductName, meaning: str, draws: int | None) -> str:
 FRAMEWORK = "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025)"
 # What only the curator knows, by the field of the settings; in the order of the statement.
 STATED = (
-    "trust_model", "actors", "collection", "retention", "access", "further_releases", "justification",
+    "trust_model",
+    "actors",
+    "collection",
+    "retention",
+    "access",
+    "further_releases",
+    "justification",
     "contact",
-)  # fmt: skip
+)
 SYSTEM = "Every random number came from the operating system's generator; no seed exists and none was kept."
 SEEDED = "Simulation: random numbers came from a fixed seed, so that this is not a private release."
 ON_GRID = (
@@ -104,11 +113,14 @@ def following(statement: Mapping[str, Any]) -> dict[str, Any]:
             f"epsilon {upper(guarantee['epsilon'])} and delta {upper(guarantee['delta'], 3)} for "
             f"one {guarantee['unit_word']}"
         ),
-        "unit": guarantee["protected"], "variant": guarantee["variant"],
-        "neighbours": guarantee["neighbours"], "randomness": SEEDED if release["simulation"] else SYSTEM,
+        "unit": guarantee["protected"],
+        "variant": guarantee["variant"],
+        "neighbours": guarantee["neighbours"],
+        "randomness": SEEDED if release["simulation"] else SYSTEM,
         "floating_point": f"{ON_GRID} {EXACT if exact else DOUBLE}",
-        "utility": expected_words(statement["expected"]), "bias": BIAS,
-    }  # fmt: skip
+        "utility": expected_words(statement["expected"]),
+        "bias": BIAS,
+    }
 
 
 VERSION_ID = "hexcursion-statement-2"
@@ -239,6 +251,7 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
     if "scope" in subject:
         named |= {
-            "question": words.asked(subject, guarantee["unit_word"]), "covers": words.covered(statement)
-        }  # fmt: skip
+            "question": words.asked(subject, guarantee["unit_word"]),
+            "covers": words.covered(statement),
+        }
     return {name: neutral_cell(value) if isinstance(value, str) else value for name, value in named.items()}

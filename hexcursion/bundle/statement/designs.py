@@ -55,9 +55,11 @@ def design_line(values: Mapping[str, Any]) -> str:
     as `design_from`."""
     design = design_from(values)
     parts = [
-        mechanism_named(design.mechanism).describe(design), words.plural(design.paths, "path"),
-        f"smoothing {words.plural(design.smoothing, 'round')}", f"cutoff {significant(design.cutoff, 4)}",
-    ]  # fmt: skip
+        mechanism_named(design.mechanism).describe(design),
+        words.plural(design.paths, "path"),
+        f"smoothing {words.plural(design.smoothing, 'round')}",
+        f"cutoff {significant(design.cutoff, 4)}",
+    ]
     return ", ".join(parts)
 
 
@@ -84,10 +86,12 @@ def variants(names: tuple[str, ...] | None = None) -> dict[str, dict[str, Any]]:
 def _schema(hint: Any, name: str) -> dict[str, Any]:
     """JSON Schema of a type; `name` is for the message."""
     simple: dict[Any, dict[str, Any]] = {
-        bool: {"type": "boolean"}, int: {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
-        float: {"type": "number"}, str: {"type": "string", "maxLength": LONGEST_TEXT},
+        bool: {"type": "boolean"},
+        int: {"type": "integer", "minimum": -(2**53), "maximum": 2**53},
+        float: {"type": "number"},
+        str: {"type": "string", "maxLength": LONGEST_TEXT},
         type(None): {"type": "null"},
-    }  # fmt: skip
+    }
     if hint in simple:
         return simple[hint]
     origin, inner = get_origin(hint), get_args(hint)
@@ -138,9 +142,14 @@ def _plain(value: Any) -> Any:
 # Theorems that hold for a kind of noise, whatever is released with it; "rkhs" rests on an assumption that its
 # source states.
 GENERAL = (
-    "gaussian-mechanism", "discrete-gaussian-mechanism", "laplace-mechanism", "discrete-laplace-mechanism",
-    "exponential-mechanism", "randomised-response", "rkhs",
-)  # fmt: skip
+    "gaussian-mechanism",
+    "discrete-gaussian-mechanism",
+    "laplace-mechanism",
+    "discrete-laplace-mechanism",
+    "exponential-mechanism",
+    "randomised-response",
+    "rkhs",
+)
 
 
 def proved_bounds(mechanism: str) -> frozenset[str]:
@@ -151,24 +160,26 @@ def proved_bounds(mechanism: str) -> frozenset[str]:
 
 SCHEMA_NAME = "hexcursion-statement-2"
 # Of schemas without their variants, as an earlier version put them into bundles.
-_EARLIER = frozenset({
-    "4b067dfff6ed41f4ea35ed1aca823b6131303a0f8aa442b7d8699bd7aa464863",
-    "94706c66ffdc637f4d3daf6e8bbcf19878b34cc479d7e25b20e90ff4aa30f52e",
-    "24b1cd5373ee6d7b832f820c5f165d7884b8c0a0adb7e3b99ac1d08c0c6c7800",
-    "a5575d2227637822e13c9fabd4e3537504d19d33e3aba2ae6bc92c059b76539e",
-    "5f5485350cf0220bf61576109fa4350155d1f44078db22cc756552840538a0d1",
-    "20c97d6f04e922b2ce6e5ca2a4c5a781fbcc8f005e1df04ae9b12d8ec34a4c89",
-    "c8d3f9a1dc253e91610a5675b1df0d2503a121825ee85688fdcc137b237988b9",
-    "e049251868cd1abc9fa633d880a0c308d091f81ac8e74e4e4c65499f9b33b242",
-    "e454f523ff3dcde64dcf3dcffedcaec5ac9e6c591c6d139bd2b29eb52031dbf6",
-    "965cd3a5eb8b549a19137f565ab933125c17b45223fce699fd84fffeb34108c7",
-    "d36c54012ef5e9a85b0a805219d26cc8513f301dd26d9f372705eedc16d71b12",
-    "0c1d34d9b2d48e895c5d4fd6a2b1674007952fb23ea387014a0b2e3eb62ac84d",
-    "b1013bd732bd1677a1962501aa37387867a354ab0a20e0c65b7eddbc1b7b945f",
-    "ee1855dfd3b47890bc9651ae400e3846efb5c67cdb22eb6a462450295a3146ee",
-    "e7f1b3a071a2d009cf1f58be09eaf5546deac6e19ce6975d684937dad6bea654",
-    "bdc6b54aff90c135adf49dfb5d57470fcd6127cdab99bd7a40ae0a0710e91891",
-})  # fmt: skip
+_EARLIER = frozenset(
+    {
+        "4b067dfff6ed41f4ea35ed1aca823b6131303a0f8aa442b7d8699bd7aa464863",
+        "94706c66ffdc637f4d3daf6e8bbcf19878b34cc479d7e25b20e90ff4aa30f52e",
+        "24b1cd5373ee6d7b832f820c5f165d7884b8c0a0adb7e3b99ac1d08c0c6c7800",
+        "a5575d2227637822e13c9fabd4e3537504d19d33e3aba2ae6bc92c059b76539e",
+        "5f5485350cf0220bf61576109fa4350155d1f44078db22cc756552840538a0d1",
+        "20c97d6f04e922b2ce6e5ca2a4c5a781fbcc8f005e1df04ae9b12d8ec34a4c89",
+        "c8d3f9a1dc253e91610a5675b1df0d2503a121825ee85688fdcc137b237988b9",
+        "e049251868cd1abc9fa633d880a0c308d091f81ac8e74e4e4c65499f9b33b242",
+        "e454f523ff3dcde64dcf3dcffedcaec5ac9e6c591c6d139bd2b29eb52031dbf6",
+        "965cd3a5eb8b549a19137f565ab933125c17b45223fce699fd84fffeb34108c7",
+        "d36c54012ef5e9a85b0a805219d26cc8513f301dd26d9f372705eedc16d71b12",
+        "0c1d34d9b2d48e895c5d4fd6a2b1674007952fb23ea387014a0b2e3eb62ac84d",
+        "b1013bd732bd1677a1962501aa37387867a354ab0a20e0c65b7eddbc1b7b945f",
+        "ee1855dfd3b47890bc9651ae400e3846efb5c67cdb22eb6a462450295a3146ee",
+        "e7f1b3a071a2d009cf1f58be09eaf5546deac6e19ce6975d684937dad6bea654",
+        "bdc6b54aff90c135adf49dfb5d57470fcd6127cdab99bd7a40ae0a0710e91891",
+    }
+)
 _FOLDER = Path(__file__).parent / "schema"
 
 

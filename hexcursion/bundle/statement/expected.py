@@ -78,9 +78,11 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
 
 
 def told_block(
-    products: Products, field: tuple[Floats, Floats] | None, shown_map: tuple[Floats, Floats] | None,
+    products: Products,
+    field: tuple[Floats, Floats] | None,
+    shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
-) -> dict[str, Any] | None:  # fmt: skip
+) -> dict[str, Any] | None:
     """What the release says about its own map; None where its mechanism gives no probabilities. `field`,
     `shown_map`: (N,) mean and deviation of the field, and of the map without privacy, given the release, in
     response units; `check`: how the released sums compare with their model."""
@@ -107,9 +109,10 @@ def _of_field(products: Products, probability: Floats) -> dict[str, Any]:
     if products.empty is not None:
         there = ~products.empty
         found["recorded"] = {
-            "cells": int(there.sum()), "shown_without": int((products.vote_set & products.empty).sum()),
+            "cells": int(there.sum()),
+            "shown_without": int((products.vote_set & products.empty).sum()),
             **_numbers(stated_scores(probability[there], products.vote_set[there])),
-        }  # fmt: skip
+        }
     return found
 
 

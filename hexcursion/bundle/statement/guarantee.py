@@ -59,21 +59,28 @@ def guarantee_block(release: Release) -> dict[str, Any]:
     stated: dict[str, Any] = {
         "unit": privacy.unit,
         "unit_word": clean(privacy.unit_word, 40, "The word for the unit of protection"),
-        "protects": release.protects, "relation": release.relation, "n": int(privacy.n),
-        "n_is_public": release.relation == "replace-one", "variant": VARIANT,
-        "epsilon": float(privacy.epsilon), "delta": float(privacy.delta),
+        "protects": release.protects,
+        "relation": release.relation,
+        "n": int(privacy.n),
+        "n_is_public": release.relation == "replace-one",
+        "variant": VARIANT,
+        "epsilon": float(privacy.epsilon),
+        "delta": float(privacy.delta),
         "order": None if privacy.order is None else float(privacy.order),
         "bound": clean(privacy.bound, 100, "The name of the bound"),
-        "bound_source": clean(privacy.bound_source, 500, "The source of the bound"), "proved": True,
+        "bound_source": clean(privacy.bound_source, 500, "The source of the bound"),
+        "proved": True,
         "groups": [
             {
-                "records": int(records), "epsilon": float(epsilon) if math.isfinite(epsilon) else None,
+                "records": int(records),
+                "epsilon": float(epsilon) if math.isfinite(epsilon) else None,
                 "delta": min(1.0, float(delta)),
             }
             for records, epsilon, delta in privacy.group
         ],
-        "curve": _curve(privacy.rdp_orders, privacy.rdp_values), "cost": _cost(privacy),
-    }  # fmt: skip
+        "curve": _curve(privacy.rdp_orders, privacy.rdp_values),
+        "cost": _cost(privacy),
+    }
     return with_words(stated, counted=release.exposure is not None)
 
 
@@ -96,9 +103,12 @@ def with_words(stated: Mapping[str, Any], *, counted: bool = False) -> dict[str,
 def surest_of(stated: Mapping[str, Any]) -> float:
     """The chance of a right guess at even odds that a guarantee leaves, by its epsilon or its stated mu."""
     return words.surest(
-        stated["epsilon"], stated["delta"], stated["relation"],
-        stated["cost"].get("gaussian_mu"), stated["cost"]["distance"],
-    )  # fmt: skip
+        stated["epsilon"],
+        stated["delta"],
+        stated["relation"],
+        stated["cost"].get("gaussian_mu"),
+        stated["cost"]["distance"],
+    )
 
 
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:

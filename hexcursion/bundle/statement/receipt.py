@@ -95,11 +95,16 @@ def build_receipt(
         ReceiptLine(
             "This release", f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}."
         ),
-        _delta_line(privacy), *_ledger_lines(ledger),
+        _delta_line(privacy),
+        *_ledger_lines(ledger),
         ReceiptLine(
             "In words",
             words.epsilon_sentence(
-                privacy.epsilon, privacy.delta, privacy.unit_word, relation, privacy.n,
+                privacy.epsilon,
+                privacy.delta,
+                privacy.unit_word,
+                relation,
+                privacy.n,
                 chance=_surest(privacy, relation),
             ),
             privacy.epsilon > LARGE_EPSILON,
@@ -108,7 +113,7 @@ def build_receipt(
             ReceiptLine("Group", words.group_sentence(q, epsilon, delta, privacy.unit_word))
             for q, epsilon, delta in privacy.group
         ),
-    ]  # fmt: skip
+    ]
     if generated:
         lines.append(ReceiptLine("Data", "Generated demo data: no real person is described."))
     if simulation:

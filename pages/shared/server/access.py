@@ -29,9 +29,12 @@ def granted() -> Access:
     """Return what the operator's environment, arguments, secrets and address allow now; `Locked` where in
     doubt."""
     now = decide(
-        os.environ, sys.argv[1:], _secrets(), st.get_option("server.address"),
+        os.environ,
+        sys.argv[1:],
+        _secrets(),
+        st.get_option("server.address"),
         st.get_option("server.allowedHosts"),
-    )  # fmt: skip
+    )
     return unloosened(_Process.started, now)
 
 

@@ -73,9 +73,12 @@ class Access:
 
 
 def decide(
-    environment: Mapping[str, str], arguments: Sequence[str], secrets: Secrets, address: str | None,
+    environment: Mapping[str, str],
+    arguments: Sequence[str],
+    secrets: Secrets,
+    address: str | None,
     named_hosts: Iterable[str] = (),
-) -> Access:  # fmt: skip
+) -> Access:
     """Return what this process may offer; `Locked` wherever the operator's intention is in doubt, or a
     curator's screens would be open to the network.
 

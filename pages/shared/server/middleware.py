@@ -202,23 +202,32 @@ def security_policy(front_page: bytes) -> str:
     ours = [*_INLINE.findall(front_page), series_script_text().encode()]
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
     rules = {
-        "default-src": "'self'", "script-src": f"'self' 'wasm-unsafe-eval' blob: {hashes}".strip(),
-        "style-src": "'self' 'unsafe-inline'", "img-src": f"'self' data: blob: {_BASEMAP}",
-        "font-src": "'self' data:", "connect-src": f"'self' data: blob: {_BASEMAP}",
-        "worker-src": "'self' blob:", "frame-src": "'self' data:", "object-src": "'none'",
-        "base-uri": "'self'", "form-action": "'self'", "frame-ancestors": "'none'",
-    }  # fmt: skip
+        "default-src": "'self'",
+        "script-src": f"'self' 'wasm-unsafe-eval' blob: {hashes}".strip(),
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": f"'self' data: blob: {_BASEMAP}",
+        "font-src": "'self' data:",
+        "connect-src": f"'self' data: blob: {_BASEMAP}",
+        "worker-src": "'self' blob:",
+        "frame-src": "'self' data:",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+    }
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
 def security_headers(front_page: bytes) -> dict[str, str]:
     """The headers that every answer carries, by name in lower case."""
     return {
-        "content-security-policy": security_policy(front_page), "x-frame-options": "DENY",
-        "x-content-type-options": "nosniff", "referrer-policy": "same-origin",
+        "content-security-policy": security_policy(front_page),
+        "x-frame-options": "DENY",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",
         "cross-origin-opener-policy": "same-origin",
         "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-    }  # fmt: skip
+    }
 
 
 class Headers:

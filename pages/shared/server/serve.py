@@ -111,10 +111,12 @@ def around(script: str) -> dict[str, Any]:
         "middleware": [
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),
-            Middleware(Watch, connections), Middleware(Places, bounds), Middleware(GzipScripts),
+            Middleware(Watch, connections),
+            Middleware(Places, bounds),
+            Middleware(GzipScripts),
             Middleware(ScrubPaths, Path(script).resolve().parent),
         ],
-    }  # fmt: skip
+    }
 
 
 def _shown() -> str:

@@ -146,9 +146,14 @@ class Stray:
 
 @as_workflow_errors()
 def domain_of(
-    region: str | None, bbox: Box | None, resolution: int, crosses_date_line: bool | None = None,
-    features: tuple[str, ...] = (), column: str | None = None, land_only: bool = True,
-) -> Domain:  # fmt: skip
+    region: str | None,
+    bbox: Box | None,
+    resolution: int,
+    crosses_date_line: bool | None = None,
+    features: tuple[str, ...] = (),
+    column: str | None = None,
+    land_only: bool = True,
+) -> Domain:
     """Return the cells of a GeoJSON file or a box; `WorkflowError` if there are none."""
     if bbox is not None:
         return fill_box(bbox, resolution, crosses_date_line, land_only)
@@ -158,9 +163,12 @@ def domain_of(
 def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
     """The cells of an area that is named by choices: file, features and date line with it."""
     return domain_of(
-        *asked, choices.get("crosses_date_line"), choices.get("features", ()), choices.get("feature_column"),
+        *asked,
+        choices.get("crosses_date_line"),
+        choices.get("features", ()),
+        choices.get("feature_column"),
         choices.get("land_only", True),
-    )  # fmt: skip
+    )
 
 
 @as_workflow_errors()
@@ -216,8 +224,10 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
             )
     return DomainFacts(
         f"{significant(area / 1e6, 2)} km²" if area >= 1e4 else f"{significant(area, 2)} m²",
-        f"{significant(domain.spacing, 2)} m", inside, basis,
-    )  # fmt: skip
+        f"{significant(domain.spacing, 2)} m",
+        inside,
+        basis,
+    )
 
 
 def proposal_of(domain: Domain, records: int | None) -> Proposal | None:

@@ -97,10 +97,16 @@ def offer(work: Workspace, settings: ReleaseSettings, label: Markdown) -> None:
         st.caption(plain(error))
         return
     st.download_button(
-        label, text, "hexcursion-settings.toml", "application/toml", icon=":material/save:",
+        label,
+        text,
+        "hexcursion-settings.toml",
+        "application/toml",
+        icon=":material/save:",
         help="A settings file (TOML) for the Data screen and for the command line. It holds no data; it "
-        "names your files, columns and threshold.", on_click="ignore", width="stretch",
-    )  # fmt: skip
+        "names your files, columns and threshold.",
+        on_click="ignore",
+        width="stretch",
+    )
 
 
 def offer_choices(work: Workspace) -> None:
@@ -122,9 +128,13 @@ def remembered(
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f":material/attach_file: In use: **{plain(Path(path).name)}**", width="content")
             st.button(
-                "Remove", key=f"{key}_remove", type="tertiary", on_click=_forget_upload, args=(work, key),
+                "Remove",
+                key=f"{key}_remove",
+                type="tertiary",
+                on_click=_forget_upload,
+                args=(work, key),
                 help="Upload another file to replace it, or remove it.",
-            )  # fmt: skip
+            )
     return path
 
 

@@ -154,18 +154,24 @@ def found(work: Workspace, name: SideJobName, about: tuple[Any, ...]) -> SideJob
 
 
 def follow(
-    work: Workspace, name: SideJobName, about: tuple[Any, ...], label: Markdown, cancel: Markdown,
+    work: Workspace,
+    name: SideJobName,
+    about: tuple[Any, ...],
+    label: Markdown,
+    cancel: Markdown,
     make: Callable[[], Job[Any]],
-) -> SideJob | None:  # fmt: skip
+) -> SideJob | None:
     """A button that starts the job, then its progress, then its result: whichever it is time for."""
     if running(work, name, cancel):
         return None
     side = found(work, name, about)
     if side is None:
         st.button(
-            label, icon=":material/play_arrow:", key=f"{name}_start_{work.mark}",
+            label,
+            icon=":material/play_arrow:",
+            key=f"{name}_start_{work.mark}",
             on_click=lambda: start(work, name, about, make()),
-        )  # fmt: skip
+        )
     return side
 
 

@@ -173,9 +173,13 @@ class Workspace:
     def renewed(self) -> Workspace:
         """An empty workspace that holds the same uploads."""
         return Workspace(
-            folder=self.folder, uploads=self.uploads, seen=self.seen, finished=self.finished,
-            other_tab=self.other_tab, choices={"basemap": self.choices.get("basemap")},
-        )  # fmt: skip
+            folder=self.folder,
+            uploads=self.uploads,
+            seen=self.seen,
+            finished=self.finished,
+            other_tab=self.other_tab,
+            choices={"basemap": self.choices.get("basemap")},
+        )
 
     def saw_baseline(self) -> None:
         """Note that the map without privacy of these data was shown."""
@@ -195,9 +199,16 @@ class Workspace:
         named = ("value_name", "value_unit")
         same = all(self.choices.get(name) == other.choices.get(name) for name in named)
         drop = {
-            "data", "reference", "reference_public", "title", "owner", "records_per_owner", "places_public",
-            "records_about", *named,
-        }  # fmt: skip
+            "data",
+            "reference",
+            "reference_public",
+            "title",
+            "owner",
+            "records_per_owner",
+            "places_public",
+            "records_about",
+            *named,
+        }
         drop |= set() if same else {"threshold", "direction", "centre", "clip"}
         if other.choices.get("values") == "count":
             drop |= {"values", "population_file", "population_column"}

@@ -48,7 +48,7 @@ def picture(exact: np.ndarray, drawn: np.ndarray, noise: np.ndarray) -> str:
         f"Grey: without privacy, five bands from {ends} pounds.",
         "Circles: a cloaked draw, area by price, paler where the noise is larger",
         "(gone where its deviation is 40 % of 400,000 pounds).",
-    )  # fmt: skip
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + 20} {WIDTH + 100}" role="img" '
         f'font-family="sans-serif" font-size="12" fill="#222"><title>{escape(title)}</title>'
@@ -84,9 +84,10 @@ def main() -> int:
     grid = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2) + CENTRE
     around = (cdist(grid, places) < NEAR).sum(axis=1)
     kinds = {
-        "100 or more sales": around >= 100, "1 to 29 sales": (around >= 1) & (around < 30),
+        "100 or more sales": around >= 100,
+        "1 to 29 sales": (around >= 1) & (around < 30),
         "none within 12 km": cdist(grid, places).min(axis=1) > 12_000.0,
-    }  # fmt: skip
+    }
     print(
         f"{SALES:,} sales of 2015 and 2016, a grid of {SIDE} by {SIDE} over {2 * HALF / 1e3:g} km. Noise: "
         f"deviation, thousand pounds,\nby sales within {NEAR / 1e3:g} km. IoU: of the region above "

@@ -103,16 +103,14 @@ def scored(released: Released, truth: Floats) -> Score:
 
 def _designs(half: float, mu: float) -> dict[str, list[ConvCnpDesign | SpectralStatisticsDesign]]:
     return {
-        "convcnp": [
-            ConvCnpDesign(width * half, 0.0, SPREAD, 1.0, RIDGE, mu) for width in WIDTHS[:4]
-        ],
+        "convcnp": [ConvCnpDesign(width * half, 0.0, SPREAD, 1.0, RIDGE, mu) for width in WIDTHS[:4]],
         "spectral": [
             SpectralStatisticsDesign(
                 "water-filled", "exponential", share * half, 0.5, 0.0, SPREAD, 1.0, RIDGE, mu
             )
             for share in RANGES
         ],
-    }  # fmt: skip
+    }
 
 
 def contests(choosing: int, judged: int) -> Iterator[str]:

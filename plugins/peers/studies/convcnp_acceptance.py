@@ -38,7 +38,7 @@ from hexcursion_peers.studies.neural_line import (
     read_people,
     sparse_prediction,
     without_privacy,
-)  # fmt: skip
+)
 from studies.material.real_files import real_files_parser
 
 SEED, TASKS = 1617, 64

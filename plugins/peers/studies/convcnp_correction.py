@@ -62,7 +62,7 @@ from plugins.peers.studies.convcnp import (
     round_lattice,
     scored,
     simulated,
-)  # fmt: skip
+)
 from studies.material.real_files import both_sales, real_files_parser
 
 SEED, EPSILONS, JUDGED = 1616, (0.5, 1.0, 3.0), 16
@@ -72,9 +72,14 @@ READINGS = ("posterior", "network", "convcnp")
 
 
 def both(
-    model: SpectralModel, plan: Prepared, records: GridRecords, known: PublicCounts, way: Correction,
-    judge: Network, rng: np.random.Generator,
-) -> tuple[Released, Released]:  # fmt: skip
+    model: SpectralModel,
+    plan: Prepared,
+    records: GridRecords,
+    known: PublicCounts,
+    way: Correction,
+    judge: Network,
+    rng: np.random.Generator,
+) -> tuple[Released, Released]:
     """One simulated release as the posterior reads it, and as the network does."""
     released = release_sums(plan.features, plan.nodes, records, plan.noise, SimulatedNoise(rng))
     found = read_twice(model, plan, released, known)
@@ -99,10 +104,16 @@ def contests(judge: Network, judged: int) -> Iterator[str]:
             for share in RANGES:
                 plan = model.prepare(
                     SpectralPlan(
-                        "water-filled", "exponential", share * window.half, belief, mu, RECORDS / CELLS,
-                        signal=0.5, rough=True,
+                        "water-filled",
+                        "exponential",
+                        share * window.half,
+                        belief,
+                        mu,
+                        RECORDS / CELLS,
+                        signal=0.5,
+                        rough=True,
                     )
-                )  # fmt: skip
+                )
                 noise, rows = np.random.default_rng(SEED + 1), []
                 for each in fields[kind]:
                     held = GridRecords(each.records.index, each.records.count, each.records.units)
@@ -113,11 +124,17 @@ def contests(judge: Network, judged: int) -> Iterator[str]:
                     tried[name].append(list(column))
             for width in WIDTHS[:4]:
                 design = ConvCnpDesign(width * window.half, 0.0, SPREAD, 1.0, RIDGE, mu)
-                tried["convcnp"].append([
-                    scored(neural.prepare(design, facts, each.records).without_paths(
-                        SimulationEntropy(SEED + k), 1)[0], each.truth)
-                    for k, each in enumerate(fields[kind])
-                ])  # fmt: skip
+                tried["convcnp"].append(
+                    [
+                        scored(
+                            neural.prepare(design, facts, each.records).without_paths(
+                                SimulationEntropy(SEED + k), 1
+                            )[0],
+                            each.truth,
+                        )
+                        for k, each in enumerate(fields[kind])
+                    ]
+                )
             best = {
                 name: max(rows, key=lambda row: np.mean([score.iou for score in row[:CHOOSING]]))[CHOOSING:]
                 for name, rows in tried.items()
@@ -145,10 +162,12 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
         asked = replace(
             project,
             settings=project.settings.with_changes(
-                epsilon=epsilon, mechanisms=("spectral-statistics",), unit="point",
+                epsilon=epsilon,
+                mechanisms=("spectral-statistics",),
+                unit="point",
                 priors=("car", "exponential"),
             ),
-        )  # fmt: skip
+        )
         found = search(replace(search_task(asked, None, free), frontier=()))
         free, chosen = found.unconstrained, found.chosen
         design, facts = chosen.design, public_facts(asked)
@@ -157,13 +176,19 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
         settings, rng = asked.settings, np.random.default_rng(SEED)
         probabilities: dict[str, list[Floats]] = {}
         for year, placed, number in (
-            ("earlier", asked.reference, CHOICES), ("later", asked.private.placed, draws),
-        ):  # fmt: skip
+            ("earlier", asked.reference, CHOICES),
+            ("later", asked.private.placed, draws),
+        ):
             records: CollapsedRecords = bin_records(placed, chosen.response, "point", None).records
             scene = make_scene(
-                facts, asked.domain.cells, placed, chosen.response, unit="point",
-                threshold=settings.threshold, direction=settings.direction,
-            )  # fmt: skip
+                facts,
+                asked.domain.cells,
+                placed,
+                chosen.response,
+                unit="point",
+                threshold=settings.threshold,
+                direction=settings.direction,
+            )
             prepared = mechanism_of(design).prepare(design, facts, records)
             pairs = [
                 both(model, prepared.plan, prepared.records, prepared.known, way, judge, rng)
@@ -176,10 +201,10 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
         for name in READINGS[:2]:
             cutoff = max(
                 CUTOFFS,
-                key=lambda cut: np.mean([
-                    iou(agreed(one, cut), before) for one in probabilities[f"{name} earlier"]
-                ]),
-            )  # fmt: skip
+                key=lambda cut: np.mean(
+                    [iou(agreed(one, cut), before) for one in probabilities[f"{name} earlier"]]
+                ),
+            )
             values = np.array([iou(agreed(one, cutoff), shown) for one in probabilities[f"{name} later"]])
             yield (
                 f"{epsilon:7.1f}  {name:9}  {values.mean():.3f}  {values.std(ddof=1):.3f}  "

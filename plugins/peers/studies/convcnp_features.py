@@ -67,9 +67,11 @@ def lines() -> Iterator[str]:
             tried = {width: left(Encoder.of(width).rows(places), prior, noise) for width in WIDTHS}
             width = min(tried, key=lambda each: tried[each][0])
             power = water_filling(
-                (c * SPREAD) ** 2 * np.maximum(value, 0.0), c * (RIDGE * SPREAD) ** 2, noise,
+                (c * SPREAD) ** 2 * np.maximum(value, 0.0),
+                c * (RIDGE * SPREAD) ** 2,
+                noise,
                 float(places.shape[0]),
-            )  # fmt: skip
+            )
             kept = power > 0
             ours, theirs = tried[width], left(vector[:, kept] * np.sqrt(power[kept]), prior, noise)
             yield (

@@ -54,9 +54,12 @@ def _rows(project: Project, mechanism: str, draws: int, quick: bool) -> Iterator
     free = None
     for epsilon in EPSILONS:
         changes = {
-            "epsilon": epsilon, "mechanisms": (mechanism,), "unit": "point", "priors": ("car", "exponential"),
+            "epsilon": epsilon,
+            "mechanisms": (mechanism,),
+            "unit": "point",
+            "priors": ("car", "exponential"),
             "quick": quick,
-        }  # fmt: skip
+        }
         asked = replace(project, settings=project.settings.with_changes(**changes))
         start = time.process_time()
         found = search(replace(search_task(asked, None, free), frontier=()))

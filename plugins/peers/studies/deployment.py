@@ -158,10 +158,12 @@ def main() -> int:
                 ]
                 curves.append((1.0, found["neural process"][0], f"neural process: {title}"))
     draw_lines(
-        "deployment", f"Quality of a release against its time, {NUMBERS[-1]} records, epsilon {EPSILON:g}",
+        "deployment",
+        f"Quality of a release against its time, {NUMBERS[-1]} records, epsilon {EPSILON:g}",
         ("CPU time, multiples of the network's (log scale)", "negative log-likelihood, lower is better"),
-        curves, log_x=True,
-    )  # fmt: skip
+        curves,
+        log_x=True,
+    )
     print(
         f"\nSeed {SEED}; {CELLS:,} places. Not in the times: tuning, {len(RATES) * len(CLIPS)} settings on "
         f"{TUNING} simulated tasks each,\nand the network's own training. "

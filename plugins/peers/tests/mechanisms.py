@@ -90,9 +90,16 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
     "functional": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}],
 }
 KEPT = dict.fromkeys(
-    ("simulated moments", "inducing plan", "convcnp plan", "simulated convcnp", "cloaking",
-     "plan of cloaking"), 4,
-)  # fmt: skip
+    (
+        "simulated moments",
+        "inducing plan",
+        "convcnp plan",
+        "simulated convcnp",
+        "cloaking",
+        "plan of cloaking",
+    ),
+    4,
+)
 MODULES = dict.fromkeys(
     f"hexcursion_peers.{name}"
     for name in ("labels.cloaking", "labels.functional", "neural.mechanism", "sparse.mechanism")
@@ -122,8 +129,12 @@ CUTOFFS = [(name, FOUR) for name in ("cloaking", "functional", "sparse-gp")]
 LABELS = {"cloaking": True, "functional": True}
 
 # Cost: mu and pure epsilon of a design alone; where the distance of its noise is taken, of how many numbers.
-LEAST_COSTS = [("sparse-gp", 2.0, None), ("convcnp", None, None), ("cloaking", 2.0, None),
-               ("functional", 2.0, None)]  # fmt: skip
+LEAST_COSTS = [
+    ("sparse-gp", 2.0, None),
+    ("convcnp", None, None),
+    ("cloaking", 2.0, None),
+    ("functional", 2.0, None),
+]
 DISTANCES = [
     ("sparse-gp", "hexcursion_peers.sparse.mechanism", 37),
     ("convcnp", "hexcursion_peers.neural.mechanism", None),
@@ -157,7 +168,10 @@ _FILLED = {**_NETWORK, "width": 700.0, "sums": "water-filled"}
 AUDITED: dict[str, tuple[str, bool, dict[str, Any], Any]] = {
     "sparse gp": ("sparse-gp", False, {**_LABEL, "spacing": 700.0}, of_moments),
     "sparse gp, cheap second moment": (
-        "sparse-gp", False, {**_LABEL, "spacing": 700.0, "balance": 0.05}, of_moments,
+        "sparse-gp",
+        False,
+        {**_LABEL, "spacing": 700.0, "balance": 0.05},
+        of_moments,
     ),
     "cloaking": ("cloaking", True, _LABEL, of_sums),
     "cloaking by volume": ("cloaking", True, {**_LABEL, "criterion": "volume"}, of_sums),
@@ -165,10 +179,13 @@ AUDITED: dict[str, tuple[str, bool, dict[str, Any], Any]] = {
     "neural process": ("convcnp", False, _NETWORK, of_channels),
     "neural process, water-filled": ("convcnp", False, _FILLED, of_channels),
     "neural process, water-filled, composed": (
-        "convcnp", False, {**_FILLED, "accounting": "paper"}, of_channels,
+        "convcnp",
+        False,
+        {**_FILLED, "accounting": "paper"},
+        of_channels,
     ),
     "neural process, composed": ("convcnp", False, {**_NETWORK, "accounting": "paper"}, of_channels),
-}  # fmt: skip
+}
 
 _MODEL = ("exponential", 1500.0, 1.0, 0.5)
 KNOWN_PLACES: dict[str, Any] = {

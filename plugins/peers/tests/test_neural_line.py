@@ -106,8 +106,11 @@ def test_a_quick_run_has_the_synthetic_laws_only() -> None:
     found = neural_line.run(small, lambda share, text: told.append(share))
     assert [table.name for table in found.tables] == ["synthetic"]
     assert set(found.table("synthetic").column("method")) == {
-        "without privacy", "neural process", "sparse process", "nothing released",
-    }  # fmt: skip
+        "without privacy",
+        "neural process",
+        "sparse process",
+        "nothing released",
+    }
     assert told[-1] == 1.0
 
 

@@ -79,6 +79,8 @@ def test_a_quick_run_has_the_generated_example_only() -> None:
     found = one_dimension.run(small, lambda share, text: told.append(share))
     assert [table.name for table in found.tables] == ["line"]
     assert found.table("line").column("reading") == (
-        "no noise in the variances", "shrunken", "errors in variables",
-    )  # fmt: skip
+        "no noise in the variances",
+        "shrunken",
+        "errors in variables",
+    )
     assert told[-1] == 1.0

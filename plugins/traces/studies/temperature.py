@@ -130,9 +130,11 @@ def main() -> int:
         for name, noise in noises_for(at, secret).items():
             curves.append((float(length), interval(covariance, noise + 1e-9 * np.eye(HOURS), secret), name))
     draw_lines(
-        "temperature", "One hidden hour of a home's temperature: the adversary's 68 % interval",
-        ("lengthscale of the periodic kernel", "width of the interval, deviations of the trace"), curves,
-    )  # fmt: skip
+        "temperature",
+        "One hidden hour of a home's temperature: the adversary's 68 % interval",
+        ("lengthscale of the periodic kernel", "width of the interval, deviations of the trace"),
+        curves,
+    )
     print(f"\nSeed {SEED}. Picture: docs/pictures/temperature.svg (the curves of the paper's figure 2e).")
     return 0
 

@@ -296,8 +296,11 @@ def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_p
     shelved.select_index(0).run()
     assert not later.exception
     assert [button.label for button in later.get("download_button")] == [
-        "Download trace.gpx", "Download trace.geojson", "Download places.csv", "Download statement.json",
-    ]  # fmt: skip
+        "Download trace.gpx",
+        "Download trace.geojson",
+        "Download places.csv",
+        "Download statement.json",
+    ]
     assert trips()[0].files == published.files
 
 

@@ -26,8 +26,11 @@ def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "1 secret in 60 records" in said
     assert "uniform" in said
     assert sorted(path.name for path in out.iterdir()) == [
-        "places.csv", "statement.json", "trace.geojson", "trace.gpx"
-    ]  # fmt: skip
+        "places.csv",
+        "statement.json",
+        "trace.geojson",
+        "trace.gpx",
+    ]
     assert load_traces(out / "trace.gpx")[0][0].time[0] == START.timestamp()
     assert main(["ledger", "verify"]) == 0
     assert main(["ledger", "show"]) == 0
@@ -46,8 +49,9 @@ def test_the_command_takes_a_generated_trip_or_a_file_and_says_which_is_missing(
         assert run(*given, *asked) == 2
         found = capsys.readouterr()
         assert (found.out, found.err) == (
-            "", "error: A trip comes from FILE, or with --generated from nobody: name one of the two.\n"
-        )  # fmt: skip
+            "",
+            "error: A trip comes from FILE, or with --generated from nobody: name one of the two.\n",
+        )
 
 
 def test_the_command_says_how_far_it_is_and_can_be_stopped(

@@ -115,10 +115,15 @@ def test_degrees_are_known_by_name(x: str, y: str) -> None:
 @pytest.mark.parametrize(
     ("x", "y"),
     [
-        ("Rechtswert", "Hochwert"), ("XCOO", "YCOO"), ("Este", "Norte"), ("Ostwert", "Nordwert"),
-        ("X_LAEA", "Y_LAEA"), ("E_Koord", "N_Koord"), ("UTM Easting", "UTM Northing"),
+        ("Rechtswert", "Hochwert"),
+        ("XCOO", "YCOO"),
+        ("Este", "Norte"),
+        ("Ostwert", "Nordwert"),
+        ("X_LAEA", "Y_LAEA"),
+        ("E_Koord", "N_Koord"),
+        ("UTM Easting", "UTM Northing"),
     ],
-)  # fmt: skip
+)
 def test_metres_are_known_by_name(x: str, y: str) -> None:
     guess = guess_columns(f"id,{x},{y},lead\n1,4300000,3200000,7.5\n2,4300500,3200500,8.5\n".encode())
     assert (guess.x, guess.y, guess.crs, guess.value) == (x, y, None, "lead")

@@ -88,11 +88,13 @@ def test_columns_whose_names_repeat_are_told_apart_by_the_one_they_follow() -> N
         b"51.5,-0.1,21,V,ugm-3,60,P,ugm-3\n51.6,-0.2,22,P,ugm-3,61,V,ugm-3\n51.7,-0.3,23,V,ugm-3,62,V,ugm-3\n"
     )
     assert guess_columns(table).columns[3:] == (
-        "Nitrogen dioxide status", "Nitrogen dioxide unit", "Ozone", "Ozone status", "Ozone unit",
-    )  # fmt: skip
-    made, report = load_sensors(
-        table, value="Ozone", unit="u", x="lon", y="lat", where={"Ozone status": "V"}
-    )  # fmt: skip
+        "Nitrogen dioxide status",
+        "Nitrogen dioxide unit",
+        "Ozone",
+        "Ozone status",
+        "Ozone unit",
+    )
+    made, report = load_sensors(table, value="Ozone", unit="u", x="lon", y="lat", where={"Ozone status": "V"})
     assert made.value.tolist() == [61.0, 62.0]
     assert report.dropped == (("Ozone status is not V", 1),)
     said = refused(lambda: load(table, value="Ozone", where={"status": "V"}))

@@ -89,8 +89,10 @@ def test_readings_carry_what_columns_are_named_for_it() -> None:
     assert made.owner is not None
     assert made.identifier.tolist() == [b"S1", b"S2", b"S3", b"S4", b"S6"]
     assert made.time[:3].astype(str).tolist() == [
-        "2023-02-01T00:00:00", "2023-01-01T06:30:00", "2023-01-02T00:00:00",
-    ]  # fmt: skip
+        "2023-02-01T00:00:00",
+        "2023-01-01T06:30:00",
+        "2023-01-02T00:00:00",
+    ]
     assert np.isnat(made.time).tolist() == [False, False, False, True, False]
     assert (made.owner.tolist(), made.owner_word, made.owners) == ([0, 1, 0, 2, 2], "person", 3)
 
@@ -123,7 +125,7 @@ def test_dates_that_leave_the_order_open_are_said() -> None:
     for said, months in ((True, ["2018-04", "2018-06"]), (False, ["2018-03", "2018-05"])):
         made, report = load_sensors(
             data, value="value", x="lon", y="lat", unit="u", time="when", day_first=said
-        )  # fmt: skip
+        )
         assert made.time is not None
         assert made.time.astype("M8[M]").astype(str).tolist() == months
         assert not any("day first" in note for note in report.notes)
@@ -138,7 +140,7 @@ def test_an_order_of_dates_that_the_dates_contradict_is_refused(date: str, said:
     def read(day_first: bool) -> str:
         made, _ = load_sensors(
             data, value="value", x="lon", y="lat", unit="u", time="when", day_first=day_first
-        )  # fmt: skip
+        )
         assert made.time is not None
         return str(made.time.astype("M8[D]")[0])
 
@@ -226,9 +228,14 @@ def test_taking_rows_takes_all_columns() -> None:
 
 def observations(**changes: object) -> Observations:
     given: dict[str, object] = {
-        "x": [0.0, 1.0], "y": [0.0, 1.0], "crs": "EPSG:4326", "value": [1.0, 2.0], "unit": "u",
-        "kind": "reading", "title": "t",
-    } | changes  # fmt: skip
+        "x": [0.0, 1.0],
+        "y": [0.0, 1.0],
+        "crs": "EPSG:4326",
+        "value": [1.0, 2.0],
+        "unit": "u",
+        "kind": "reading",
+        "title": "t",
+    } | changes
     return Observations(**given)  # type: ignore[arg-type]
 
 

@@ -58,8 +58,12 @@ TABLES = {
         "ActivityLocation/LongitudeMeasure\n"
         "X,X-1,2021-06-01,Nitrate,,1.4,41.1,-93.2\nX,X-2,2021-06-02,Nitrate,Not Detected,,41.2,-93.3\n"
         "X,X-2,2021-06-02,Lead,,9.0,41.2,-93.3\n",
-        ("ResultMeasureValue", {"CharacteristicName": "Nitrate"}, "MonitoringLocationIdentifier",
-         "ActivityStartDate"),
+        (
+            "ResultMeasureValue",
+            {"CharacteristicName": "Nitrate"},
+            "MonitoringLocationIdentifier",
+            "ActivityStartDate",
+        ),
         ([-93.2, -93.3], [41.1, 41.2], [1.4, 0.1], "EPSG:4326", 2),
     ),
     "usgs-rdb": (
@@ -87,7 +91,7 @@ TABLES = {
         ("As", {}, "SITEID", None),
         ([150.25, 150.5], [-33.5, -33.6], [3.1, 0.5], "EPSG:4326", 2),
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -111,8 +115,9 @@ def test_an_agencys_table_is_recognised_and_read_right(name: str) -> None:
 def test_every_profile_of_readings_has_a_table_here_and_says_what_it_is() -> None:
     assert set(TABLES) == {name for name, one in profiles().items() if one.kind == "table"}
     assert {one.kind for one in profiles().values()} == {"table", "sales", "postcodes"}
-    assert all(one.title and one.about and one.places and one.owner for one in
-               (profiles()[name] for name in TABLES))  # fmt: skip
+    assert all(
+        one.title and one.about and one.places and one.owner for one in (profiles()[name] for name in TABLES)
+    )
     assert all(one.quantity_example for one in profiles().values() if one.quantity)
 
 

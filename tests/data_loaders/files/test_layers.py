@@ -103,8 +103,11 @@ def test_a_stray_entry_far_away_fills_no_sheet(last: int) -> None:
 
 def test_a_workbook_that_unpacks_to_too_much_is_stopped() -> None:
     data = workbook((*ROWS, ("x" * 2_000_000, 0, 0, 0)))
-    said = refused(lambda: load_sensors(data, value="value", unit="u", x="lon", y="lat",
-                                        limits=Limits(free_bytes=1 << 18)))  # fmt: skip
+    said = refused(
+        lambda: load_sensors(
+            data, value="value", unit="u", x="lon", y="lat", limits=Limits(free_bytes=1 << 18)
+        )
+    )
     assert "zip bomb" in said
     assert "more than 1,000,000 bytes" in refused(
         lambda: load_sensors(data, value="value", unit="u", x="lon", y="lat", limits=Limits(max_bytes=10**6))

@@ -68,9 +68,15 @@ def test_observations_take_a_column_on_disk_as_it_is_and_copy_any_other() -> Non
     rows.add(x=np.array([3.0]), name=np.array([b"C"]))
     mine = np.array([5.0, 6.0, 7.0])
     made = Observations(
-        x=rows.array("x"), y=mine, crs="EPSG:4326", value=mine, unit="m", kind="reading", title="",
+        x=rows.array("x"),
+        y=mine,
+        crs="EPSG:4326",
+        value=mine,
+        unit="m",
+        kind="reading",
+        title="",
         identifier=rows.array("name"),
-    )  # fmt: skip
+    )
     mine[0] = 0.0
     assert isinstance(made.x, np.memmap)
     assert isinstance(made.identifier, np.memmap)

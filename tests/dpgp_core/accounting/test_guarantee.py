@@ -252,9 +252,14 @@ def test_what_is_solved_is_never_charged_above_the_budget() -> None:
             continue
         solved += 1
         design = replace(
-            DESIGN, ridge=ridge, scale=found.scale, noise_scale=found.noise_scale, paths=paths, prior="car",
+            DESIGN,
+            ridge=ridge,
+            scale=found.scale,
+            noise_scale=found.noise_scale,
+            paths=paths,
+            prior="car",
             bound="maximum-principle",
-        )  # fmt: skip
+        )
         assert path_guarantee(design, n, LATTICE).curve.epsilon(delta).epsilon <= epsilon
     assert solved > 100
 

@@ -51,8 +51,11 @@ def test_costs_for_different_neighbours_do_not_add() -> None:
         with pytest.raises(InvalidValue, match="do not add"):
             epsilon((first, second), DELTA)
     assert [weakest(three[k:]) for k in range(4)] == [
-        "values-only", "replace-one", "add-or-remove", "add-or-remove"
-    ]  # fmt: skip
+        "values-only",
+        "replace-one",
+        "add-or-remove",
+        "add-or-remove",
+    ]
     alike = compose((three[0], three[0]))
     assert alike.neighbours == "values-only"
     assert compose((alike, three[0])).neighbours == "values-only"
@@ -168,9 +171,10 @@ def _products(features: np.ndarray) -> InnerProducts:
     inner = features @ features.T
     square = np.diag(inner)
     return InnerProducts(
-        min(1.0, float(square.max())), float(inner.min()),
+        min(1.0, float(square.max())),
+        float(inner.min()),
         float((square[:, None] + square[None, :] - 2.0 * inner).max()),
-    )  # fmt: skip
+    )
 
 
 def _profile(at: float, mu: float) -> float:

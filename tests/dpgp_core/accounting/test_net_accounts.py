@@ -156,9 +156,13 @@ def budget(monkeypatch: pytest.MonkeyPatch, log: float) -> tuple[float, list[np.
 
     monkeypatch.setattr(tails, "pair_logs", logs)
     found = least_total(
-        1.0, 1e-5, shift=np.full(601, 0.16), covariance=covariance_term(ORDERS, np.array(0.001)),
-        pairs=GaussianPairs(0.001), start=2.0,
-    )  # fmt: skip
+        1.0,
+        1e-5,
+        shift=np.full(601, 0.16),
+        covariance=covariance_term(ORDERS, np.array(0.001)),
+        pairs=GaussianPairs(0.001),
+        start=2.0,
+    )
     return found, seen
 
 
@@ -176,9 +180,13 @@ def test_the_least_total_is_sought_between_a_half_and_the_whole_of_what_is_enoug
 def test_where_nothing_is_proved_the_total_stays() -> None:
     for start, total in ((3.0, 3.0), (math.inf, math.inf)):
         found = least_total(
-            1.0, 1e-5, shift=np.full(601, np.inf), covariance=np.zeros(601), pairs=GaussianPairs(0.1),
+            1.0,
+            1e-5,
+            shift=np.full(601, np.inf),
+            covariance=np.zeros(601),
+            pairs=GaussianPairs(0.1),
             start=start,
-        )  # fmt: skip
+        )
         assert found == total
 
 

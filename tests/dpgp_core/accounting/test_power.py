@@ -38,8 +38,11 @@ def test_with_less_epsilon_than_the_mechanism_costs_the_bound_is_broken(mu: floa
 
 
 @given(
-    st.floats(0.0, 30.0), st.sampled_from(DELTAS), st.floats(0.0, 1.0), st.floats(0.0, 1.0),
-)  # fmt: skip
+    st.floats(0.0, 30.0),
+    st.sampled_from(DELTAS),
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 1.0),
+)
 def test_randomised_response_attains_the_bound(
     epsilon: float, delta: float, first: float, second: float
 ) -> None:

@@ -35,8 +35,12 @@ def solved(prior: Prior, bound: str, n: int = N, ridge: float = RIDGE, paths: in
     return Design(prior.name, LENGTHSCALE, ridge, float(scales.scale), paths=paths, bound=bound)
 
 
-CASES = [(name, bound) for name in ("car", "exponential", "matern32", "squared-exponential")
-         for bound in town(name).bounds if bound in BOUNDS and BOUNDS[bound].proved]  # fmt: skip
+CASES = [
+    (name, bound)
+    for name in ("car", "exponential", "matern32", "squared-exponential")
+    for bound in town(name).bounds
+    if bound in BOUNDS and BOUNDS[bound].proved
+]
 
 
 @pytest.mark.parametrize(("name", "bound"), CASES)
@@ -100,9 +104,15 @@ def test_an_honest_program_raises_no_alarm(mechanism: str) -> None:
         bound = "sharp" if mechanism == "exponential" else "maximum-principle"
         design = solved(prior, bound, paths=3 if mechanism == "three paths" else 1)
     audit = audit_design(
-        design, prior, N, guarantee(design, N, prior).epsilon, DELTA, entropy=SimulationEntropy(11),
-        trials=5_000, confidence=0.9999,
-    )  # fmt: skip
+        design,
+        prior,
+        N,
+        guarantee(design, N, prior).epsilon,
+        DELTA,
+        entropy=SimulationEntropy(11),
+        trials=5_000,
+        confidence=0.9999,
+    )
     assert not audit.alarm
     assert max(row.lower for row in audit.rows) > 0.0  # and the attack is not asleep
     assert [row.proved for row in audit.rows] == sorted((row.proved for row in audit.rows), reverse=True)

@@ -164,9 +164,7 @@ def test_what_is_told_from_the_inner_sets_of_both_sides() -> None:
     assert told(above, below).dtype == np.int8
 
 
-SETS = np.array(
-    [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool
-)  # fmt: skip
+SETS = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 
 
 def test_the_excursion_function_by_hand() -> None:

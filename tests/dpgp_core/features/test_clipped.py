@@ -16,8 +16,11 @@ def test_moments_agree_with_quadrature(value: float, scatter: float) -> None:
     def moment(power: int) -> float:
         return quad(
             lambda e: np.clip(value + e, -1.0, 1.0) ** power * norm.pdf(e, scale=scatter),
-            -12 * scatter, 12 * scatter, points=sorted({-1.0 - value, 1.0 - value}), limit=200,
-        )[0]  # fmt: skip
+            -12 * scatter,
+            12 * scatter,
+            points=sorted({-1.0 - value, 1.0 - value}),
+            limit=200,
+        )[0]
 
     first, second = clipped_moments(np.array(value), scatter)
     assert float(first) == pytest.approx(moment(1), abs=1e-7)

@@ -15,9 +15,7 @@ from dpgp_core.spectral.sums import GridRecords, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
 from tests.dpgp_core.hexmap import disk
 
-SETS = np.array(
-    [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool
-)  # fmt: skip
+SETS = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 
 
 def test_shares_of_areas_by_hand() -> None:
@@ -70,9 +68,9 @@ def test_excursion_sets_have_the_stated_probabilities() -> None:
 def sizes_of_areas() -> np.ndarray:
     """A left half, a right half and a middle disk."""
     centres = disk(7, 3).domain_centres
-    return np.stack([
-        centres[:, 0] < 0, centres[:, 0] >= 0, np.linalg.norm(centres, axis=1) < 1_300.0
-    ]).astype(float)  # fmt: skip
+    return np.stack(
+        [centres[:, 0] < 0, centres[:, 0] >= 0, np.linalg.norm(centres, axis=1) < 1_300.0]
+    ).astype(float)
 
 
 def share_held(worlds: int, seed: int) -> float:

@@ -123,8 +123,9 @@ def test_what_clipping_hides_of_the_mean_counts_far_from_all_records() -> None:
     found = map_variance(released, private, 1.0, 0.3)
     assert found == pytest.approx([0.4 + 0.0009, 5e-5 + 0.0225, 1e-4 + 0.09])
     assert map_variance(released, private, 1.0) == pytest.approx([0.4, 5e-5, 1e-4])
-    assert map_variance(released, private, 2.0, 0.3) == pytest.approx([0.4 + 0.0009 / 16, 5e-5 + 0.0225 / 16,
-                                                                      1e-4 + 0.09 / 16])  # fmt: skip
+    assert map_variance(released, private, 2.0, 0.3) == pytest.approx(
+        [0.4 + 0.0009 / 16, 5e-5 + 0.0225 / 16, 1e-4 + 0.09 / 16]
+    )
 
 
 @pytest.mark.parametrize("kind", ["unknown", "reference", "known"])

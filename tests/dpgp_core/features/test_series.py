@@ -32,9 +32,12 @@ def period(time: float, field: np.ndarray, seed: int, plan: SpectralPlan = PLAN,
     cells = generator.integers(0, CELLS, n)
     response = (field[cells] + generator.normal(size=n) - 10.0) / 2.0
     released = release_sums(
-        made.features, made.nodes, GridRecords.of(cells, response), made.noise,
+        made.features,
+        made.nodes,
+        GridRecords.of(cells, response),
+        made.noise,
         ExactNoise(SimulationEntropy(seed)),
-    )  # fmt: skip
+    )
     return Period(time, made, released, PublicCounts("unknown", float(n)), 10.0, 2.0)
 
 
@@ -143,9 +146,12 @@ def test_other_clips_public_means_and_strategies_are_read_together() -> None:
     mean = 0.5 * EAST
     response = (10.0 + EAST[cells] + generator.normal(size=2000) - 9.0) / 2.5 - mean[cells]
     released = release_sums(
-        other.features, other.nodes, GridRecords.of(cells, response), other.noise,
+        other.features,
+        other.nodes,
+        GridRecords.of(cells, response),
+        other.noise,
         ExactNoise(SimulationEntropy(9)),
-    )  # fmt: skip
+    )
     moved = Period(1.0, other, released, PublicCounts("unknown", 2000.0), 9.0, 2.5, mean)
     found = read_series(MODEL, [period(0.0, 10.0 + EAST, 1), moved], PRIOR, choose=False)
     for each in (0, 1):

@@ -17,10 +17,16 @@ from tests.dpgp_core.features.worlds import model_on, plan_for, prepared
 def facts_of(**changes: object) -> StrategyFacts:
     model = model_on(4)
     values: dict[str, object] = {
-        "nodes": model.nodes, "pairs": model.pairs("exponential", 1_500.0), "lengthscale": 1_500.0,
-        "decay": 1.5, "density": 4.0, "deviation": 0.4, "record_noise": 0.5, "noise": 4.0,
+        "nodes": model.nodes,
+        "pairs": model.pairs("exponential", 1_500.0),
+        "lengthscale": 1_500.0,
+        "decay": 1.5,
+        "density": 4.0,
+        "deviation": 0.4,
+        "record_noise": 0.5,
+        "noise": 4.0,
         "hierarchy": model.hierarchy,
-    }  # fmt: skip
+    }
     return Facts(**{**values, **changes})  # type: ignore[arg-type]
 
 

@@ -80,8 +80,11 @@ def test_the_plan_knows_places_alone_and_the_choice_finds_the_model() -> None:
     other = CollapsedRecords(records.index, records.count, -records.mean)
     again = planned(other)
     assert again.sensitivity == choice.sensitivity
-    assert all(np.array_equal(a.whole, b.whole) for one, two in zip(choice.folds, again.folds, strict=True)
-               for a, b in zip(one, two, strict=True))  # fmt: skip
+    assert all(
+        np.array_equal(a.whole, b.whole)
+        for one, two in zip(choice.folds, again.folds, strict=True)
+        for a, b in zip(one, two, strict=True)
+    )
     errors = mean_errors(choice, records)
     model, paid = choice.draw(records, 1e6, SimulationEntropy(1), simulation=True)
     assert model == choice.models[int(np.argmin(errors))]

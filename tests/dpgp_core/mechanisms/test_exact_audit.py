@@ -28,9 +28,16 @@ HIDDEN = PublicFacts(LATTICE, N)
 KNOWN = PublicFacts(LATTICE, N, places_public=True)
 LABEL = {"prior": "exponential", "lengthscale": 1500.0, "ridge": 1.0, "scale": 0.5, "mu": MU}
 SPECTRAL = {
-    "strategy": "water-filled", "prior": "exponential", "lengthscale": 1500.0, "signal": 0.5, "middle": 0.0,
-    "spread": 1.0, "amplitude": 1.0, "ridge": 1.0, "mu": MU,
-}  # fmt: skip
+    "strategy": "water-filled",
+    "prior": "exponential",
+    "lengthscale": 1500.0,
+    "signal": 0.5,
+    "middle": 0.0,
+    "spread": 1.0,
+    "amplitude": 1.0,
+    "ridge": 1.0,
+    "mu": MU,
+}
 Deviations = Callable[[Any, Any, Any, CollapsedRecords], list[np.ndarray | float]]
 
 
@@ -41,7 +48,8 @@ def of_features(mechanism: Any, design: Any, facts: PublicFacts, held: Collapsed
 
 CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
     "noisy cell statistics": (
-        "noisy-cell-statistics", HIDDEN,
+        "noisy-cell-statistics",
+        HIDDEN,
         {**{k: v for k, v in LABEL.items() if k != "mu"}, "statistic_noise": 2.0 / MU},
         lambda mechanism, design, facts, held: [design.statistic_noise] * 2,
     ),
@@ -51,7 +59,7 @@ CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
         name: (kind, KNOWN if public else HIDDEN, values, deviations)
         for name, (kind, public, values, deviations) in table("AUDITED").items()
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", list(CASES))
@@ -84,10 +92,12 @@ def test_no_pair_of_neighbours_is_further_apart_than_declared(name: str) -> None
     seen = [
         apart(int(j), int(c), float(r))
         for j, c, r in zip(
-            generator.integers(0, N, 15), generator.integers(0, LATTICE.size, 15),
-            generator.uniform(-1, 1, 15), strict=True,
+            generator.integers(0, N, 15),
+            generator.integers(0, LATTICE.size, 15),
+            generator.uniform(-1, 1, 15),
+            strict=True,
         )
-    ]  # fmt: skip
+    ]
     # sought: the record that one far exchange moves most, then every place and both ends for it
     record = max(range(N), key=lambda j: apart(j, int(LATTICE.size - 1 - cells[j]), -responses[j]))
     places = range(LATTICE.size) if facts is HIDDEN else (int(cells[record]),)

@@ -43,7 +43,7 @@ EVERY = {
     ),
     "bin-means": BinMeansDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
     **table("EVERY"),
-}  # fmt: skip
+}
 every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))
 
 
@@ -310,9 +310,10 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
 def test_a_mechanism_is_a_small_door() -> None:
     """Four methods to write; all else that is asked of it has a default beside it."""
     methods = {
-        name for name, thing in vars(Mechanism).items()
+        name
+        for name, thing in vars(Mechanism).items()
         if not name.startswith("_") and isinstance(thing, FunctionType | property | classmethod)
-    }  # fmt: skip
+    }
     assert len(methods) <= 8
     assert methods == {"guarantee", "calibrate", "prepare", "describe", "search"}
     assert Mechanism.__abstractmethods__ == methods - {"search"}

@@ -263,8 +263,10 @@ def test_a_reading_weighs_all_beliefs_and_leaves_the_unlikely_out(monkeypatch: p
     reader = PathReader(PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), world(1)[2])
     assert [tuple(each) for each in reader._beliefs()] == [
         (place, deviation, scatter)
-        for place in (0, 1, 2) for deviation in (0.2, 0.4, 0.8) for scatter in (0.7, 2.0)
-    ]  # fmt: skip
+        for place in (0, 1, 2)
+        for deviation in (0.2, 0.4, 0.8)
+        for scatter in (0.7, 2.0)
+    ]
     real, made = reader._posterior, []
 
     def posterior(self: PathReader, sums: np.ndarray, *belief: float) -> object:

@@ -221,9 +221,16 @@ def test_simulated_releases_of_two_looks_are_read_each_by_itself() -> None:
     facts = PublicFacts(LATTICE, held.n)
     zeros = np.zeros(LATTICE.size)
     world = World(
-        facts, held, held, np.array([0]), np.array([True]), 0.1, "above", zeros,
+        facts,
+        held,
+        held,
+        np.array([0]),
+        np.array([True]),
+        0.1,
+        "above",
+        zeros,
         baseline=LATTICE.domain_centres[:, 0] > 0,
-    )  # fmt: skip
+    )
     design = replace(DESIGN, mu=4.0)
     sets = questions.simulate(design, world)
     assert sets.shape == (3, LATTICE.size)

@@ -116,8 +116,13 @@ def test_answers_beside_a_reference_cost_what_is_declared_for_the_worst_pair(rel
     """Records enter as -1 and 1, whatever the public map says: the corners are all the answers."""
     field = field_of_answers(NODES, *answers(0.8 * EAST - 0.8, 30, 1), EAST[:, None])
     facts = PublicFacts(
-        LATTICE, 2_000, law="yes-no", field=field, covariates=EAST[:, None], relation=relation,  # type: ignore[arg-type]
-    )  # fmt: skip
+        LATTICE,
+        2_000,
+        law="yes-no",
+        field=field,
+        covariates=EAST[:, None],
+        relation=relation,  # type: ignore[arg-type]
+    )
     (shape,) = MECHANISM.search.grid(facts, SearchSpec(("exponential",), 30))
     design = MECHANISM.calibrate(shape, facts, Budget(1.0, 1e-5))
     assert (design.law, design.drift) == ("yes-no", True)

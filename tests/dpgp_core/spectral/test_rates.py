@@ -202,9 +202,12 @@ def test_a_density_is_told_beside_what_was_expected() -> None:
     """Where the number of records is private, the release itself says how many more there are."""
     counts = np.full(LATTICE.size, 300)
     facts = PublicFacts(
-        LATTICE, 100 * LATTICE.size, relation="add-or-remove", counts=np.full(LATTICE.size, 100.0),
+        LATTICE,
+        100 * LATTICE.size,
+        relation="add-or-remove",
+        counts=np.full(LATTICE.size, 100.0),
         law="density",
-    )  # fmt: skip
+    )
     mean = released_of(counts, facts, 10.0).mean
     assert mean is not None
     assert np.abs(np.exp(mean) - 3.0).max() < 0.5
@@ -223,11 +226,12 @@ def test_of_a_density_the_level_is_unsure_too_where_the_number_of_records_is_pri
 def test_intervals_of_risks_cover_as_often_as_they_say() -> None:
     made = prepared_plan(
         mechanism.calibrate(
-            fixed_design(LATTICE.spacing), (facts := PublicFacts(LATTICE, 400, counts=PEOPLE, law="rate")),
+            fixed_design(LATTICE.spacing),
+            (facts := PublicFacts(LATTICE, 400, counts=PEOPLE, law="rate")),
             Budget(1.0, 1e-5),
         ),
         facts,
-    )  # fmt: skip
+    )
     rng, covered = np.random.default_rng(8), []
     for seed in range(12):
         u = made.basis.rows @ rng.normal(size=made.basis.rows.shape[1])

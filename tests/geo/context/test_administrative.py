@@ -21,8 +21,10 @@ def test_names_of_all_the_world_take_less_than_a_megabyte() -> None:
 def test_areas_of_one_name_are_told_apart_by_their_countries() -> None:
     made = areas_named(["Limburg, Belgium", "Limburg, Netherlands", "Hainaut"])
     assert [one["properties"]["name"] for one in made["features"]] == [
-        "Limburg, Belgium", "Limburg, Netherlands", "Hainaut",
-    ]  # fmt: skip
+        "Limburg, Belgium",
+        "Limburg, Netherlands",
+        "Hainaut",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -41,9 +43,7 @@ def test_an_area_lies_where_it_lies(name: str, square_degrees: float, west: floa
     assert feature["properties"]["name"].casefold() == name.split(",")[0].casefold()
     shape = region_from_geojson(made).shape
     assert shape.area == pytest.approx(square_degrees, rel=0.02)
-    assert (shape.bounds[0], shape.bounds[3]) == (
-        pytest.approx(west, abs=0.1), pytest.approx(north, abs=0.1)
-    )  # fmt: skip
+    assert (shape.bounds[0], shape.bounds[3]) == (pytest.approx(west, abs=0.1), pytest.approx(north, abs=0.1))
 
 
 def test_neighbours_meet_and_a_country_is_all_its_areas() -> None:

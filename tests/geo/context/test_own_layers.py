@@ -32,8 +32,12 @@ def feature(geometry: dict[str, Any] | None, **properties: object) -> dict[str, 
 
 def square(west: float, south: float, size: float = 0.05) -> dict[str, Any]:
     ring = [
-        [west, south], [west + size, south], [west + size, south + size], [west, south + size], [west, south]
-    ]  # fmt: skip
+        [west, south],
+        [west + size, south],
+        [west + size, south + size],
+        [west, south + size],
+        [west, south],
+    ]
     return {"type": "Polygon", "coordinates": [ring]}
 
 

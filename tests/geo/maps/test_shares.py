@@ -13,8 +13,12 @@ def test_classes_and_tooltips_of_shares() -> None:
     painted = paint_shares(shares, what="above 3", title="Probability", word="a probability of")
     assert painted.classes.tolist() == [0, 0, 1, 4, 4]
     assert [note.removeprefix("Released: above 3, a probability of ") for note in painted.notes] == [
-        "0 %", "20 %", "21 %", "over 99 %", "100 %"
-    ]  # fmt: skip
+        "0 %",
+        "20 %",
+        "21 %",
+        "over 99 %",
+        "100 %",
+    ]
     with pytest.raises(ValueError, match="one number in"):
         paint_shares(np.array([1.2]), what="above 3", title="Probability", word="a probability of")
 

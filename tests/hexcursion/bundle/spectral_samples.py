@@ -65,10 +65,17 @@ def spectral_release(
     ).shifted(mean)
     cost = Cost.gaussian(MU)
     privacy = replace(
-        guarded(), epsilon=gaussian_epsilon(MU, 1e-5), order=None, bound="gaussian-mechanism", n=2000,
-        rdp_orders=tuple(ORDERS.tolist()), rdp_values=tuple(cost.curve.values.tolist()),
-        gaussian_mu=MU, cost=cost, group=(),
-    )  # fmt: skip
+        guarded(),
+        epsilon=gaussian_epsilon(MU, 1e-5),
+        order=None,
+        bound="gaussian-mechanism",
+        n=2000,
+        rdp_orders=tuple(ORDERS.tolist()),
+        rdp_values=tuple(cost.curve.values.tolist()),
+        gaussian_mu=MU,
+        cost=cost,
+        group=(),
+    )
     return make_release(
         domain, paths=4, design=design, privacy=privacy,
         mean=drawn.mean, sd=drawn.sd, sums=drawn.sums, model_check=drawn.model_check, prior_mean=mean,

@@ -29,18 +29,24 @@ def said(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
     ("words", "sentence"),
     [
         (["view", LONG], f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
-        (["site", LONG, "--out", "new"],
-         f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
+        (
+            ["site", LONG, "--out", "new"],
+            f"No bundle can be read at '{LONG}': name a bundle's folder or zip file.",
+        ),
         (["lint", LONG], f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
         (["lint", f"{LONG}.toml"], f"The plan '{LONG}.toml' cannot be read: name a TOML file."),
         (["lint", "a\0.toml"], "The plan 'a\\x00.toml' cannot be read: name a TOML file."),
-        (["ledger", "show", "--ledger", LONG],
-         "The ledger's name is too long: name its file in at most 200 bytes."),
-        (["ledger", "show", "--ledger", "postgresql://u:p@host:port/base"],
-         "The ledger's address is not a database URL: write a file name or "
-         "postgresql+psycopg://user:password@host/database."),
+        (
+            ["ledger", "show", "--ledger", LONG],
+            "The ledger's name is too long: name its file in at most 200 bytes.",
+        ),
+        (
+            ["ledger", "show", "--ledger", "postgresql://u:p@host:port/base"],
+            "The ledger's address is not a database URL: write a file name or "
+            "postgresql+psycopg://user:password@host/database.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_name_that_no_file_has_is_one_sentence(
     capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
@@ -50,14 +56,20 @@ def test_a_name_that_no_file_has_is_one_sentence(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["verify", "--key", LONG], f"The ledger's key {LONG} cannot be read (File name too long): name "
-         "its file."),
-        (["verify", "--seal", "²:00"],
-         "A seal is written NUMBER:HASH, not '²:00': copy it from a bundle's statement."),
-        (["budget", "", "--unit", "point", "--epsilon", "9", "--delta", "1e-6", "--reason", "more"],
-         "Name a dataset by its fingerprint or the beginning of it: see `ledger show`."),
+        (
+            ["verify", "--key", LONG],
+            f"The ledger's key {LONG} cannot be read (File name too long): name its file.",
+        ),
+        (
+            ["verify", "--seal", "²:00"],
+            "A seal is written NUMBER:HASH, not '²:00': copy it from a bundle's statement.",
+        ),
+        (
+            ["budget", "", "--unit", "point", "--epsilon", "9", "--delta", "1e-6", "--reason", "more"],
+            "Name a dataset by its fingerprint or the beginning of it: see `ledger show`.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_words_that_name_nothing_in_a_ledger(
     capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:

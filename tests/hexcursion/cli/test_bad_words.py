@@ -30,13 +30,16 @@ READERS = " or ".join(map(repr, LOADERS)) if len(LOADERS) == 2 else f"one of {',
             "centre must be a finite number in transformed units, not nan: name a public value near the "
             "middle of the data.",
         ),
-        (["--centre", "inf"], "centre must be a finite number in transformed units, not inf: name a public "
-         "value near the middle of the data."),
+        (
+            ["--centre", "inf"],
+            "centre must be a finite number in transformed units, not inf: name a public "
+            "value near the middle of the data.",
+        ),
         (["--loader", "parquet"], f"data.loader must be {READERS}, not 'parquet'."),
         (["--paths", ""], "paths must be a whole number from 1 to 1000, not '': try 1."),
         (["--clip", "0"], "clip must be a positive finite number in transformed units, not 0.0."),
     ],
-)  # fmt: skip
+)
 def test_a_bad_word_is_one_sentence(
     town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
@@ -69,10 +72,13 @@ def test_a_table_without_a_value_is_not_answered_in_words_of_sales(
         ("paths = []", "paths must be a whole number from 1 to 1000, not (): try 1."),
         ("paths = true", "paths must be a whole number from 1 to 1000, not True: try 1."),
         ('priors = "cubic"', f"priors must be a list of at least one name among {NAMES}, not 'cubic'."),
-        ("centre = nan", "centre must be a finite number in transformed units, not nan: name a public value "
-         "near the middle of the data."),
+        (
+            "centre = nan",
+            "centre must be a finite number in transformed units, not nan: name a public value "
+            "near the middle of the data.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_bad_line_of_a_settings_file_is_one_sentence(
     town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
 ) -> None:
@@ -127,20 +133,28 @@ def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
         (["view", ""], "No bundle can be read at '': name a bundle's folder or zip file."),
         (["view", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
         (["lint", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
-        (["release", "--config", "a\0b", "--out", "new"],
-         "The settings file 'a\\x00b' cannot be read: name a TOML file."),
-        (["ledger", "verify", "--ledger", "a\0b"],
-         "No ledger is called 'a\\x00b': name one without NUL characters."),
-        (["demo", "--out", "new", "--ledger", "a\0b"],
-         "No ledger is called 'a\\x00b': name one without NUL characters."),
-        (["ledger", "verify", "--key", "a\0b"],
-         "a\0b is not a ledger key: restore the key from its backup."),
+        (
+            ["release", "--config", "a\0b", "--out", "new"],
+            "The settings file 'a\\x00b' cannot be read: name a TOML file.",
+        ),
+        (
+            ["ledger", "verify", "--ledger", "a\0b"],
+            "No ledger is called 'a\\x00b': name one without NUL characters.",
+        ),
+        (
+            ["demo", "--out", "new", "--ledger", "a\0b"],
+            "No ledger is called 'a\\x00b': name one without NUL characters.",
+        ),
+        (["ledger", "verify", "--key", "a\0b"], "a\0b is not a ledger key: restore the key from its backup."),
     ],
-)  # fmt: skip
+)
 def test_no_file_has_a_name_with_a_zero_byte(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    words: list[str], sentence: str,
-) -> None:  # fmt: skip
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    sentence: str,
+) -> None:
     monkeypatch.chdir(tmp_path)
     if "--key" in words:
         open_ledger(create=True)

@@ -133,9 +133,15 @@ def test_a_release_is_signed_with_the_offices_key(
     ids=["wrong", "no password", "open", "missing"],
 )
 def test_a_key_that_does_not_open_stops_a_release_before_anything_is_charged(
-    town: Town, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str], password: str | None, mode: int | None, said: str,
-) -> None:  # fmt: skip
+    town: Town,
+    out: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    password: str | None,
+    mode: int | None,
+    said: str,
+) -> None:
     place = tmp_path / "office.key"
     if mode is not None:
         new_key(place, PASSWORD)

@@ -102,8 +102,10 @@ def test_options_override_the_file_also_to_switch_something_off(tmp_path: Path) 
     words = ["release", "--config", str(file), "--out", "o", "--no-quick"]
     found = settings_from_options(build_parser().parse_args([*words, "--region", "r.geojson"]))
     assert found == kept.with_changes(
-        quick=False, bbox=None, region="r.geojson",
-    )  # fmt: skip
+        quick=False,
+        bbox=None,
+        region="r.geojson",
+    )
 
 
 @pytest.mark.parametrize(
@@ -113,16 +115,20 @@ def test_options_override_the_file_also_to_switch_something_off(tmp_path: Path) 
         (("--paths", "1.5"), "paths must be a whole number from 1 to 1000, not '1.5': try 1."),
         (("--unit", "person"), "unit must be 'point' or 'cell', not 'person'."),
         (("--direction", "up"), "direction must be 'above' or 'below', not 'up'."),
-        (("--bbox", "0", "51", "1", "x"),
-         "bbox must be four numbers in degrees: west, south, east, north, not 'x'."),
+        (
+            ("--bbox", "0", "51", "1", "x"),
+            "bbox must be four numbers in degrees: west, south, east, north, not 'x'.",
+        ),
         (("--years", "18"), "data.years must be a list of whole numbers from 1995 to 2100, not 18."),
-        (("--reference", "r.csv", "--reference-years", "new"),
-         "reference.years must be a list of whole numbers from 1995 to 2100, not 'new'."),
+        (
+            ("--reference", "r.csv", "--reference-years", "new"),
+            "reference.years must be a list of whole numbers from 1995 to 2100, not 'new'.",
+        ),
         (("--reference-years", "2018"), "Name the file of the reference with --reference."),
         (("--where", "species"), "Write row filters as COLUMN=VALUE, not 'species'."),
         (("--cutoff", "2"), "cutoff must be a number above 0 and at most 1, not 2.0: try 0.5."),
     ],
-)  # fmt: skip
+)
 def test_a_bad_option_is_one_sentence_and_nothing_is_charged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
 ) -> None:
@@ -137,17 +143,23 @@ def test_a_bad_option_is_one_sentence_and_nothing_is_charged(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--wanted-iou", "2"),
-         "argument --wanted-iou: must be a number above 0 and at most 1, not '2'; compare "
-         "`python -m hexcursion release --help`."),
-        (("--wanted-iou", "nan"),
-         "argument --wanted-iou: must be a number above 0 and at most 1, not 'nan'; compare "
-         "`python -m hexcursion release --help`."),
-        (("--bbox", "1", "2"),
-         "argument --bbox: expected 4 arguments; compare `python -m hexcursion release --help`."),
+        (
+            ("--wanted-iou", "2"),
+            "argument --wanted-iou: must be a number above 0 and at most 1, not '2'; compare "
+            "`python -m hexcursion release --help`.",
+        ),
+        (
+            ("--wanted-iou", "nan"),
+            "argument --wanted-iou: must be a number above 0 and at most 1, not 'nan'; compare "
+            "`python -m hexcursion release --help`.",
+        ),
+        (
+            ("--bbox", "1", "2"),
+            "argument --bbox: expected 4 arguments; compare `python -m hexcursion release --help`.",
+        ),
         (("--nope",), "unrecognized arguments: --nope; compare `python -m hexcursion release --help`."),
     ],
-)  # fmt: skip
+)
 def test_a_line_that_is_no_command_is_one_sentence(
     capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
 ) -> None:
@@ -163,7 +175,7 @@ def test_a_line_that_is_no_command_is_one_sentence(
         ("epsilom = 1", "Unknown settings key 'epsilom': did you mean 'epsilon'?"),
         ('data = "s.csv"', "data must be a table with at least a `path`, not 's.csv'."),
     ],
-)  # fmt: skip
+)
 def test_a_bad_settings_file_is_one_sentence_and_nothing_is_charged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
 ) -> None:
@@ -275,7 +287,7 @@ def test_parts_of_a_file_and_layers_are_options() -> None:
 def test_filters_add_up_and_may_choose_other_rows_as_reference(capsys: pytest.CaptureFixture[str]) -> None:
     found = parsed(
         "--where", "species=no2", "kind=a", "--where", "year=2023", "--reference-where", "year=2022", "kind=b"
-    )  # fmt: skip
+    )
     assert found.data.where == (("kind", "a"), ("species", "no2"), ("year", "2023"))
     assert found.reference is not None
     assert found.reference.path == "s.csv"

@@ -26,9 +26,13 @@ def planned(**changes: Any) -> ReleaseSettings:
         **changes,
     }
     return settings_from_mapping(
-        {"data": {"path": "rows.csv", "value": "no2", "x": "lon", "y": "lat"}, "threshold": 40.0,
-         "bbox": (0.0, 0.0, 1.0, 1.0), **asked}
-    )  # fmt: skip
+        {
+            "data": {"path": "rows.csv", "value": "no2", "x": "lon", "y": "lat"},
+            "threshold": 40.0,
+            "bbox": (0.0, 0.0, 1.0, 1.0),
+            **asked,
+        }
+    )
 
 
 def test_parts_cost_the_whole_together() -> None:

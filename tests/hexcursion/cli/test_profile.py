@@ -24,8 +24,12 @@ WQP = (
     "LatitudeMeasure,LongitudeMeasure,DetectionQuantitationLimitMeasure/MeasureValue"
 )
 KOLA = "ID,XCOO,YCOO,As,Pb"
-ROWS = {OPENAQ: "7,21,Bow,2024-05-01,51.52,-0.02,pm25,ug/m3,8.5", PURPLE: "1714521600,131,37.7,-122.2,8,7",
-        KOLA: "1,400000,7600000,3,4", WQP: "X-1,Lead,,4,41.5,-93.5,0.1"}  # fmt: skip
+ROWS = {
+    OPENAQ: "7,21,Bow,2024-05-01,51.52,-0.02,pm25,ug/m3,8.5",
+    PURPLE: "1714521600,131,37.7,-122.2,8,7",
+    KOLA: "1,400000,7600000,3,4",
+    WQP: "X-1,Lead,,4,41.5,-93.5,0.1",
+}
 
 
 @pytest.fixture
@@ -40,14 +44,22 @@ def table(tmp_path: Path) -> Any:
 
 def test_columns_that_nobody_named_are_filled_in_and_said(table: Any) -> None:
     values: dict[str, Any] = {
-        "data": {"path": table(OPENAQ), "where": {"parameter": "pm25"}}, "reference": {"path": "r.csv"},
-    }  # fmt: skip
+        "data": {"path": table(OPENAQ), "where": {"parameter": "pm25"}},
+        "reference": {"path": "r.csv"},
+    }
     said = fill_from_profile(values, None)
     assert values == {
-        "data": {"path": values["data"]["path"], "where": {"parameter": "pm25"}, "x": "lon", "y": "lat",
-                 "crs": "EPSG:4326", "value": "value", "time": "datetime"},
+        "data": {
+            "path": values["data"]["path"],
+            "where": {"parameter": "pm25"},
+            "x": "lon",
+            "y": "lat",
+            "crs": "EPSG:4326",
+            "value": "value",
+            "time": "datetime",
+        },
         "reference": {"path": "r.csv", "where": {"parameter": "pm25"}},
-    }  # fmt: skip
+    }
     assert (
         "OpenAQ (--profile none reads it without): --lon lon --lat lat --crs EPSG:4326 --value value" in said
     )
@@ -63,7 +75,7 @@ def test_what_a_person_named_stays(table: Any) -> None:
         "reference": {"path": "r", "where": {"parameter": "no2"}},
         "records_per_owner": 4,
         "owner": "location",
-    }  # fmt: skip
+    }
     before = {"data": dict(values["data"]), "reference": dict(values["reference"])}
     assert fill_from_profile(values, None) == (
         "The table is read as OpenAQ (--profile none reads it without)."
@@ -78,14 +90,16 @@ def test_limits_of_detection_are_offered_and_not_taken_since_their_unit_may_be_a
         values, None
     )
     assert (values["data"]["condition"], "limit_column" in values["data"]) == (
-        "ResultDetectionConditionText", False,
-    )  # fmt: skip
+        "ResultDetectionConditionText",
+        False,
+    )
 
 
 def test_an_owner_is_taken_where_a_person_says_how_many_of_its_records_count(table: Any) -> None:
     values: dict[str, Any] = {
-        "data": {"path": table(PURPLE), "value": "PM2.5_atm_b"}, "records_per_owner": 1,
-    }  # fmt: skip
+        "data": {"path": table(PURPLE), "value": "PM2.5_atm_b"},
+        "records_per_owner": 1,
+    }
     assert "which is taken as --owner" in fill_from_profile(values, None)
     assert (values["owner"], values["value_unit"]) == ("sensor_index", "ug/m3")
     assert values["value_name"] == "PM2.5, atmospheric, channel B"
@@ -196,10 +210,12 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
     ),
 }  # fmt: skip
 POSTCODES = {
-    "postcodes": ("pcd7,pcd8,pcds,dointr,doterm,east1m,north1m,gridind,lat,long",
-                  "{code},{code},{code},198001,,1,1,1,{lat},{lon}"),
+    "postcodes": (
+        "pcd7,pcd8,pcds,dointr,doterm,east1m,north1m,gridind,lat,long",
+        "{code},{code},{code},198001,,1,1,1,{lat},{lon}",
+    ),
     "code-point": ("", '"{code}",10,{east},{north},"E92000001","","","","",""'),
-}  # fmt: skip
+}
 
 
 def rows_of(head: str, row: str) -> str:
@@ -218,8 +234,10 @@ def rows_of(head: str, row: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "codes"), [*((one, "") for one in SHAPES if one != "price-paid"),
-                                            *(("price-paid", one) for one in POSTCODES)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [*((one, "") for one in SHAPES if one != "price-paid"), *(("price-paid", one) for one in POSTCODES)],
+)
 def test_a_table_of_each_profile_goes_on_to_a_bundle(
     name: str, codes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -67,9 +67,14 @@ def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
     )
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True,
-        timeout=HANG, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=True,
+    )
     assert done.stdout.splitlines() == [f"Hexcursion {VERSION}", "True 1", "True True False"]
 
 

@@ -20,8 +20,10 @@ def zone(west: float, east: float, **properties: object) -> dict[str, object]:
     south, north = SOUTH - 1.0, NORTH + 1.0
     ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
     return {
-        "type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}
-    }  # fmt: skip
+        "type": "Feature",
+        "properties": properties,
+        "geometry": {"type": "Polygon", "coordinates": [ring]},
+    }
 
 
 @pytest.fixture

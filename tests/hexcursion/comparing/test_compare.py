@@ -37,9 +37,11 @@ def test_different_protections_stand_apart(town: Town) -> None:
     told: list[str] = []
     found = compare_mechanisms(project, names, (2.0, 1.0), lambda share, text: told.append(text))
     assert [(row.mechanism, row.epsilon) for row in found.rows] == [
-        ("noisy-cell-statistics", 1.0), ("noisy-cell-statistics", 2.0),
-        ("bin-means", 1.0), ("bin-means", 2.0),
-    ]  # fmt: skip
+        ("noisy-cell-statistics", 1.0),
+        ("noisy-cell-statistics", 2.0),
+        ("bin-means", 1.0),
+        ("bin-means", 2.0),
+    ]
     assert all(row.best is not None and row.best.epsilon <= row.epsilon for row in found.rows)
     assert "Bin means at epsilon 2" in told
     assert "none across" in found.banner
@@ -101,8 +103,13 @@ def test_what_cannot_be_compared_is_one_sentence(
 def test_answers_are_compared_among_mechanisms_that_read_them() -> None:
     source = SourceSettings("wells.csv", value="as", x="lon", y="lat")
     asked = ReleaseSettings(
-        data=source, threshold=20.0, bbox=BOX, values="yes-no", yes_above=50.0, value_unit="ug/l",
+        data=source,
+        threshold=20.0,
+        bbox=BOX,
+        values="yes-no",
+        yes_above=50.0,
+        value_unit="ug/l",
         mechanisms=("spectral-statistics",),
-    )  # fmt: skip
+    )
     assert comparable_under(asked) == ("spectral-statistics",)
     assert comparable_under(asked, ("posterior-sampling",)) == ()

@@ -38,9 +38,12 @@ from pages.compare.view import Line, edition_sentences, release_sentence
 from studies.agreement.practice import lucas_settings
 
 ROW = Records(
-    np.array([0, 0, 0, 1, 1, 3]), np.array([10.0, 12.0, 50.0, 40.0, 60.0, 35.0]), 30.0,
-    np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [9.0, 0.0]]), 1.0,
-)  # fmt: skip
+    np.array([0, 0, 0, 1, 1, 3]),
+    np.array([10.0, 12.0, 50.0, 40.0, 60.0, 35.0]),
+    30.0,
+    np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [9.0, 0.0]]),
+    1.0,
+)
 """Five hexagons in a row, the last far away: 3, 2, 0, 1 and 0 records."""
 
 
@@ -214,9 +217,15 @@ def test_nobody_tells_apart_more_than_the_bound() -> None:
 def released(**changes: Any) -> Any:
     """A release at mu 0.8 whose guarantee says so."""
     guarantee = {
-        "relation": "replace-one", "protects": "values and places", "unit": "point", "unit_word": "sale",
-        "epsilon": 3.3341, "delta": 1e-5, "curve": None, "cost": {"gaussian_mu": 0.8, "distance": 0.0},
-    } | changes  # fmt: skip
+        "relation": "replace-one",
+        "protects": "values and places",
+        "unit": "point",
+        "unit_word": "sale",
+        "epsilon": 3.3341,
+        "delta": 1e-5,
+        "curve": None,
+        "cost": {"gaussian_mu": 0.8, "distance": 0.0},
+    } | changes
     return SimpleNamespace(bundle=SimpleNamespace(statement={"guarantee": guarantee}))
 
 
@@ -245,9 +254,15 @@ def test_an_exchange_that_costs_less_than_two_steps_bounds_what_a_value_moves() 
 
 @pytest.mark.parametrize(
     ("apart", "bound", "said"),
-    [(0.5713, True, "at most 58 %"), (0.5713, False, "57 %"), (0.99996, True, "at most 100 %"),
-     (0.99962, False, "99.96 %"), (0.0031, False, "0.31 %"), (1.0, False, "100 %")],
-)  # fmt: skip
+    [
+        (0.5713, True, "at most 58 %"),
+        (0.5713, False, "57 %"),
+        (0.99996, True, "at most 100 %"),
+        (0.99962, False, "99.96 %"),
+        (0.0031, False, "0.31 %"),
+        (1.0, False, "100 %"),
+    ],
+)
 def test_shares_are_written_as_shares_and_bounds_upwards(apart: float, bound: bool, said: str) -> None:
     line = Line("a rule", 1.0, 0.5, 0.5, 0.0, None, apart, bound=bound)
     assert line.cells()["was it in?"] == said

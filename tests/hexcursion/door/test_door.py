@@ -81,8 +81,10 @@ def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: 
     assert 1.9 < made.statement["guarantee"]["epsilon"] <= 2.0
     assert list(made.map.columns) == ["h3", "class", "in_set", "probability", "mean", "geometry"]
     assert (len(made.map), made.map.crs, made.map.attrs) == (
-        16, "EPSG:4326", {"unit": "ug/m3", "threshold": 30.0},
-    )  # fmt: skip
+        16,
+        "EPSG:4326",
+        {"unit": "ug/m3", "threshold": 30.0},
+    )
     assert set(made.map["class"]) <= {"above", "open", "not above"}
     assert made.map["in_set"].tolist() == read_bundle(tmp_path / "bundle").published.vote_set.tolist()
     assert made.map["mean"].between(5, 55).all(), "in the value's unit, not in response units"
@@ -171,7 +173,7 @@ def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path)
     for reference in (last, town.reference, {"path": str(town.reference)}):
         again = hexcursion.plan(
             rows, reference=reference, area=BOX, value="no2", lon="lon", lat="lat", **same
-        )  # fmt: skip
+        )
         assert again.plan.choice.design == planned.plan.choice.design
     with pytest.raises(WorkflowError, match="`area` changes no settings that are made already"):
         hexcursion.plan(settings, area=BOX)

@@ -53,8 +53,12 @@ def stored(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_between_sizes_a_power_of_the_hexagons_and_beyond_them_the_last_one() -> None:
     table = [[100, 1.0], [1000, 31.6227766], [10_000, 1000.0]]
     assert [round(at(table, cells, (1.0, 2.0)), 3) for cells in (10, 100, 400, 10_000, 40_000)] == [
-        1.0, 1.0, 8.0, 1000.0, 8000.0,
-    ]  # fmt: skip
+        1.0,
+        1.0,
+        8.0,
+        1000.0,
+        8000.0,
+    ]
     assert at(table, 40_000, (1.0, 1.0)) == pytest.approx(4000.0)
     assert at(table, 40_000, (2.0, 3.0)) == pytest.approx(16_000.0)
     assert at([[10, 5.0], [20, 4.0], [30, 6.0]], 20, (1.0, 2.0)) == pytest.approx(5.0)  # a dip is no law

@@ -203,8 +203,9 @@ def test_whoever_is_logged_in_answers_for_a_decision(
     ledger.set_budget(other, "point", 1.0, 1e-5)
     raised = ("--unit", "point", "--epsilon", "2", "--delta", "1e-5", "--reason", "agreed")
     for command in (
-        ("budget", dataset, *raised), ("void", str(broken), "--reason", "crash"),
-    ):  # fmt: skip
+        ("budget", dataset, *raised),
+        ("void", str(broken), "--reason", "crash"),
+    ):
         assert run(*command) == 0
     assert "(grace: agreed)" in show(ledger)
     assert "(grace: crash)" in show(ledger)

@@ -52,8 +52,10 @@ def with_json(contents: Contents, name: str, edit: Callable[[Any], None]) -> Con
 def test_a_bundle_as_written_leaks_nothing(contents: Contents) -> None:
     found = lint_bundle(zipped(contents))
     assert {finding.code for finding in found} == {
-        "n-taken-as-public", "delta-close-to-1/n", "cannot-be-seen"
-    }  # fmt: skip
+        "n-taken-as-public",
+        "delta-close-to-1/n",
+        "cannot-be-seen",
+    }
     assert not any(finding.severity == LEAK for finding in found)
 
 
@@ -62,8 +64,15 @@ def test_what_no_file_can_show_is_not_passed_over(contents: Contents) -> None:
     plan = plan_from_bundle(bundle_from_contents(contents))
     hidden = {item.name for item in fields(plan) if getattr(plan, item.name) == "cannot be seen in a bundle"}
     assert hidden == {
-        "delta_rule", "scaling", "mask", "selection", "threshold", "legend", "seed", "draws",
-    }  # fmt: skip
+        "delta_rule",
+        "scaling",
+        "mask",
+        "selection",
+        "threshold",
+        "legend",
+        "seed",
+        "draws",
+    }
     (said,) = (one for one in lint_bundle(zipped(contents)) if one.code == "cannot-be-seen")
     assert said.severity == "note"
     for words in (
@@ -147,5 +156,7 @@ def test_the_shipped_example_has_the_pages_that_are_made_of_it_today() -> None:
     """After a change to the page or the label: `python -m studies.screens.tour --pages`."""
     shipped = Path(__file__).resolve().parents[3] / "static" / "tour" / "bundle.zip"
     assert {finding.code for finding in lint_bundle(shipped)} == {
-        "n-taken-as-public", "delta-close-to-1/n", "cannot-be-seen",
-    }  # fmt: skip
+        "n-taken-as-public",
+        "delta-close-to-1/n",
+        "cannot-be-seen",
+    }

@@ -46,10 +46,15 @@ def domain() -> Domain:
 
 def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
     base: dict[str, object] = {
-        "data": SourceSettings(path, value="as", x="lon", y="lat"), "threshold": 20.0, "bbox": BOX,
-        "values": "yes-no", "value_unit": "ug/l", "value_name": "arsenic", "record_word": "well",
+        "data": SourceSettings(path, value="as", x="lon", y="lat"),
+        "threshold": 20.0,
+        "bbox": BOX,
+        "values": "yes-no",
+        "value_unit": "ug/l",
+        "value_name": "arsenic",
+        "record_word": "well",
         "mechanisms": ("spectral-statistics",),
-    }  # fmt: skip
+    }
     return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
 
 
@@ -88,7 +93,7 @@ def test_shares_have_a_scale_of_their_own_and_answers_its_ends() -> None:
         ({"values": "amount", "yes_above": 50.0, "centre": 1.0, "clip": 1.0}, "A limit of yes needs answers"),
         ({"mechanisms": ("posterior-sampling",)}, "Nothing is done with `values`"),
     ],
-)  # fmt: skip
+)
 def test_what_answers_do_not_need_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(WorkflowError, match=said):
         settings(**changes)
@@ -128,9 +133,13 @@ def test_a_project_of_answers_asks_for_a_share(domain: Domain, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("name", "limit", "yes"),
-    [("heating", None, "heating"), ("value", None, "a yes"), ("Answer", None, "a yes"),
-     ("value", 50.0, "value above 50 ug/l")],
-)  # fmt: skip
+    [
+        ("heating", None, "heating"),
+        ("value", None, "a yes"),
+        ("Answer", None, "a yes"),
+        ("value", 50.0, "value above 50 ug/l"),
+    ],
+)
 def test_a_column_called_value_is_a_yes_and_not_a_value(name: str, limit: float | None, yes: str) -> None:
     found = answers_of(settings(value_name=name, yes_above=limit))
     assert found is not None
@@ -149,17 +158,23 @@ def test_values_that_are_no_answers_are_refused(domain: Domain, tmp_path: Path) 
 def test_simulated_answers_have_the_shares_of_their_field(domain: Domain) -> None:
     lattice = build_lattice(domain)
     drawn = [simulate_reference(settings(), lattice, SHARES, 4_000, None, number) for number in range(6)]
-    shares = [np.bincount(each.index, weights=each.value, minlength=domain.size) /
-              np.maximum(np.bincount(each.index, minlength=domain.size), 1) for each in drawn]  # fmt: skip
+    shares = [
+        np.bincount(each.index, weights=each.value, minlength=domain.size)
+        / np.maximum(np.bincount(each.index, minlength=domain.size), 1)
+        for each in drawn
+    ]
     assert all(set(np.unique(each.value)) == {0.0, 100.0} for each in drawn)
     assert 15.0 < np.mean([share.std() for share in shares]) < 35.0
 
 
 def test_the_question_is_asked_in_words() -> None:
     subject = {
-        "value": "share of wells with arsenic above 50 ug/l", "unit": "%", "threshold": 20.0,
-        "direction": "above", "answers": {"yes": "arsenic above 50 ug/l", "yes_above": 50.0},
-    }  # fmt: skip
+        "value": "share of wells with arsenic above 50 ug/l",
+        "unit": "%",
+        "threshold": 20.0,
+        "direction": "above",
+        "answers": {"yes": "arsenic above 50 ug/l", "yes_above": 50.0},
+    }
     assert words.asked(subject, "well") == "Where do more than 20 % of wells have arsenic above 50 ug/l?"
     below = subject | {"direction": "below", "scope": {"population": "shallow wells", "period": "1998"}}
     assert words.asked(below, "well") == (
@@ -170,10 +185,14 @@ def test_the_question_is_asked_in_words() -> None:
 
 def answers_release(domain: Domain) -> Release:
     return retold(
-        spectral_release(domain), response=SHARES, threshold=20.0, value_unit="%",
+        spectral_release(domain),
+        response=SHARES,
+        threshold=20.0,
+        value_unit="%",
         value_name="share of wells with arsenic above 50 ug/l",
-        answers=Answers("arsenic above 50 ug/l", 50.0), design=replace(SPECTRAL.for_law("yes-no")),
-    )  # fmt: skip
+        answers=Answers("arsenic above 50 ug/l", 50.0),
+        design=replace(SPECTRAL.for_law("yes-no")),
+    )
 
 
 def test_a_bundle_of_answers_is_written_and_read(domain: Domain) -> None:

@@ -25,8 +25,10 @@ MIDDLE = (WEST + EAST) / 2
 def box(west: float, east: float, **properties: object) -> dict[str, Any]:
     ring = [[west, SOUTH], [east, SOUTH], [east, NORTH], [west, NORTH], [west, SOUTH]]
     return {
-        "type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}
-    }  # fmt: skip
+        "type": "Feature",
+        "properties": properties,
+        "geometry": {"type": "Polygon", "coordinates": [ring]},
+    }
 
 
 def halves(folder: Path) -> str:

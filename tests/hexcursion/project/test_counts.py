@@ -42,9 +42,14 @@ def domain() -> Domain:
 
 def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
     base: dict[str, object] = {
-        "data": SourceSettings(path, x="lon", y="lat"), "threshold": 1.5, "bbox": BOX, "values": "count",
-        "record_word": "case", "population_file": "people.csv", "mechanisms": ("spectral-statistics",),
-    }  # fmt: skip
+        "data": SourceSettings(path, x="lon", y="lat"),
+        "threshold": 1.5,
+        "bbox": BOX,
+        "values": "count",
+        "record_word": "case",
+        "population_file": "people.csv",
+        "mechanisms": ("spectral-statistics",),
+    }
     return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
 
 
@@ -68,7 +73,7 @@ def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
             if name != "spectral-statistics" and MECHANISMS[name].protection.what != "values"
         ),
     ],
-)  # fmt: skip
+)
 def test_what_counts_do_not_need_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(WorkflowError, match=said):
         settings(**changes)
@@ -134,8 +139,10 @@ def test_without_people_the_question_is_one_of_density(domain: Domain, tmp_path:
 def test_people_are_read_from_areas_points_and_tables(domain: Domain, tmp_path: Path) -> None:
     west, south, _, north = BOX
     square = [[west, south], [0.0, south], [0.0, north], [west, north], [west, south]]
-    tiny = [[[lon + a, lat + b] for a, b in ((0, 0), (1e-4, 0), (1e-4, 1e-4), (0, 0))]
-            for lon, lat in domain.centres_lonlat[:1] + 1e-3]  # fmt: skip
+    tiny = [
+        [[lon + a, lat + b] for a, b in ((0, 0), (1e-4, 0), (1e-4, 1e-4), (0, 0))]
+        for lon, lat in domain.centres_lonlat[:1] + 1e-3
+    ]
     rings = ([square], tiny)
     zones = {
         "type": "FeatureCollection",
@@ -159,9 +166,10 @@ def test_people_are_read_from_areas_points_and_tables(domain: Domain, tmp_path: 
     with pytest.raises(DomainError, match=r"there is no file nowhere\.csv"):
         load_population(str(tmp_path / "nowhere.csv"), "n", domain)
     for text, said in (
-        ("lon,lat,n\n1,1,-3\n", "negative number"), ("a,b,n\n1,1,3\n", "must have rows, and the columns lon"),
+        ("lon,lat,n\n1,1,-3\n", "negative number"),
+        ("a,b,n\n1,1,3\n", "must have rows, and the columns lon"),
         ("lon,lat,n\n1,1,x\n", "a feature without a number"),
-    ):  # fmt: skip
+    ):
         table.write_text(text)
         with pytest.raises(DomainError, match=said):
             load_population(str(table), "n", domain)
@@ -220,13 +228,19 @@ def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Pat
 
 
 RISK = {
-    "value": "risk of a case", "unit": "times the average", "threshold": 1.5, "direction": "above",
+    "value": "risk of a case",
+    "unit": "times the average",
+    "threshold": 1.5,
+    "direction": "above",
     "counts": {"per": "population", "origin": "people"},
-}  # fmt: skip
+}
 DENSITY = {
-    "value": "density of sales", "unit": "per km2", "threshold": 20.0, "direction": "above",
+    "value": "density of sales",
+    "unit": "per km2",
+    "threshold": 20.0,
+    "direction": "above",
     "counts": {"per": "area", "origin": "the area of each hexagon"},
-}  # fmt: skip
+}
 
 
 def test_the_question_is_asked_in_words() -> None:
@@ -245,9 +259,15 @@ def test_the_question_is_asked_in_words() -> None:
 
 def counts_release(domain: Domain, over: Exposure) -> Release:
     return retold(
-        spectral_release(domain), response=over.scale, threshold=1.5, value_unit=over.unit,
-        value_name="risk of a case", exposure=over, records=None, design=SPECTRAL.for_law(over.law),
-    )  # fmt: skip
+        spectral_release(domain),
+        response=over.scale,
+        threshold=1.5,
+        value_unit=over.unit,
+        value_name="risk of a case",
+        exposure=over,
+        records=None,
+        design=SPECTRAL.for_law(over.law),
+    )
 
 
 def test_a_bundle_of_counts_is_written_and_read(domain: Domain) -> None:

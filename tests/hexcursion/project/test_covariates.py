@@ -36,9 +36,13 @@ def domain() -> Domain:
 
 def settings(**changes: object) -> ReleaseSettings:
     base: dict[str, object] = {
-        "data": SENSORS, "threshold": 40.0, "bbox": BOX, "centre": 40.0, "clip": 10.0,
+        "data": SENSORS,
+        "threshold": 40.0,
+        "bbox": BOX,
+        "centre": 40.0,
+        "clip": 10.0,
         "mechanisms": ("spectral-statistics",),
-    }  # fmt: skip
+    }
     return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
 
 
@@ -54,10 +58,13 @@ def table(path: Path, domain: Domain, *columns: str, skip: int = 0, value: str =
 def layer(path: Path, kind: str, *parts: tuple[object, object]) -> str:
     """A layer of one kind of shape: coordinates and the number `height` of each."""
     features = [
-        {"type": "Feature", "properties": {} if height is None else {"height": height},
-         "geometry": {"type": kind, "coordinates": coordinates}}
+        {
+            "type": "Feature",
+            "properties": {} if height is None else {"height": height},
+            "geometry": {"type": kind, "coordinates": coordinates},
+        }
         for coordinates, height in parts
-    ]  # fmt: skip
+    ]
     path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
     return str(path)
 
@@ -84,8 +91,9 @@ def test_a_table_gives_a_column_and_a_layer_the_distance_to_it(domain: Domain, t
     assert found is not None
     assert found.names == ("clay", "distance to big river")
     assert found.origins == (
-        "clay, a column of soil.csv", "the square root of the distance to big river in metres",
-    )  # fmt: skip
+        "clay, a column of soil.csv",
+        "the square root of the distance to big river in metres",
+    )
     assert np.array_equal(found.values[:, 0], np.arange(domain.size))
     metres = np.abs(project([[-0.08, 51.50]], domain.crs)[0, 1] - domain.centres[:, 1])
     assert np.allclose(np.square(found.values[:, 1]), metres, atol=5.0)
@@ -123,7 +131,7 @@ def test_areas_and_points_give_their_numbers(domain: Domain, tmp_path: Path) -> 
         (lambda at, d: layer(at / "t.geojson", "Point", (RIVER[0], 4)), "height", "have no number in the"),
         (lambda at, d: layer(at / "t.geojson", "Point", (RIVER[0], "x")), "height", "without a number"),
     ],
-)  # fmt: skip
+)
 def test_what_gives_no_number_for_each_hexagon_is_refused(
     domain: Domain, tmp_path: Path, make: object, column: str, said: str
 ) -> None:
@@ -228,9 +236,14 @@ def test_common_numbers_repeat_answers_by_chance_and_shares_do_not(domain: Domai
 def test_the_distance_to_private_places_is_refused(domain: Domain, tmp_path: Path) -> None:
     spots = domain.centres_lonlat[:6]
     rows = Observations(
-        x=spots[:, 0], y=spots[:, 1], value=np.arange(6.0), crs="EPSG:4326", kind="reading", unit="m",
+        x=spots[:, 0],
+        y=spots[:, 1],
+        value=np.arange(6.0),
+        crs="EPSG:4326",
+        kind="reading",
+        unit="m",
         title="wells",
-    )  # fmt: skip
+    )
     wells = layer(tmp_path / "wells.geojson", "Point", *((list(map(float, spot)), None) for spot in spots))
     with pytest.raises(WorkflowError, match="'wells' marks the places of private records"):
         load_covariates((wells,), (), domain, rows)
@@ -250,7 +263,7 @@ def test_the_distance_to_private_places_is_refused(domain: Domain, tmp_path: Pat
         ),
         ({"covariates": tuple(f"{k}.csv" for k in range(9))}, "covariates"),
     ],
-)  # fmt: skip
+)
 def test_settings_that_do_not_fit_together_are_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(WorkflowError, match=said):
         settings(**changes)

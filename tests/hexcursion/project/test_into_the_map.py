@@ -53,9 +53,16 @@ def table(folder: Path, sd: str = "150.0") -> Path:
 def mobile(folder: Path, **changes: object) -> ReleaseSettings:
     source = SourceSettings(str(table(folder)), value="no2", x="lon", y="lat", place_sd="sd_m")
     return ReleaseSettings(
-        data=replace(source, **changes), threshold=THRESHOLD, bbox=BOX, resolution=8, value_unit="ug/m3",
-        centre=30.0, clip=15.0, lengthscale=3000.0, ridge=5.0,
-    )  # fmt: skip
+        data=replace(source, **changes),
+        threshold=THRESHOLD,
+        bbox=BOX,
+        resolution=8,
+        value_unit="ug/m3",
+        centre=30.0,
+        clip=15.0,
+        lengthscale=3000.0,
+        ridge=5.0,
+    )
 
 
 def test_readings_count_in_their_likeliest_hexagon(tmp_path: Path) -> None:

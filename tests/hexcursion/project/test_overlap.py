@@ -128,9 +128,12 @@ def test_two_real_years_of_sales_and_of_stations_pass(shared_data: Path) -> None
     air = [
         load_sensors(
             shared_data / "sensors/london_laqn_annual_means_2022_2024.csv",
-            value="annual_mean", x="Longitude", y="Latitude", unit="ug/m3",
+            value="annual_mean",
+            x="Longitude",
+            y="Latitude",
+            unit="ug/m3",
             where={"species": "NO2", "year": year},
         )[0]
         for year in (2022, 2023)
-    ]  # fmt: skip
+    ]
     assert refuse_overlap(air[1], air[0]) is None

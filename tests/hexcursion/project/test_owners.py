@@ -38,9 +38,14 @@ def stations(folder: Path, readings: int = 20, sensors: int = 50) -> SourceSetti
 
 def settings(source: SourceSettings, **changes: object) -> ReleaseSettings:
     given: dict[str, object] = {
-        "data": source, "threshold": THRESHOLD, "bbox": BOX, "resolution": 8, "value_unit": "ug/m3",
-        "centre": 30.0, "clip": 15.0,
-    }  # fmt: skip
+        "data": source,
+        "threshold": THRESHOLD,
+        "bbox": BOX,
+        "resolution": 8,
+        "value_unit": "ug/m3",
+        "centre": 30.0,
+        "clip": 15.0,
+    }
     return ReleaseSettings(**{**given, **changes})  # type: ignore[arg-type]
 
 
@@ -142,9 +147,14 @@ def test_filling_tells_its_progress(town: Town) -> None:
 def test_a_whole_owner_of_a_gaussian_release_is_priced_exactly(tmp_path: Path) -> None:
     """q readings of one sensor cost q mu, not the general rule for q records."""
     chosen = settings(
-        stations(tmp_path), owner="station", records_per_owner=3, lengthscale=3000.0, ridge=5.0, epsilon=2.0,
+        stations(tmp_path),
+        owner="station",
+        records_per_owner=3,
+        lengthscale=3000.0,
+        ridge=5.0,
+        epsilon=2.0,
         mechanisms=("noisy-cell-statistics",),
-    )  # fmt: skip
+    )
     project = load_project(chosen)
     privacy = plan_release(project, given_choice(project), open_ledger()).privacy
     assert (privacy.epsilon, privacy.delta) == pytest.approx((2.0, 1e-5), rel=1e-6)
@@ -181,9 +191,15 @@ def test_ten_readings_in_different_hexagons_cost_the_square_root(
 ) -> None:
     """It said 14.4 although no two readings of a person lay in one hexagon."""
     chosen = settings(
-        walkers(tmp_path), owner="person", records_per_owner=10, owner_once_per_hexagon=once,
-        lengthscale=3000.0, ridge=5.0, epsilon=1.0, mechanisms=(mechanism,),
-    )  # fmt: skip
+        walkers(tmp_path),
+        owner="person",
+        records_per_owner=10,
+        owner_once_per_hexagon=once,
+        lengthscale=3000.0,
+        ridge=5.0,
+        epsilon=1.0,
+        mechanisms=(mechanism,),
+    )
     project = load_project(chosen)
     plan = plan_release(project, given_choice(project), open_ledger())
     said = {line.topic: line.text for line in plan.receipt}

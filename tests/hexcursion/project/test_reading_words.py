@@ -22,9 +22,14 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSettings
         file.write("lon,lat,value\n")
         file.writelines(f"-0.1{i % 7},51.5{i % 5},{i % 50:09d}\n" for i in range(100_000))
     return ReleaseSettings(
-        data=SourceSettings(str(path), value="value", x="lon", y="lat"), value_unit="m",
-        bbox=(-0.3, 51.4, 0.0, 51.7), resolution=6, threshold=20.0, centre=20.0, clip=25.0,
-    )  # fmt: skip
+        data=SourceSettings(str(path), value="value", x="lon", y="lat"),
+        value_unit="m",
+        bbox=(-0.3, 51.4, 0.0, 51.7),
+        resolution=6,
+        threshold=20.0,
+        centre=20.0,
+        clip=25.0,
+    )
 
 
 def test_the_share_that_is_read_grows_to_the_whole(settings: ReleaseSettings) -> None:

@@ -175,8 +175,12 @@ def test_without_reference_data_centre_and_clip_must_be_given(town: Town) -> Non
 
 def test_centre_and_clip_keep_four_decimals_or_as_many_digits() -> None:
     assert [tidy(number) for number in (12.345678, 0.0012345, -0.0009876543, 3.14159e-7, 0.0)] == [
-        12.3457, 0.0012, -0.0009877, 3.142e-7, 0.0,
-    ]  # fmt: skip
+        12.3457,
+        0.0012,
+        -0.0009877,
+        3.142e-7,
+        0.0,
+    ]
     assert tidy(1.23456789e-6, 6) == 1.23457e-6
 
 

@@ -45,9 +45,10 @@ def settings(**changes: object) -> ReleaseSettings:
 def zone(west: float, east: float, value: object) -> dict[str, object]:
     ring = [[west, 51.4], [east, 51.4], [east, 51.6], [west, 51.6], [west, 51.4]]
     return {
-        "type": "Feature", "properties": {"value": value},
+        "type": "Feature",
+        "properties": {"value": value},
         "geometry": {"type": "Polygon", "coordinates": [ring]},
-    }  # fmt: skip
+    }
 
 
 def zones(path: Path, *features: dict[str, object]) -> Path:
@@ -138,9 +139,11 @@ def test_the_public_field_travels_in_the_bundle(domain: Domain) -> None:
     bundle = bundle_from_contents(contents)
     assert np.array_equal(field_of(contents, bundle.statement, bundle.domain.cells), field)
     assert bundle.statement["subject"]["relative"] == {
-        "file": "public_field.csv", "kind": "limits", "ratio": True,
+        "file": "public_field.csv",
+        "kind": "limits",
+        "ratio": True,
         "origin": "limits given by the curator as public",
-    }  # fmt: skip
+    }
     viewer = Viewer(bundle)
     assert "Relative to a public field: limits given by the curator as public." in viewer.sentences(
         viewer.at()

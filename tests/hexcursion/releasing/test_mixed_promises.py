@@ -74,13 +74,18 @@ def test_a_pilot_costs_for_the_neighbours_of_its_release(town: Town, relation: s
     project = run_pilot(
         load_project(
             town.settings(
-                reference=None, reference_public=False, centre=25.0, clip=15.0, pilot=0.3, relation=relation,
+                reference=None,
+                reference_public=False,
+                centre=25.0,
+                clip=15.0,
+                pilot=0.3,
+                relation=relation,
                 mechanisms=("spectral-statistics",),
                 records_about=3000 if relation == "add-or-remove" else None,
             )
         ),
         open_ledger(),
-    )  # fmt: skip
+    )
     assert project.pilot is not None
     cost = project.pilot.cost
     assert cost.neighbours == relation

@@ -29,9 +29,14 @@ ACCOUNTED = Tuning("public reference data", "b.csv")
 def receipt(hamlet_tuned: Tuned, privacy: PrivacyFacts, **changes: object) -> dict[str, ReceiptLine]:
     """Topic -> line of a receipt in which nothing is missing, but for the changes."""
     facts: dict[str, object] = {
-        "design": hamlet_tuned.choice.design, "response": RESPONSE, "tuning": ACCOUNTED, "cells": 1_234,
-        "resolution": 8, "domain_origin": "a public box", **changes,
-    }  # fmt: skip
+        "design": hamlet_tuned.choice.design,
+        "response": RESPONSE,
+        "tuning": ACCOUNTED,
+        "cells": 1_234,
+        "resolution": 8,
+        "domain_origin": "a public box",
+        **changes,
+    }
     return {line.topic: line for line in build_receipt(privacy, **facts)}  # type: ignore[arg-type]
 
 
@@ -95,14 +100,17 @@ def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned:
 
 def test_the_privacy_facts_of_a_plan_are_those_that_were_proved(hamlet: Project, hamlet_tuned: Tuned) -> None:
     plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
-    found, proved = plan.privacy, mechanism_of(plan.choice.design).guarantee(
-        plan.choice.design, public_facts(hamlet)
-    )  # fmt: skip
+    found, proved = (
+        plan.privacy,
+        mechanism_of(plan.choice.design).guarantee(plan.choice.design, public_facts(hamlet)),
+    )
     assert (found.unit, found.unit_word, found.n, found.delta) == ("point", "reading", 2659, 1e-5)
     assert (found.bound, found.bound_source, found.proved) == (proved.bound, proved.source, True)
     assert (plan.charge.unit, plan.charge.facts["n"], plan.charge.facts["file"]) == (
-        "point", 2659, "private.csv",
-    )  # fmt: skip
+        "point",
+        2659,
+        "private.csv",
+    )
     lines = {line.topic: line for line in plan.receipt}
     assert lines["Domain"].text.startswith("16 H3 cells of resolution 7: ")
 
@@ -136,8 +144,9 @@ def test_a_value_is_called_as_the_settings_say_or_else_as_its_loader_does(
 ) -> None:
     unnamed = replace(hamlet, settings=hamlet.settings.with_changes(value_name=""))
     for project, name, title in (
-        (hamlet, "NO2", "NO2 above 30 ug/m3"), (unnamed, "value", "Value above 30 ug/m3"),
-    ):  # fmt: skip
+        (hamlet, "NO2", "NO2 above 30 ug/m3"),
+        (unnamed, "value", "Value above 30 ug/m3"),
+    ):
         plan = plan_release(project, hamlet_tuned.choice, open_ledger())
         made = _release(plan, "an id", try_draw(plan.prepared), None, "")
         assert (made.value_name, made.title, plan.charge.facts["title"]) == (name, title, title)

@@ -27,10 +27,12 @@ def test_without_a_logarithm_they_are_plain_quantities() -> None:
     ("kind", "said"),
     [
         ("public reference data", "public reference data: b.csv"),
-        ("reference data",
-         "reference data: b.csv. Records in the reference data are not protected by this statement."),
+        (
+            "reference data",
+            "reference data: b.csv. Records in the reference data are not protected by this statement.",
+        ),
     ],
-)  # fmt: skip
+)
 def test_only_reference_data_that_were_set_aside_are_said_to_be_unprotected(
     kind: TuningKind, said: str
 ) -> None:

@@ -35,10 +35,13 @@ def test_a_bundle_holds_the_design_and_proves_its_own_epsilon(
     about = None if relation == "replace-one" else 1400
     project = load_project(
         town.settings(
-            mechanisms=("spectral-statistics",), relation=relation, epsilon=1.0, focus="threshold",
+            mechanisms=("spectral-statistics",),
+            relation=relation,
+            epsilon=1.0,
+            focus="threshold",
             records_about=about,
         )
-    )  # fmt: skip
+    )
     tuned = tune(project)
     plan = plan_release(project, tuned.choice, ledger)
     published = publish(plan, ledger, tmp_path / "bundle")
@@ -62,10 +65,16 @@ def test_a_bundle_keeps_the_cutoff_that_the_release_chose(town: Town, ledger: Le
     """Without reference data: the design leaves it open, the statement names it, a reader cuts there."""
     project = load_project(
         town.settings(
-            mechanisms=("spectral-statistics",), epsilon=3.0, reference=None,
-            reference_public=False, centre=28.0, clip=15.0, resolution=7, accept_low_agreement=True,
+            mechanisms=("spectral-statistics",),
+            epsilon=3.0,
+            reference=None,
+            reference_public=False,
+            centre=28.0,
+            clip=15.0,
+            resolution=7,
+            accept_low_agreement=True,
         )
-    )  # fmt: skip
+    )
     tuned = tune(project)
     assert isinstance(tuned.choice.design, SpectralStatisticsDesign)
     assert tuned.choice.design.cutoff_from == "release"

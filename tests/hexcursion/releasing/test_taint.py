@@ -300,7 +300,14 @@ def test_fixed_noise_alone_shows_what_the_records_change(
     assert "bundle: paths.parquet" in found
     tables = ("csv", "geojson", "parquet")
     assert found <= {
-        "zip", "release: output", "bundle: SHA256SUMS", "bundle: paths.parquet", "bundle: regions.geojson",
-        "bundle: map.html", "bundle: map.png", "bundle: release.gpkg",
-        *(f"bundle: {name}" for name in TOLD), *(f"bundle: cells.{ending}" for ending in tables),
-    }  # fmt: skip
+        "zip",
+        "release: output",
+        "bundle: SHA256SUMS",
+        "bundle: paths.parquet",
+        "bundle: regions.geojson",
+        "bundle: map.html",
+        "bundle: map.png",
+        "bundle: release.gpkg",
+        *(f"bundle: {name}" for name in TOLD),
+        *(f"bundle: cells.{ending}" for ending in tables),
+    }

@@ -254,8 +254,9 @@ def test_no_message_of_dasks_makes_another_object_than_plain_values(tmp_path: Pa
         with pytest.raises(TypeError):
             protocol.loads(protocol.dumps({"op": message}))
     assert protocol.loads(protocol.dumps({"op": to_serialize(b"plain"), "n": ToPickle([1, "a"])})) == {
-        "op": b"plain", "n": [1, "a"],
-    }  # fmt: skip
+        "op": b"plain",
+        "n": [1, "a"],
+    }
     large = b"\x80\x04cbuiltins\nbytes\nJ\x00\x00\x00\x7f\x85R."  # bytes(2130706432)
     for content in (pickle.dumps(Bomb(tmp_path)), large, b"no pickle"):
         with pytest.raises(TypeError):

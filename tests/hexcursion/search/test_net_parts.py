@@ -27,9 +27,11 @@ def test_a_pilot_is_read_by_the_likeliest_model(monkeypatch: pytest.MonkeyPatch)
 def test_public_counts_cover_hexagons_without_records() -> None:
     settings = SimpleNamespace(uses_public_counts=True, unit="point")
     project: Any = SimpleNamespace(
-        settings=settings, relative=None, domain=SimpleNamespace(size=5),
+        settings=settings,
+        relative=None,
+        domain=SimpleNamespace(size=5),
         reference=SimpleNamespace(index=np.array([0, 2, 2])),
-    )  # fmt: skip
+    )
     found = _public_counts(project)
     assert found is not None
     assert found.tolist() == [1.0, 0.0, 2.0, 0.0, 0.0]

@@ -97,10 +97,16 @@ def scene(belief: tuple[float, float] | None = None, mean: float = 0.0) -> Scene
     """Ten cells in a row with one reading each, 10, 20, ..., 100, asked about 55; two cells are held out."""
     values = np.arange(10.0, 101.0, 10.0)
     return make_scene(
-        PublicFacts(line(10), 10), tuple("adbcefghij"), PlacedObservations(np.arange(10), values, 10, 0),
-        ResponseScale("identity", 50.0, 100.0, "a"), unit="point", threshold=55.0, direction="above",
-        prior_mean=np.full(10, mean), belief=belief,
-    )  # fmt: skip
+        PublicFacts(line(10), 10),
+        tuple("adbcefghij"),
+        PlacedObservations(np.arange(10), values, 10, 0),
+        ResponseScale("identity", 50.0, 100.0, "a"),
+        unit="point",
+        threshold=55.0,
+        direction="above",
+        prior_mean=np.full(10, mean),
+        belief=belief,
+    )
 
 
 def test_a_world_knows_its_level_its_middle_and_its_spread() -> None:

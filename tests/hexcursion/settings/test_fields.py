@@ -88,8 +88,13 @@ def test_settings_are_frozen_plain_dataclasses() -> None:
 
 
 def test_numbers_of_other_libraries_become_plain() -> None:
-    made = settings(epsilon=np.float32(0.5), paths=np.int64(3), bbox=[0, 51, 1, 52], resolution=8.0,
-                    mechanisms=("posterior-sampling",))  # fmt: skip
+    made = settings(
+        epsilon=np.float32(0.5),
+        paths=np.int64(3),
+        bbox=[0, 51, 1, 52],
+        resolution=8.0,
+        mechanisms=("posterior-sampling",),
+    )
     assert (made.epsilon, made.paths, made.bbox, made.resolution) == (0.5, 3, (0.0, 51.0, 1.0, 52.0), 8)
     assert type(made.epsilon) is float
     assert type(made.paths) is type(made.resolution) is int

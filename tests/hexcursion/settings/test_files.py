@@ -95,9 +95,15 @@ def test_a_file_of_sensors_written_before_is_read() -> None:
     rows = (("species", "NO2"), ("year", "2023"))
     assert settings_from_toml(SENSOR_FILE) == ReleaseSettings(
         data=SourceSettings("s.csv", value="no2", x="lon", y="lat", where=rows),
-        bbox=(-0.5, 51.0, 1.0, 52.0), threshold=40.0, unit="cell", direction="below", centre=30.0,
-        clip=12.5, pilot=0.3, mechanisms=("posterior-sampling",),
-    )  # fmt: skip
+        bbox=(-0.5, 51.0, 1.0, 52.0),
+        threshold=40.0,
+        unit="cell",
+        direction="below",
+        centre=30.0,
+        clip=12.5,
+        pilot=0.3,
+        mechanisms=("posterior-sampling",),
+    )
 
 
 FULL = ReleaseSettings(

@@ -171,10 +171,15 @@ def test_the_public_guess_has_its_word_on_the_command_line() -> None:
 
 def test_two_looks_are_for_one_fixed_design_of_amounts() -> None:
     plain: dict[str, object] = {
-        "data": SourceSettings("s.csv", value="v", x="lon", y="lat"), "threshold": 1.0,
-        "transform": "identity", "centre": 0.0, "clip": 2.0, "bbox": (-0.12, 51.49, -0.05, 51.53), "looks": 2,
+        "data": SourceSettings("s.csv", value="v", x="lon", y="lat"),
+        "threshold": 1.0,
+        "transform": "identity",
+        "centre": 0.0,
+        "clip": 2.0,
+        "bbox": (-0.12, 51.49, -0.05, 51.53),
+        "looks": 2,
         "mechanisms": ("spectral-statistics",),
-    }  # fmt: skip
+    }
     assert ReleaseSettings(**plain).looks == 2  # type: ignore[arg-type]
     for changes, said in (
         ({"mechanisms": ("noisy-cell-statistics",)}, "spectral statistics of amounts alone"),

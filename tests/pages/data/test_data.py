@@ -116,11 +116,15 @@ def test_a_table_in_latin_1_is_read(open_app: OpenApp) -> None:
     assert work_of(app).choices["value_name"] == "niveau d'été (µg/m3)"
 
 
-@pytest.mark.parametrize(("codes", "word"), [
-    (b"pcd,oseast1m,osnrth1m\nSW1A 1AA,529090,179645\n", "postcode table"),  # of another city
-    (b"a,b,c\n1,2,3\n", "codes.csv"),
-    (b"", "empty"),
-], ids=["elsewhere", "wrong columns", "empty"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("codes", "word"),
+    [
+        (b"pcd,oseast1m,osnrth1m\nSW1A 1AA,529090,179645\n", "postcode table"),  # of another city
+        (b"a,b,c\n1,2,3\n", "codes.csv"),
+        (b"", "empty"),
+    ],
+    ids=["elsewhere", "wrong columns", "empty"],
+)
 def test_postcodes_that_do_not_fit_are_one_sentence(
     open_app: OpenApp, example: ReleaseSettings, codes: bytes, word: str
 ) -> None:

@@ -196,9 +196,14 @@ def test_a_cancel_leaves_at_once_even_where_the_computation_has_not_heard_of_it(
     app = want(searched(open_app), 0.8)
     for module, name, begin, stop, said in (
         (frontier, "solve_job", "Find the smallest ε for 0.80", "Cancel the solving", "Cancelled."),
-        (search_panel, "search_job", "Search for the smallest budget", "Cancel the search",
-         "The search was cancelled. Nothing was released."),
-    ):  # fmt: skip
+        (
+            search_panel,
+            "search_job",
+            "Search for the smallest budget",
+            "Cancel the search",
+            "The search was cancelled. Nothing was released.",
+        ),
+    ):
         monkeypatch.setattr(module, name, deaf)
         if module is search_panel:
             app.number_input(key=key_of(app, "threshold")).set_value(440_000.0).run()

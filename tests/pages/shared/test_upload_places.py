@@ -127,9 +127,12 @@ class Server:
 
         said = str(len(data)) if length == "" else length
         scope = {
-            "type": "http", "method": "PUT", "path": path or f"/_stcore/upload_file/{session}/{name}",
-            "headers": [] if said is None else [(b"content-length", said.encode())], "query_string": b"",
-        }  # fmt: skip
+            "type": "http",
+            "method": "PUT",
+            "path": path or f"/_stcore/upload_file/{session}/{name}",
+            "headers": [] if said is None else [(b"content-length", said.encode())],
+            "query_string": b"",
+        }
         finished(self.places(scope, receive, send))
         return int(sent[0]["status"])
 

@@ -57,7 +57,7 @@ def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> 
         ({"reference_public": True}, "About 100 % of the 100"),  # values above 0.5 are ones
         ({"reference_public": False, "yes_above": 90.1}, ""),
     ],
-)  # fmt: skip
+)
 def test_the_share_of_yes_is_said_of_published_values_alone(choices: dict[str, object], said: str) -> None:
     told = published_answers(SimpleNamespace(reference=seen(), choices=choices))  # type: ignore[arg-type]
     assert told.startswith(said)

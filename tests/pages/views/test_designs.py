@@ -48,10 +48,17 @@ def test_the_report_says_what_the_search_found(searched) -> None:
     assert float(rows["bce"].free) == pytest.approx(tuned.result.unconstrained.utility.bce, rel=0.06)
 
 
-@pytest.mark.parametrize(("times", "said"), [
-    (1.0, "0.5 (+0 %)"), (1.35, "0.68 (+35 %)"), (0.9, "0.45 (-10 %)"), (3.2, "1.6 (3.2 times)"),
-    (57.0, "28 (more than 10 times)"), (float("nan"), "–"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (1.0, "0.5 (+0 %)"),
+        (1.35, "0.68 (+35 %)"),
+        (0.9, "0.45 (-10 %)"),
+        (3.2, "1.6 (3.2 times)"),
+        (57.0, "28 (more than 10 times)"),
+        (float("nan"), "–"),
+    ],
+)
 def test_a_huge_increase_is_said_in_words(searched, times: float, said: str) -> None:
     _, tuned = searched
     free, chosen = tuned.result.unconstrained, tuned.result.chosen
@@ -64,10 +71,14 @@ def test_a_huge_increase_is_said_in_words(searched, times: float, said: str) -> 
     assert rows["bce"].private == said
 
 
-@pytest.mark.parametrize(("prior", "called"), [
-    ("car", "neighbour graph (CAR)"), ("exponential", "exponential kernel"),
-    ("matern32", "Matérn 3/2 kernel"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("prior", "called"),
+    [
+        ("car", "neighbour graph (CAR)"),
+        ("exponential", "exponential kernel"),
+        ("matern32", "Matérn 3/2 kernel"),
+    ],
+)
 def test_a_family_on_a_screen_is_the_mechanisms_title_and_the_priors(prior: str, called: str) -> None:
     assert family(PosteriorSamplingDesign(prior, 1500.0, 2.0, 0.5)) == f"Posterior sampling, {called}"
 

@@ -12,10 +12,16 @@ from tests.town import BOX, Town
 BEFORE = {
     "about": {"kind": "sensors", "value_name": "NO2", "value_unit": "ug/m3"},
     "choices": {
-        "threshold": 25.0, "direction": "below", "centre": 20.0, "clip": 15.0, "bbox": list(BOX),
-        "epsilon": 0.5, "paths": 3, "looks": 2,
+        "threshold": 25.0,
+        "direction": "below",
+        "centre": 20.0,
+        "clip": 15.0,
+        "bbox": list(BOX),
+        "epsilon": 0.5,
+        "paths": 3,
+        "looks": 2,
     },
-}  # fmt: skip
+}
 
 
 class Sensors(Workspace):

@@ -100,15 +100,19 @@ def test_the_apps_own_folders_are_always_in_reach() -> None:
         limited.check(str(PrivateFolder().keep("a.csv", b"1")))  # another session's uploads
 
 
-@pytest.mark.parametrize("changes", [
-    {"data": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
-    {"data": SourceSettings("{inside}/deep/table.csv", "/etc/passwd")},
-    {"reference": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
-    {"region": "/etc/passwd", "bbox": None},
-    {"limits": "/etc/passwd"},
-    {"layers": ("/etc/passwd",)},
-    {"basemap": "/etc/passwd"},
-], ids=["data", "postcodes", "reference", "region", "limits", "layers", "basemap"])  # fmt: skip
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
+        {"data": SourceSettings("{inside}/deep/table.csv", "/etc/passwd")},
+        {"reference": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
+        {"region": "/etc/passwd", "bbox": None},
+        {"limits": "/etc/passwd"},
+        {"layers": ("/etc/passwd",)},
+        {"basemap": "/etc/passwd"},
+    ],
+    ids=["data", "postcodes", "reference", "region", "limits", "layers", "basemap"],
+)
 def test_every_file_that_settings_name_is_looked_at(
     places: tuple[Path, Path], changes: dict[str, object]
 ) -> None:

@@ -38,10 +38,17 @@ def test_nothing_said_is_nothing_known() -> None:
         assert stated_values(None, None, factors) == (None, None)
 
 
-@pytest.mark.parametrize(("usual", "spread", "factors", "word"), [
-    (0.0, 3.0, True, "above 0"), (-5.0, None, True, "above 0"), (10.0, 1.0, True, "above 1"),
-    (10.0, 0.0, False, "above 0"), (10.0, -2.0, False, "above 0"), (10.0, math.nan, False, "above 0"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("usual", "spread", "factors", "word"),
+    [
+        (0.0, 3.0, True, "above 0"),
+        (-5.0, None, True, "above 0"),
+        (10.0, 1.0, True, "above 1"),
+        (10.0, 0.0, False, "above 0"),
+        (10.0, -2.0, False, "above 0"),
+        (10.0, math.nan, False, "above 0"),
+    ],
+)
 def test_impossible_scales_are_one_sentence(
     usual: float, spread: float | None, factors: bool, word: str
 ) -> None:

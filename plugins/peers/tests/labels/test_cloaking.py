@@ -196,14 +196,22 @@ def test_whitened_sums_read_as_the_projected_means_do() -> None:
     cloak, mu = make_cloak(matrix), 0.8
     values = np.array([0.3, -0.8, 0.5, 0.9, -0.1])
     by_means = read_means(
-        cloak.basis @ (cloak.basis.T @ matrix @ values), covariance, matrix,
-        kernel(test, PLACES), cloak.covariance(2.0, mu),
-    )  # fmt: skip
+        cloak.basis @ (cloak.basis.T @ matrix @ values),
+        covariance,
+        matrix,
+        kernel(test, PLACES),
+        cloak.covariance(2.0, mu),
+    )
     rows = cloak.whitened(matrix)
     reading = read_sums(
-        rows, np.ones(5), covariance, np.arange(5), np.ones(5), np.full(5, NOISE),
+        rows,
+        np.ones(5),
+        covariance,
+        np.arange(5),
+        np.ones(5),
+        np.full(5, NOISE),
         np.full(cloak.rank, (2.0 / mu) ** 2),
-    )  # fmt: skip
+    )
     np.testing.assert_allclose(reading.mean(rows.T @ values), by_means.mean, atol=1e-7)
     np.testing.assert_allclose(reading.deviation, by_means.deviation, atol=1e-7)
 

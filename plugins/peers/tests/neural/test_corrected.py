@@ -114,8 +114,10 @@ def test_stored_releases_train_a_correction(tmp_path: Path) -> None:
     for name, values in pool.items():
         np.testing.assert_array_equal(values, again[name])
     assert [pool[name].shape for name in ("channels", "context", "truth")] == [
-        (3, 6, 32, 32), (3, 7), (3, 64, 64),
-    ]  # fmt: skip
+        (3, 6, 32, 32),
+        (3, 7),
+        (3, 64, 64),
+    ]
     np.savez(tmp_path / "pool.npz", **pool)
     course = train.course_of("correction", None, 4, tmp_path / "pool.npz")
     channels, context, truth, inside, level, same = course.batch(3)

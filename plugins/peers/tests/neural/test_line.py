@@ -63,10 +63,13 @@ def test_values_between_pixels_and_places() -> None:
 @pytest.mark.parametrize(
     ("law", "expected"),
     [
-        (Law("eq", 0.71), 0.7804), (Law("matern", 0.71), 0.6555), (Law("periodic", 0.8), 0.1716),
-        (Law("sawtooth", 0.5), 0.0), (Law("people", 2.0, 0.4), 0.9294),
+        (Law("eq", 0.71), 0.7804),
+        (Law("matern", 0.71), 0.6555),
+        (Law("periodic", 0.8), 0.1716),
+        (Law("sawtooth", 0.5), 0.0),
+        (Law("people", 2.0, 0.4), 0.9294),
     ],
-)  # fmt: skip
+)
 def test_correlations_of_the_laws(law: Law, expected: float) -> None:
     """At a distance of .5, by formula; the sawtooth's is .2026 cos(pi/2) + .0507 cos(pi) = -.0507."""
     variance, found = law.covariance(np.array([0.0, 0.5]))

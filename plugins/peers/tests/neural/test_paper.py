@@ -59,10 +59,13 @@ def test_noise_of_the_papers_settings() -> None:
 @pytest.mark.parametrize(
     ("lengthscale", "number", "epsilon", "anchor"),
     [
-        (0.71, 64, 1.0, 1.194), (0.71, 64, 3.0, 0.777), (0.71, 256, 3.0, 0.098), (2.0, 128, 1.0, 0.644),
+        (0.71, 64, 1.0, 1.194),
+        (0.71, 64, 3.0, 0.777),
+        (0.71, 256, 3.0, 0.098),
+        (2.0, 128, 1.0, 0.644),
         (0.25, 128, 3.0, 0.786),
     ],
-)  # fmt: skip
+)
 def test_lower_bounds_of_the_spec(lengthscale: float, number: int, epsilon: float, anchor: float) -> None:
     """Spec, section 8: 128 tasks there, 24 here, so within .12."""
     found = lower_bound(lengthscale, number, signal_noise(epsilon, 1e-3))

@@ -125,21 +125,27 @@ def test_the_worked_posterior_of_three_points() -> None:
     np.testing.assert_allclose(moments.first - [0.2, -0.1, 0.05], [0.2983110735, 0.5002176089, 0.5222870761])
     found = private_posterior(between, moments, 0.1, 20.0)
     np.testing.assert_allclose(found.mean, [0.1259265002, 0.1488023066, 0.1473680212], atol=1e-9)
-    plain = np.array([
-        [0.0324027456, 0.0206460896, 0.0004242108],
-        [0.0206460896, 0.0267176165, 0.0176577934],
-        [0.0004242108, 0.0176577934, 0.0297575497],
-    ])  # fmt: skip
-    first = np.array([
-        [0.0237894826, 0.0091131126, -0.0093826082],
-        [0.0091131126, 0.0107642898, 0.0045135582],
-        [-0.0093826082, 0.0045135582, 0.0208709969],
-    ])  # fmt: skip
-    second = np.array([
-        [0.0003689705, 0.0001669476, -5.79599e-05],
-        [0.0001669476, 0.0001881129, 0.0001296311],
-        [-5.79599e-05, 0.0001296311, 0.0003978289],
-    ])  # fmt: skip
+    plain = np.array(
+        [
+            [0.0324027456, 0.0206460896, 0.0004242108],
+            [0.0206460896, 0.0267176165, 0.0176577934],
+            [0.0004242108, 0.0176577934, 0.0297575497],
+        ]
+    )
+    first = np.array(
+        [
+            [0.0237894826, 0.0091131126, -0.0093826082],
+            [0.0091131126, 0.0107642898, 0.0045135582],
+            [-0.0093826082, 0.0045135582, 0.0208709969],
+        ]
+    )
+    second = np.array(
+        [
+            [0.0003689705, 0.0001669476, -5.79599e-05],
+            [0.0001669476, 0.0001881129, 0.0001296311],
+            [-5.79599e-05, 0.0001296311, 0.0003978289],
+        ]
+    )
     np.testing.assert_allclose(found.covariance, plain + first + second, atol=2e-9)
     assert regularisation_bound(0.5, 0.1, 3) == pytest.approx(19.3591605, abs=1e-6)
 
@@ -167,8 +173,10 @@ def test_without_noise_the_sparse_posterior_returns() -> None:
     between, moments = worked()
     clean = Moments(
         moments.first - [0.2, -0.1, 0.05],
-        moments.second - np.array([[0.3, -0.1, 0.2], [-0.1, 0.1, 0.05], [0.2, 0.05, -0.2]]), 1e-9, 1e-9,
-    )  # fmt: skip
+        moments.second - np.array([[0.3, -0.1, 0.2], [-0.1, 0.1, 0.05], [0.2, 0.05, -0.2]]),
+        1e-9,
+        1e-9,
+    )
     gain = np.linalg.solve(between + clean.second / 0.1, between).T  # Titsias 2009, without privacy
     exact = InducingPosterior(gain @ clean.first / 0.1, gain @ between)
     np.testing.assert_allclose(exact.mean, [0.3561332397, 0.0839339175, 0.3871660756], atol=1e-9)
@@ -205,8 +213,10 @@ def figure_one(epsilon: float, seeds: int) -> tuple[float, float]:
         features = kernel(nodes, places)
         moments = Moments(
             features @ responses + deviation * entropy.normal((9,)),
-            features @ features.T + symmetric_noise(9, deviation, entropy), deviation, deviation,
-        )  # fmt: skip
+            features @ features.T + symmetric_noise(9, deviation, entropy),
+            deviation,
+            deviation,
+        )
         posterior = private_posterior(between, moments, 0.01, regularisation_bound(deviation, 0.01, 9))
         mean, variance = posterior.at(projection, between, np.ones(grid.size))
         errors.append(np.sqrt(np.mean(np.square(mean - truth))))

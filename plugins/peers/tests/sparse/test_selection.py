@@ -91,14 +91,20 @@ def selected(epsilon: float, repeats: int) -> list[tuple[float, float]]:
             )
 
             def draw(
-                source: Entropy, sigma: float = sigma, between: np.ndarray = between,
+                source: Entropy,
+                sigma: float = sigma,
+                between: np.ndarray = between,
                 train: np.ndarray = train,
-                test: np.ndarray = test, deviation: float = deviation, values: np.ndarray = values,
-            ) -> Drawn[InducingPosterior]:  # fmt: skip
+                test: np.ndarray = test,
+                deviation: float = deviation,
+                values: np.ndarray = values,
+            ) -> Drawn[InducingPosterior]:
                 moments = Moments(
                     train.T @ values[:1024] + deviation * source.normal((9,)),
-                    train.T @ train + symmetric_noise(9, deviation, source), deviation, deviation,
-                )  # fmt: skip
+                    train.T @ train + symmetric_noise(9, deviation, source),
+                    deviation,
+                    deviation,
+                )
                 model = private_posterior(
                     between, moments, sigma**2, regularisation_bound(deviation, sigma**2, 9)
                 )

@@ -97,10 +97,8 @@ def test_moments_are_read_in_units_of_the_scale_with_the_square_of_the_ridge() -
     own = moments.scaled(0.5)
     expected = {
         "errors-in-variables": errors_in_variables(plan.between, own, 2.25),
-        "shrunken": private_posterior(
-            plan.between, own, 2.25, chosen_regularisation("raised", own, 2.25)
-        ),
-    }  # fmt: skip
+        "shrunken": private_posterior(plan.between, own, 2.25, chosen_regularisation("raised", own, 2.25)),
+    }
     for reading, posterior in expected.items():
         read = replace(design, reading=reading, regularisation="raised")  # type: ignore[arg-type]
         found, mean, sd = plan.field(moments, read)

@@ -19,9 +19,14 @@ from hexcursion_traces.plan import TracePlan
 
 FACTORS = (0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 1.8, 2.2)
 NoiseName = Literal[
-    "nothing released", "this noise", "best for the stated lengthscale", "the paper's",
-    "the paper's for all secrets", "uniform", "concentrated",
-]  # fmt: skip
+    "nothing released",
+    "this noise",
+    "best for the stated lengthscale",
+    "the paper's",
+    "the paper's for all secrets",
+    "uniform",
+    "concentrated",
+]
 BEFORE: Final = "nothing released"
 DESIGNED: Final = "this noise"
 EXACT: Final = "best for the stated lengthscale"

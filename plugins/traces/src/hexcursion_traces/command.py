@@ -65,18 +65,23 @@ def add_trace_command(commands: Any) -> None:
         "--trace", metavar="NAME", help="which trace of a file with several: its name or number from 1"
     )
     parser.add_argument(
-        "--secret", metavar="FROM/TO", action="append", default=[],
+        "--secret",
+        metavar="FROM/TO",
+        action="append",
+        default=[],
         help="a secret span of time in UTC, as 2026-05-01T12:00/2026-05-01T12:45; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--time-zone", metavar="ZONE",
+        "--time-zone",
+        metavar="ZONE",
         help="of times that name none, in the files and in --secret, as Europe/London (default UTC)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--day-first", action=argparse.BooleanOptionalAction,
+        "--day-first",
+        action=argparse.BooleanOptionalAction,
         help="dates such as 3/4/2018 have the day first, or with --no-day-first the month, in the files and "
         "in --secret (default: as a date such as 14/3/2018 tells)",
-    )  # fmt: skip
+    )
     number = {"type": float, "metavar": "NUMBER"}
     default = TraceSettings()
     parser.add_argument(

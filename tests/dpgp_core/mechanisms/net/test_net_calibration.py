@@ -147,11 +147,16 @@ def test_groups_of_cells_are_added_up_exactly() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"sums": np.zeros((1, 3))}, {"sums": np.zeros(0), "counts": np.zeros(0)},
-        {"counts": np.array([0.0, np.inf, 0.0])}, {"sums": np.array([0.0, np.nan, 0.0])},
-        {"noise": 0.0}, {"noise": np.inf}, {"noise": np.nan}, {"n": 0},
+        {"sums": np.zeros((1, 3))},
+        {"sums": np.zeros(0), "counts": np.zeros(0)},
+        {"counts": np.array([0.0, np.inf, 0.0])},
+        {"sums": np.array([0.0, np.nan, 0.0])},
+        {"noise": 0.0},
+        {"noise": np.inf},
+        {"noise": np.nan},
+        {"n": 0},
     ],
-)  # fmt: skip
+)
 def test_statistics_that_cannot_be_do_not_exist(wrong: dict[str, Any]) -> None:
     values: dict[str, Any] = {"sums": np.zeros(3), "counts": np.zeros(3), "noise": 1e-9, "n": 1}
     assert NoisyStatistics(**values).n == 1

@@ -209,9 +209,7 @@ def test_the_local_stage_of_spectral_statistics_goes_up_before_it_goes_down() ->
     """By 1.6: ridge, amplitude, one against the other, range, and the signal by its square."""
     design: Any = replace(PRICED["spectral-statistics"][0], ridge=1.0)
     found: Any = MECHANISMS["spectral-statistics"].search.refinement([design], HIDDEN, ASK)
-    moves = [
-        (each.lengthscale / 900.0, each.signal / 0.5, each.amplitude, each.ridge) for each in found
-    ]  # fmt: skip
+    moves = [(each.lengthscale / 900.0, each.signal / 0.5, each.amplitude, each.ridge) for each in found]
     up, down = 1.6, 0.625
     assert moves == [
         pytest.approx(each)

@@ -162,8 +162,14 @@ def test_field_draws_of_paths_are_a_hundred_on_the_grid_and_know_public_places()
 
 def test_no_module_of_mechanisms_reads_a_clock_or_the_systems_noise_by_itself() -> None:
     """Noise comes from the entropy that a draw is handed."""
-    ours = ("base", "bin_means", "noisy_cell_statistics", "posterior_sampling", "spectral_statistics",
-            "label_sums")  # fmt: skip
+    ours = (
+        "base",
+        "bin_means",
+        "noisy_cell_statistics",
+        "posterior_sampling",
+        "spectral_statistics",
+        "label_sums",
+    )
     for name in (*(f"dpgp_core.mechanisms.{name}" for name in ours), *table("MODULES")):
         module = importlib.import_module(name)
         assert not hasattr(module, "SystemEntropy")

@@ -142,9 +142,12 @@ def test_a_spectral_map_without_noise_is_as_sure_as_its_share_of_the_deviation()
     prepared: Any = mechanism.prepare(SPECTRAL, facts, records(1))
     released = prepared.draw(SimulationEntropy(1))
     sums = release_sums(
-        prepared.plan.features, prepared.plan.nodes, prepared.records, prepared.plan.noise,
+        prepared.plan.features,
+        prepared.plan.nodes,
+        prepared.records,
+        prepared.plan.noise,
         ExactNoise(SimulationEntropy(1)),
-    )  # fmt: skip
+    )
     posterior, counts = prepared.plan.read_with_counts(sums, prepared.known)
     share = posterior.map_deviation(counts, 0.0) / posterior.deviation()
     np.testing.assert_allclose(released.map_sd, released.sd * share, rtol=1e-9)

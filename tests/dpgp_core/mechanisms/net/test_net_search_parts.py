@@ -67,16 +67,22 @@ def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
 FOUR, SEVEN = (0.5, 0.45, 0.4, 0.35), (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 
 
-@pytest.mark.parametrize(("name", "ridges", "beside", "scales", "cutoffs"), [
-    ("noisy-cell-statistics", {0.7, 1.5, 3.0}, {1.5}, {0.25, 0.5, 1.0}, None),
-    ("bin-means", {1.0}, {1.0}, {0.6}, FOUR),
-    ("spectral-statistics", {0.8, 2.0}, {2.0}, None, SEVEN),
-    *rows("GRID_NUMBERS"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "ridges", "beside", "scales", "cutoffs"),
+    [
+        ("noisy-cell-statistics", {0.7, 1.5, 3.0}, {1.5}, {0.25, 0.5, 1.0}, None),
+        ("bin-means", {1.0}, {1.0}, {0.6}, FOUR),
+        ("spectral-statistics", {0.8, 2.0}, {2.0}, None, SEVEN),
+        *rows("GRID_NUMBERS"),
+    ],
+)
 def test_the_numbers_that_a_grid_tries(
-    name: str, ridges: set[float], beside: set[float], scales: set[float] | None,
+    name: str,
+    ridges: set[float],
+    beside: set[float],
+    scales: set[float] | None,
     cutoffs: tuple[float, ...] | None,
-) -> None:  # fmt: skip
+) -> None:
     """Ridges in a thorough search and beside it, scales beside it, and the cutoffs of one design."""
     facts, mechanism = PublicFacts(LATTICE, 150, places_public=True), MECHANISMS[name]
     full: Any = mechanism.search.grid(facts, SearchSpec(("car",)))

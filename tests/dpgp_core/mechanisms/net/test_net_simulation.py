@@ -170,9 +170,7 @@ def test_the_inherited_sets_and_held_out_cells_come_from_releases_of_their_own()
     made = world("posterior-sampling")
     prepared = SAMPLING.prepare(PATHS, made.facts, made.training)
     entropy = SimulationEntropy(9)
-    expected = [
-        made.published(draw_release(prepared, entropy, simulation=True), PATHS) for _ in range(2)
-    ]  # fmt: skip
+    expected = [made.published(draw_release(prepared, entropy, simulation=True), PATHS) for _ in range(2)]
     found = questions.simulated_sets.dispatch(object)(PATHS, made, made.training, 2, SimulationEntropy(9))
     np.testing.assert_array_equal(found, expected)
     released = draw_release(prepared, SimulationEntropy(SEED + 4), simulation=True)
@@ -194,9 +192,13 @@ def test_paths_vote_in_simulations_and_prior_noise_is_added_to_them() -> None:
         return kept[kind]
 
     made: Any = SimpleNamespace(
-        key=0, cache=SimpleNamespace(keep=keep), releases=lambda paths: 2, level=0.0, direction="above",
+        key=0,
+        cache=SimpleNamespace(keep=keep),
+        releases=lambda paths: 2,
+        level=0.0,
+        direction="above",
         facts=SimpleNamespace(prior=None),
-    )  # fmt: skip
+    )
     design = PosteriorSamplingDesign("car", 900.0, 1.5, 0.5, paths=2, smoothing=2, cutoff=1.0)
     # Votes of .5 paths + mean: (1, .5, 0), (.5, .5, .5); with a quarter of the noise (.5, .5, 0), (.5, 0, .5)
     assert questions.simulate(design, made).tolist() == [[True, False, False], [False, False, False]]
@@ -296,9 +298,12 @@ def test_the_law_of_a_path_at_the_cells_of_its_records() -> None:
 
 def test_the_law_of_cell_statistics_is_their_sums_and_counts_with_the_noise() -> None:
     mean, law = questions.law(
-        replace(DESIGNS["noisy-cell-statistics"], statistic_noise=3.0), np.eye(2), np.array([4.0, 1.0]),
-        np.array([2.0, -0.5]), [0, 1],
-    )  # fmt: skip
+        replace(DESIGNS["noisy-cell-statistics"], statistic_noise=3.0),
+        np.eye(2),
+        np.array([4.0, 1.0]),
+        np.array([2.0, -0.5]),
+        [0, 1],
+    )
     assert mean.tolist() == [2.0, -0.5, 4.0, 1.0]
     assert law.tolist() == (9.0 * np.eye(4)).tolist()
     for name in sorted(set(DESIGNS) - {"posterior-sampling", "noisy-cell-statistics"}):

@@ -27,8 +27,10 @@ from tests.hexcursion.bundle.bundle_samples import make_release
 def square(west: float, south: float, east: float, north: float, **properties: object) -> dict[str, object]:
     ring = [[west, south], [east, south], [east, north], [west, north], [west, south]]
     return {
-        "type": "Feature", "properties": properties, "geometry": {"type": "Polygon", "coordinates": [ring]}
-    }  # fmt: skip
+        "type": "Feature",
+        "properties": properties,
+        "geometry": {"type": "Polygon", "coordinates": [ring]},
+    }
 
 
 FEATURES = [

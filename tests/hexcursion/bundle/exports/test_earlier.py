@@ -47,9 +47,13 @@ def settings(earlier: Path, tmp_path: Path) -> ReleaseSettings:
         for path in (tmp_path / "2018.csv", earlier)
     )
     return county_settings().with_changes(
-        data=data, reference=reference, reference_public=False, bbox=BOX, threshold=442_413.0,
+        data=data,
+        reference=reference,
+        reference_public=False,
+        bbox=BOX,
+        threshold=442_413.0,
         value_unit="pounds",
-    )  # fmt: skip
+    )
 
 
 def test_stand_ins_rise_where_the_release_rises_and_lie_about_a_mean_and_a_draw(

@@ -164,8 +164,12 @@ def test_exports_may_be_left_out_and_no_other_file_may_be_there(contents: Conten
 
 def lines_of(content: bytes) -> dict[str, list[object]]:
     rows = [line.split("\t") for line in content.decode().splitlines()]
-    return {"h3": [row[0] for row in rows], "in_set": [row[1] == "x" for row in rows],
-            "vote_fraction": [float(row[2]) for row in rows], "class": [row[3] for row in rows]}  # fmt: skip
+    return {
+        "h3": [row[0] for row in rows],
+        "in_set": [row[1] == "x" for row in rows],
+        "vote_fraction": [float(row[2]) for row in rows],
+        "class": [row[3] for row in rows],
+    }
 
 
 def lines(exported: Exported) -> bytes:

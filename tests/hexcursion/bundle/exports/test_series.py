@@ -208,10 +208,13 @@ def test_the_page_holds_every_period_and_change_and_loads_nothing(series: Series
     page = series_files(series, promise_of(series))["series.html"].decode()
     data = json.loads(re.findall(r'id="data">(.*?)</script>', page)[0])
     assert data["stops"] == [
-        "above £442,413 in 2017", "above £442,413 in 2018", "above £442,413 in 2019",
+        "above £442,413 in 2017",
+        "above £442,413 in 2018",
+        "above £442,413 in 2019",
         "risen by more than 20 % from 2017 to 2019",
-        "risen by more than 20 % from 2017 to 2018", "risen by more than 20 % from 2018 to 2019",
-    ]  # fmt: skip
+        "risen by more than 20 % from 2017 to 2018",
+        "risen by more than 20 % from 2018 to 2019",
+    ]
     assert (data["start"], data["periods"]) == (2, 3)
     assert page.count('<canvas width="240"') == 3
     assert "default-src 'none'" in page
@@ -307,16 +310,20 @@ def test_other_populations_are_refused_and_other_rows_are_told() -> None:
     flats, houses, some = (
         made(domain, year, 1, scope=Scope(period=year, population=population, filters=filters))
         for year, population, filters in (
-            ("2017", "flats", ()), ("2018", "houses", ()), ("2018", "", ("county = LANARK",))
+            ("2017", "flats", ()),
+            ("2018", "houses", ()),
+            ("2018", "", ("county = LANARK",)),
         )
-    )  # fmt: skip
+    )
     with pytest.raises(BundleError, match="a series has one population"):
         read_together([flats, houses], checked=False)
     told = notes_of(read_together([flats, some], checked=False))
     assert "The releases name other populations or filters: a change may be one of who is in them." in told
     rest = {"17": ("county = LANARK", "year = 2017"), "18": ("county = LANARK", "year = 2018")}
-    years = [made(domain, f"20{year}", 1, scope=Scope(period=f"20{year}", filters=kept)) for year, kept in
-             rest.items()]  # fmt: skip
+    years = [
+        made(domain, f"20{year}", 1, scope=Scope(period=f"20{year}", filters=kept))
+        for year, kept in rest.items()
+    ]
     by_year = read_together(years, checked=False)
     assert not [note for note in notes_of(by_year) if "populations or filters" in note]
 

@@ -280,8 +280,12 @@ def zipped(contents: Contents) -> bytes:
 
 def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     statement = json.loads(json.dumps(dict(bundle.statement)))
-    statement["expected"] = {"agreement": 0.8749, "area_error": 0.05, "right": 0.9319,
-                             "basis": "public reference data"}  # fmt: skip
+    statement["expected"] = {
+        "agreement": 0.8749,
+        "area_error": 0.05,
+        "right": 0.9319,
+        "basis": "public reference data",
+    }
     sure, protected, what_not = three_facts(statement, bundle.published)
     assert sure.lead == "93 % of the region right"
     assert "tried on public reference data" in sure.text
@@ -412,10 +416,15 @@ def test_rehearsing_and_one_path_make_a_page_too(domain: Domain) -> None:
 @pytest.mark.parametrize(
     ("inside", "total", "share"),
     [
-        (0, 200, "0 %"), (1, 200, "under 1 %"), (2, 200, "1 %"), (25, 200, "12 %"),
-        (198, 200, "99 %"), (199, 200, "over 99 %"), (200, 200, "100 %"),
+        (0, 200, "0 %"),
+        (1, 200, "under 1 %"),
+        (2, 200, "1 %"),
+        (25, 200, "12 %"),
+        (198, 200, "99 %"),
+        (199, 200, "over 99 %"),
+        (200, 200, "100 %"),
     ],
-)  # fmt: skip
+)
 def test_a_share_is_called_all_or_none_only_where_it_is(inside: int, total: int, share: str) -> None:
     votes = (np.arange(total) < inside).astype(float)
     shown = products_at(votes[None], 0.5, "above", cutoff=0.5)

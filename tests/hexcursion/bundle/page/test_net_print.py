@@ -22,8 +22,9 @@ def test_a_picture_that_is_no_private_release_says_so(bundle_folder: Path, said:
     statement: dict[str, Any] = dict(read_bundle(bundle_folder).statement)
     statement["release"] = {
         **statement["release"],
-        "simulation": "simulation" in said, "generated": "generated" in said,
-    }  # fmt: skip
+        "simulation": "simulation" in said,
+        "generated": "generated" in said,
+    }
     statement["tuning"] = {**statement["tuning"], "accounted": "accounted" not in said}
     lines = _subtitle(statement).split("\n")
     assert lines[1].startswith("Protects one sale: epsilon ")

@@ -210,9 +210,7 @@ def test_shares_of_a_half_are_a_half(domain: Domain, layers: tuple[OwnLayer, ...
 
 
 def test_an_interval_is_rounded_outwards() -> None:
-    assert areas._row(AreaAnswer("a", 0.5, 0.296, 0.704, 0.9, 0.994)) == (
-        "a", "50 %", "29 % to 71 %", "99 %"
-    )  # fmt: skip
+    assert areas._row(AreaAnswer("a", 0.5, 0.296, 0.704, 0.9, 0.994)) == ("a", "50 %", "29 % to 71 %", "99 %")
     assert areas._row(AreaAnswer("a", 1.0, 0.29, 1.0, 0.9, 0.996))[2:] == ("29 % to 100 %", "all")
 
 
@@ -307,10 +305,15 @@ def test_other_programs_find_the_layers_in_the_geopackage_with_their_looks(
     path.write_bytes(styled["release.gpkg"])
     found = dict(pyogrio.list_layers(path).tolist())
     assert found == {
-        "cells": "MultiPolygon", "regions": "MultiPolygon", "boundary": "MultiPolygon",
-        "own_boroughs_areas": "MultiPolygon", "own_boroughs_lines": "MultiLineString",
-        "own_boroughs_points": "MultiPoint", "own_river_co": "MultiLineString", "layer_styles": None,
-    }  # fmt: skip
+        "cells": "MultiPolygon",
+        "regions": "MultiPolygon",
+        "boundary": "MultiPolygon",
+        "own_boroughs_areas": "MultiPolygon",
+        "own_boroughs_lines": "MultiLineString",
+        "own_boroughs_points": "MultiPoint",
+        "own_river_co": "MultiLineString",
+        "layer_styles": None,
+    }
     areas = pyogrio.read_dataframe(path, layer="own_boroughs_areas")
     assert areas["label"].tolist() == [EVIL, "East & more"]
     assert areas.crs.to_epsg() == 4326

@@ -45,9 +45,15 @@ def resealed(contents: Contents, **changed: bytes) -> Contents:
 def priced(cost: Cost, order: float | None = None) -> PrivacyFacts:
     """Facts that follow from a cost at delta 1e-5, without groups."""
     return replace(
-        guarded(), epsilon=epsilon(cost, 1e-5).epsilon, order=order, cost=cost, gaussian_mu=cost.gaussian_mu,
-        rdp_orders=tuple(ORDERS.tolist()), rdp_values=tuple(cost.curve.values.tolist()), group=(),
-    )  # fmt: skip
+        guarded(),
+        epsilon=epsilon(cost, 1e-5).epsilon,
+        order=order,
+        cost=cost,
+        gaussian_mu=cost.gaussian_mu,
+        rdp_orders=tuple(ORDERS.tolist()),
+        rdp_values=tuple(cost.curve.values.tolist()),
+        group=(),
+    )
 
 
 def stating(domain: Domain, cost: Cost) -> Statement:
@@ -166,7 +172,7 @@ FOLLOWS: dict[str, tuple[Callable[[Statement], None], str]] = {
     "receipt: bound": (receipt("Bound", "magic, proved."), "'Bound' does not follow"),
     "receipt: mechanism": (receipt("Mechanism", "Magic."), "'Mechanism' does not follow"),
     "foreign design field": (set_at("design.statistic_noise", 0.0), "not valid at design"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", FOLLOWS)
@@ -181,8 +187,9 @@ def test_what_follows_from_other_fields_cannot_be_said_otherwise(contents: Conte
 def test_parts_are_not_cheaper_than_the_whole(domain: Domain) -> None:
     statement = json.loads(json.dumps(stating(domain, COSTS["a pilot and paths"][0])))
     assert [sorted(part) for part in statement["guarantee"]["cost"]["parts"]] == [
-        ["curve", "distance", "gaussian_mu", "neighbours"], ["curve", "distance", "neighbours"],
-    ]  # fmt: skip
+        ["curve", "distance", "gaussian_mu", "neighbours"],
+        ["curve", "distance", "neighbours"],
+    ]
     statement["guarantee"]["curve"]["values"][100] *= 0.9
     with pytest.raises(BundleError, match="smaller than its parts together"):
         check_statement(statement)
@@ -206,11 +213,15 @@ def chunk(kind: bytes, body: bytes) -> bytes:
         (lambda png: png[:-12], "does not end where its picture ends"),
         (lambda png: png[:-12] + chunk(b"zTXt", b"x\0\0") + png[-12:], "belongs to no picture"),
         (lambda png: png[:-1] + b"\0", "damaged"),
-        (lambda png: png[:8] + chunk(b"IHDR", struct.pack(">II5B", 60_000, 60_000, 8, 2, 0, 0, 0)) + png[33:],
-         "too large a picture"),
+        (
+            lambda png: (
+                png[:8] + chunk(b"IHDR", struct.pack(">II5B", 60_000, 60_000, 8, 2, 0, 0, 0)) + png[33:]
+            ),
+            "too large a picture",
+        ),
         (lambda png: b"GIF89a" + png, "not a PNG picture"),
     ],
-)  # fmt: skip
+)
 def test_a_picture_is_a_picture_and_nothing_besides(
     contents: Contents, forge: Callable[[bytes], bytes], sentence: str
 ) -> None:

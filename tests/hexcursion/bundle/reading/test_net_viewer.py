@@ -143,11 +143,13 @@ def test_a_reader_of_paths_alone_is_told_this(domain: Domain) -> None:
         "Frequencies come in steps of 1/12; nothing finer is supported.",
     )
     assert told(domain) == (
-        "17 of 122 hexagons are above the threshold in at least 50 % of the 12 paths.", *sure,
-    )  # fmt: skip
+        "17 of 122 hexagons are above the threshold in at least 50 % of the 12 paths.",
+        *sure,
+    )
     assert told(domain, direction="below") == (
-        "107 of 122 hexagons are at most the threshold in at least 50 % of the 12 paths.", *sure,
-    )  # fmt: skip
+        "107 of 122 hexagons are at most the threshold in at least 50 % of the 12 paths.",
+        *sure,
+    )
     assert told(domain, paths=1) == (
         "9 of 122 hexagons are above the threshold on the released path.",
         "One path says in or out; how sure that is, only several paths can say.",
@@ -174,11 +176,13 @@ def test_a_reader_of_probabilities_is_told_those_however_many_paths_there_are(do
         "Frequencies come in steps of 1/20; nothing finer is supported.",
     )
     assert told(domain, paths=1, mean=mean, sd=sd, draws=draws) == (
-        "9 of 122 hexagons are above the threshold on the released path.", *beside,
-    )  # fmt: skip
+        "9 of 122 hexagons are above the threshold on the released path.",
+        *beside,
+    )
     assert told(domain, paths=12, mean=mean, sd=sd, draws=draws) == (
-        "17 of 122 hexagons are above the threshold in at least 50 % of the 12 paths.", *beside,
-    )  # fmt: skip
+        "17 of 122 hexagons are above the threshold in at least 50 % of the 12 paths.",
+        *beside,
+    )
     few = told(domain, paths=1, mean=mean, sd=sd, draws=draws[:4])
     assert few[2] == "4 draws cannot support statements at 90 % confidence: that takes 10."
 

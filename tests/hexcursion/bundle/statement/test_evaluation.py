@@ -18,10 +18,15 @@ from tests.hexcursion.bundle.bundle_samples import make_release
 
 UNSAID = "not stated by the curator"
 STATED = StatedFacts(
-    trust_model="The land registry alone.", actors="Sellers; the registry; readers.", collection="By law.",
-    retention="For ever.", access="Two people, logged.", further_releases="One a year.",
-    justification="A price is no secret.", contact="maps@example.org",
-)  # fmt: skip
+    trust_model="The land registry alone.",
+    actors="Sellers; the registry; readers.",
+    collection="By law.",
+    retention="For ever.",
+    access="Two people, logged.",
+    further_releases="One a year.",
+    justification="A price is no secret.",
+    contact="maps@example.org",
+)
 
 
 def test_what_is_not_stated_says_so(domain: Domain) -> None:
@@ -42,9 +47,15 @@ def test_what_is_not_stated_says_so(domain: Domain) -> None:
         "bias": "Errors are not spread evenly: where records are few, the map follows its model more than "
         "the records, so that sparse places are less often right than dense ones, and small groups of "
         "hexagons tend to be smoothed away.",
-        "trust_model": UNSAID, "actors": UNSAID, "collection": UNSAID, "retention": UNSAID, "access": UNSAID,
-        "further_releases": UNSAID, "justification": UNSAID, "contact": UNSAID,
-    }  # fmt: skip
+        "trust_model": UNSAID,
+        "actors": UNSAID,
+        "collection": UNSAID,
+        "retention": UNSAID,
+        "access": UNSAID,
+        "further_releases": UNSAID,
+        "justification": UNSAID,
+        "contact": UNSAID,
+    }
 
 
 def test_what_is_stated_reaches_statement_and_readme(domain: Domain) -> None:

@@ -29,9 +29,12 @@ def test_it_stands_on_everything_that_is_published(domain: Domain) -> None:
     contents = bundle_contents(release)
     statement = json.loads(contents["statement.json"])
     assert statement["expected"] == {
-        "agreement": 0.7399, "area_error": 0.0511, "right": 0.8699, "basis": "public reference data",
+        "agreement": 0.7399,
+        "area_error": 0.0511,
+        "right": 0.8699,
+        "basis": "public reference data",
         "in_words": SAID,
-    }  # fmt: skip
+    }
     assert SAID in " ".join(contents["README.txt"].decode().split())
     assert SAID in contents["label.html"].decode()
     assert json.loads(contents["cells.geojson"])["release"]["expected"] == SAID
@@ -71,12 +74,17 @@ def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warni
     contents = bundle_contents(make_release(domain, expected=guess))
     statement = json.loads(contents["statement.json"])
     assert statement["expected"] == {
-        "agreement": 0.371, "area_error": 2.5, "right": 0.48, "low": 0.05, "high": 0.834, "little": True,
+        "agreement": 0.371,
+        "area_error": 2.5,
+        "right": 0.48,
+        "low": 0.05,
+        "high": 0.834,
+        "little": True,
         "basis": "simulated",
         "in_words": "Expected, from simulated data: agreement (intersection over union) 0.37 with the map "
         "without privacy, between 0.05 and 0.83 with a chance of 80 %, so little can be told, "
         "area wrong by 250 %, 48 % of the shown hexagons right.",
-    }  # fmt: skip
+    }
     check_statement(statement)
     bundle_from_contents(contents)
     poor = json.loads(

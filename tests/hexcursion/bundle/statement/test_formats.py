@@ -34,15 +34,26 @@ def spectral_release(domain: Domain) -> Release:
     """A Gaussian mechanism at mu 0.5, with a field whose probabilities rise to the east."""
     cost = Cost.gaussian(0.5)
     privacy = replace(
-        guarded(), epsilon=gaussian_epsilon(0.5, 1e-5), order=None, bound="gaussian-mechanism",
-        rdp_orders=tuple(ORDERS.tolist()), rdp_values=tuple(cost.curve.values.tolist()),
-        gaussian_mu=0.5, cost=cost, group=(),
-    )  # fmt: skip
+        guarded(),
+        epsilon=gaussian_epsilon(0.5, 1e-5),
+        order=None,
+        bound="gaussian-mechanism",
+        rdp_orders=tuple(ORDERS.tolist()),
+        rdp_values=tuple(cost.curve.values.tolist()),
+        gaussian_mu=0.5,
+        cost=cost,
+        group=(),
+    )
     east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
     return make_release(
-        domain, paths=4, design=SPECTRAL, privacy=privacy, mean=east, sd=np.full(domain.size, 0.3),
+        domain,
+        paths=4,
+        design=SPECTRAL,
+        privacy=privacy,
+        mean=east,
+        sd=np.full(domain.size, 0.3),
         expected=Expected(0.734, 0.051, 0.862, "public reference data"),
-    )  # fmt: skip
+    )
 
 
 def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain) -> None:
@@ -58,8 +69,10 @@ def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain
         "drift": False, "covariates": 0.0, "law": "amount", "first": 0.0, "tight": 0.9,
     }  # fmt: skip
     assert statement["guarantee"]["cost"] == {
-        "gaussian_mu": 0.5, "distance": 0.0, "neighbours": "replace-one",
-    }  # fmt: skip
+        "gaussian_mu": 0.5,
+        "distance": 0.0,
+        "neighbours": "replace-one",
+    }
     assert statement["guarantee"]["epsilon"] == pytest.approx(1.9931, abs=5e-4)
     assert statement["expected"]["in_words"] == (
         "Expected, from public reference data: agreement (intersection over union) 0.73 with the map without "

@@ -31,10 +31,16 @@ def guarantee(domain: Domain, cost: Cost | None = None, **changes: Any) -> dict[
     paid = Cost.gaussian(MU) if cost is None else cost
     group = changes.pop("group", ())
     privacy = replace(
-        guarded(), epsilon=gaussian_epsilon(MU, 1e-5), order=None, bound="gaussian-mechanism", cost=paid,
-        gaussian_mu=paid.gaussian_mu, rdp_orders=tuple(ORDERS.tolist()),
-        rdp_values=tuple(paid.curve.values.tolist()), group=group,
-    )  # fmt: skip
+        guarded(),
+        epsilon=gaussian_epsilon(MU, 1e-5),
+        order=None,
+        bound="gaussian-mechanism",
+        cost=paid,
+        gaussian_mu=paid.gaussian_mu,
+        rdp_orders=tuple(ORDERS.tolist()),
+        rdp_values=tuple(paid.curve.values.tolist()),
+        group=group,
+    )
     release = make_release(domain, privacy=privacy, **changes)
     made: dict[str, Any] = json.loads(json.dumps(build_statement(release)["guarantee"]))
     return made
@@ -55,8 +61,9 @@ def test_one_record_more_or_less_is_said_so(domain: Domain) -> None:
 
 def test_public_places_are_said_so(domain: Domain) -> None:
     found = guarantee(domain, Cost.gaussian(MU).among("values-only"), protects="values")
-    assert found["neighbours"].endswith("for another within the area and the filters of the release: in its "
-                                        "value only; its place stays.")  # fmt: skip
+    assert found["neighbours"].endswith(
+        "for another within the area and the filters of the release: in its value only; its place stays."
+    )
     assert found["protected"] == "One sale: its value, among 30,123 sales. Its place is public."
     assert "The places of the sales are treated as public." in found["not_protected"]
     assert "The number of sales is treated as public." in found["not_protected"]
@@ -107,9 +114,11 @@ def test_a_group_may_be_priced_from_the_cost_and_not_below(domain: Domain) -> No
 def test_a_group_without_a_guarantee_has_no_number(domain: Domain) -> None:
     (line,) = guarantee(domain, group=((10, np.inf, 1.0),))["groups"]
     assert line == {
-        "records": 10, "epsilon": None, "delta": 1.0,
+        "records": 10,
+        "epsilon": None,
+        "delta": 1.0,
         "in_words": "Someone with up to 10 sales: no useful guarantee.",
-    }  # fmt: skip
+    }
     check_guarantee(guarantee(domain, group=((10, np.inf, 1.0), (20, 0.1, 1.0))))
 
 

@@ -227,8 +227,12 @@ def test_hexagons_without_an_expected_record_are_counted_apart() -> None:
     assert told is not None
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
     assert told["recorded"] == {
-        "cells": 2, "shown_without": 1, "agreement": 0.528424, "right": 0.691462, "found": 0.691462,
-    }  # fmt: skip
+        "cells": 2,
+        "shown_without": 1,
+        "agreement": 0.528424,
+        "right": 0.691462,
+        "found": 0.691462,
+    }
     assert "In 1 of the hexagons that it holds the release expects no record" in told["in_words"]
     check_told(told, products)
     for forged in (

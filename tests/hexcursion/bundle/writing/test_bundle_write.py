@@ -102,8 +102,9 @@ def test_geopandas_reads_both_layers(bundle_folder: Path, release: Release) -> N
     assert once["threshold_unit"] == "pounds"
     regions = geopandas.read_file(bundle_folder / "regions.geojson")
     assert regions["product"].tolist() == [
-        *("likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"), *("path",) * 8
-    ]  # fmt: skip
+        *("likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"),
+        *("path",) * 8,
+    ]
     assert set(regions["product"]) == set(MEANINGS)
     # A region is the union of its cells: equal areas on an equal-area projection.
     wanted = cells[cells["in_set"]].to_crs("EPSG:6933").area.sum()
@@ -161,8 +162,11 @@ def test_redraw_script_draws_another_threshold(bundle_folder: Path, tmp_path: Pa
     target = tmp_path / "new.geojson"
     done = subprocess.run(
         [sys.executable, "-I", bundle_folder / "redraw.py", "--threshold", "350000", "--out", target],
-        capture_output=True, text=True, check=False, timeout=HANG,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HANG,
+    )
     assert done.returncode == 0, done.stderr
     assert rfc7946_findings(json.loads(target.read_bytes())) == []
     assert len(geopandas.read_file(target)) == 19

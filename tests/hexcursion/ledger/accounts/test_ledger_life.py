@@ -170,8 +170,10 @@ def test_void_needs_reason_and_person_and_never_undoes_a_release(funded: Ledger,
 
 def test_a_refusal_does_not_call_rounding_a_remainder() -> None:
     """1.6e-9 was said to be left."""
-    said = [str(BudgetExceeded(unit="point", delta=1e-5, budget=1.0, spent=spent, asked=1.0, after=1.5))
-            for spent in (1.0 - 1.6e-9, 1.0 - 2e-6)]  # fmt: skip
+    said = [
+        str(BudgetExceeded(unit="point", delta=1e-5, budget=1.0, spent=spent, asked=1.0, after=1.5))
+        for spent in (1.0 - 1.6e-9, 1.0 - 2e-6)
+    ]
     assert "left 0, and" in said[0]
     assert "left 2e-6, and" in said[1]
 

@@ -43,8 +43,9 @@ def market(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSettings:
 
 
 def segment(settings: ReleaseSettings, name: str) -> Project:
-    return load_project(settings.with_changes(data=type(settings.data)(
-        settings.data.path, settings.data.postcodes, name)))  # fmt: skip
+    return load_project(
+        settings.with_changes(data=type(settings.data)(settings.data.path, settings.data.postcodes, name))
+    )
 
 
 @pytest.fixture

@@ -62,11 +62,18 @@ def project_of(folder: Path, hills: tuple[float, float, float], **changes: objec
     before = SourceSettings(str(yearly(folder, "before.csv", {2016: first, 2017: second})), **columns)
     return load_project(
         ReleaseSettings(
-            data=source, reference=before, reference_public=True, bbox=BOX, resolution=8, threshold=30.0,
-            value_unit="ug/m3", quick=True, mechanisms=("spectral-statistics",),
+            data=source,
+            reference=before,
+            reference_public=True,
+            bbox=BOX,
+            resolution=8,
+            threshold=30.0,
+            value_unit="ug/m3",
+            quick=True,
+            mechanisms=("spectral-statistics",),
             **{"prior_mean": False, **changes},  # type: ignore[arg-type]
         )
-    )  # fmt: skip
+    )
 
 
 def shown(project: Project, tuned: Tuned) -> tuple[float, float]:

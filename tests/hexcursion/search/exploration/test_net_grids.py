@@ -89,9 +89,13 @@ def test_a_search_tries_the_scales_of_its_focus(hamlet: Project, focus: Any) -> 
 
 @pytest.mark.parametrize(
     ("clips", "edges"),
-    [((1.0,), ()), ((1.0, 2.0), (("clip bound", "smallest"),)), ((0.5, 1.0), (("clip bound", "largest"),)),
-     ((0.5, 1.0, 2.0), ())],
-)  # fmt: skip
+    [
+        ((1.0,), ()),
+        ((1.0, 2.0), (("clip bound", "smallest"),)),
+        ((0.5, 1.0), (("clip bound", "largest"),)),
+        ((0.5, 1.0, 2.0), ()),
+    ],
+)
 def test_of_two_values_each_is_an_edge_and_of_one_none(
     clips: tuple[float, ...], edges: tuple[tuple[str, str], ...]
 ) -> None:

@@ -68,10 +68,15 @@ def test_a_pilot_is_read_by_nine_models_at_each_lengthscale(
     monkeypatch.setattr("hexcursion.search.pilot._best", note)
     project = load_project(
         town.settings(
-            reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,
+            reference=None,
+            reference_public=False,
+            centre=25.0,
+            clip=15.0,
+            priors=("car",),
+            epsilon=2.0,
             pilot=0.3,
         )
-    )  # fmt: skip
+    )
     with pytest.raises(WorkflowError, match=r"^A pilot could not be read \(seen\): nothing was charged\.$"):
         run_pilot(project, open_ledger(str(tmp_path / "ledger.sqlite"), tmp_path / "key"))
     of_one = [(ridge, scale) for ridge in (0.7, 1.5, 3.0) for scale in (0.25, 0.5, 1.0)]
@@ -89,10 +94,15 @@ def test_a_pilot_too_noisy_to_show_a_record_says_that_it_is_paid_for(
     monkeypatch.setattr("hexcursion.search.pilot.stand_ins", empty)
     project = load_project(
         town.settings(
-            reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,
+            reference=None,
+            reference_public=False,
+            centre=25.0,
+            clip=15.0,
+            priors=("car",),
+            epsilon=2.0,
             pilot=0.3,
         )
-    )  # fmt: skip
+    )
     with pytest.raises(WorkflowError, match=r"paid for\) is too noisy to show any record: raise `pilot`"):
         run_pilot(project, open_ledger(str(tmp_path / "ledger.sqlite"), tmp_path / "key"))
 

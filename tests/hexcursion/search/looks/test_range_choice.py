@@ -120,9 +120,13 @@ def test_fields_are_simulated_with_the_chosen_range_and_scatter(town: Town) -> N
     near = cKDTree(project.lattice.domain_centres).query_pairs(1.2 * spacing, output_type="ndarray")
     for ranges, ridge, scatter in ((2.0, 0.1, 0.0398), (20.0, 0.1, 0.0398), (20.0, 2.0, 0.3578)):
         placed = simulate_reference(
-            project.settings, project.lattice, project.response, known.size, known,
+            project.settings,
+            project.lattice,
+            project.response,
+            known.size,
+            known,
             model=FieldModel(ranges * spacing, ridge),
-        )  # fmt: skip
+        )
         value = project.response.forward(placed.value).reshape(size, 40)
         assert float(np.sqrt(value.var(axis=1, ddof=1).mean())) == pytest.approx(scatter, rel=0.05)
         assert np.array_equal(placed.index, known)

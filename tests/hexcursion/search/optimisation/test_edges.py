@@ -13,8 +13,10 @@ from hexcursion.search.task import Scored, Utility
 def scored(clip: float, lengthscale: float, ridge: float) -> Scored:
     return Scored(
         PosteriorSamplingDesign("car", lengthscale, ridge, 1.0),
-        ResponseScale("identity", 30.0, clip, "literal"), 1.0, Utility(0.5, 0.1),
-    )  # fmt: skip
+        ResponseScale("identity", 30.0, clip, "literal"),
+        1.0,
+        Utility(0.5, 0.1),
+    )
 
 
 # Two clip bounds, three lengthscales, one ridge and one scale were tried.

@@ -119,9 +119,12 @@ def test_a_sweep_tells_before_each_value_how_many_are_behind_it(hamlet_tuned: Tu
     found = sweep(bench, hamlet_tuned.result.chosen, lambda part, words: told.append((part, words)))
     assert [part for part, _ in told] == [number / 26 for number in range(26)]
     assert [told[at][1] for at in (0, 7, 14, 21, 25)] == [
-        "Varying the lengthscale", "Varying the ridge", "Varying the scale", "Varying the number of paths",
+        "Varying the lengthscale",
+        "Varying the ridge",
+        "Varying the scale",
         "Varying the number of paths",
-    ]  # fmt: skip
+        "Varying the number of paths",
+    ]
     point = found[3].points[-1]
     assert (point.value, point.epsilon, point.agreement, point.spread) == (10.0, 1.5, 0.8, 0.1)
 
@@ -138,9 +141,7 @@ def test_the_epsilon_solver_tells_before_each_epsilon_that_it_tries(
     def scorer(task: object, scene: object, design: Any) -> bench.Score:
         def score(epsilon: float) -> Scored:
             reached = 0.9 if epsilon >= from_on[design] else 0.1
-            return replace(
-                chosen, epsilon=epsilon, utility=replace(chosen.utility, agreement=reached)
-            )  # fmt: skip
+            return replace(chosen, epsilon=epsilon, utility=replace(chosen.utility, agreement=reached))
 
         return score
 

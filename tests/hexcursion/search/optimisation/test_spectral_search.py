@@ -40,8 +40,11 @@ def test_it_wins_against_posterior_sampling_and_says_so(town: Town) -> None:
     assert isinstance(found.choice.design, SpectralStatisticsDesign)
     assert found.choice.design.common == 0.0  # the reference data say what the mean is
     assert found.result.chosen.epsilon == 1.0
-    best = {point.scored.design.mechanism: point.scored.utility.agreement for point in found.result.frontier
-            if point.epsilon == 1.0}  # fmt: skip
+    best = {
+        point.scored.design.mechanism: point.scored.utility.agreement
+        for point in found.result.frontier
+        if point.epsilon == 1.0
+    }
     assert best["spectral-statistics"] > best["posterior-sampling"] + 0.1
     said = found.remarks()[0]
     assert said.startswith("Proposed: Spectral statistics with a clip bound of ")

@@ -39,9 +39,15 @@ def world(direction: Direction, mean: list[float] | None = None) -> World:
     reference = PlacedObservations(index, VALUES[index], 400, 0)
     facts = PublicFacts(line(10), 400)
     scene = make_scene(
-        facts, CELLS, reference, SCALE, unit="point", threshold=26.0, direction=direction,
+        facts,
+        CELLS,
+        reference,
+        SCALE,
+        unit="point",
+        threshold=26.0,
+        direction=direction,
         prior_mean=None if mean is None else np.array(mean),
-    )  # fmt: skip
+    )
     return scene.world
 
 

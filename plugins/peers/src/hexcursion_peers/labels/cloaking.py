@@ -72,9 +72,11 @@ class GaussianLabelSums(LabelSums):
     """Sums over public places with Gaussian noise: priced by mu, however the features were made."""
 
     parameters = (
-        *PARAMETERS[:-1], Parameter("blur", "blur", "positive"), MU,
+        *PARAMETERS[:-1],
+        Parameter("blur", "blur", "positive"),
+        MU,
         PARAMETERS[-1],
-    )  # fmt: skip
+    )
 
     def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:
         """(k, p) what a unit of one record's value contributes, up to scale."""
@@ -110,9 +112,13 @@ class GaussianLabelSums(LabelSums):
         variance = np.full(plan.features.size, noise**2)
         reading = plan.reading(design.ridge, design.scale, variance)
         return PreparedSums(
-            design, plan.places, plan.features.values, variance, reading,
+            design,
+            plan.places,
+            plan.features.values,
+            variance,
+            reading,
             partial(plan.release, records, noise),
-        )  # fmt: skip
+        )
 
     def describe(self, design: GaussianLabelDesign) -> str:
         return f"mu {significant(design.mu, 4)}; {model_words(design)}"

@@ -72,11 +72,16 @@ def read_twice(
     finer = FieldBasis.of(pairs, 2 * prepared.features.size + 64)
     readers = [
         FieldReader.of(
-            prepared.nodes, basis, prepared.prior, prepared.features.values, counts, prepared.noise.sums,
+            prepared.nodes,
+            basis,
+            prepared.prior,
+            prepared.features.values,
+            counts,
+            prepared.noise.sums,
             paths=False,
         )
         for basis in (prepared.basis, finer.with_common(plan.common) if plan.common else finer)
-    ]  # fmt: skip
+    ]
     (mean, sd), (other_mean, other_sd) = (_field(prepared, reader, released.sums) for reader in readers)
     per_cell = prepared.nodes.spread(counts.mean / prepared.nodes.cells_per_node)
     return Reading(mean, sd, other_mean, other_sd, per_cell / max(float(per_cell.mean()), 1e-12))
@@ -86,10 +91,17 @@ def context_of(prepared: Prepared, n: float, half: float) -> Single:
     """(CONTEXT,) what is the same everywhere: budget, features, range, records, belief; `half` in metres."""
     plan = prepared.plan
     field = plan.field
-    told = np.array([
-        np.log(plan.mu / 0.3), np.log(prepared.features.size / 60.0), np.log(plan.lengthscale / half / 0.4),
-        np.log(n / 2e3) / 2.0, np.log(field.ridge), np.log(field.deviation / 0.4), 2.0 * field.mean,
-    ])  # fmt: skip
+    told = np.array(
+        [
+            np.log(plan.mu / 0.3),
+            np.log(prepared.features.size / 60.0),
+            np.log(plan.lengthscale / half / 0.4),
+            np.log(n / 2e3) / 2.0,
+            np.log(field.ridge),
+            np.log(field.deviation / 0.4),
+            2.0 * field.mean,
+        ]
+    )
     return np.asarray(np.clip(told, -6.0, 6.0).astype(np.float32))
 
 
@@ -129,10 +141,13 @@ class Correction:
             return np.asarray(self.gather @ values).reshape(SIDE, SIDE)
 
         found = [
-            pixels((reading.mean - middle) / spread), pixels(reading.sd / spread),
-            pixels((reading.other_mean - middle) / spread), pixels(reading.other_sd / spread),
-            pixels(np.sqrt(reading.density)), self.mask,
-        ]  # fmt: skip
+            pixels((reading.mean - middle) / spread),
+            pixels(reading.sd / spread),
+            pixels((reading.other_mean - middle) / spread),
+            pixels(reading.other_sd / spread),
+            pixels(np.sqrt(reading.density)),
+            self.mask,
+        ]
         return np.clip(np.array(found, dtype=np.float32), -6.0, 6.0)
 
     def apply(

@@ -111,9 +111,15 @@ def network_inputs(seen: Sighting, encoders: Sequence[Encoder]) -> tuple[Single,
     found[:, -1] = seen.mask
     np.clip(found, -8.0, 8.0, out=found)
     width = np.array([encoder.width for encoder in encoders])
-    context = np.column_stack([
-        np.log(signal_noise) / 3.0, np.log(density_noise) / 3.0, np.log(width / 0.2),
-        np.log(seen.number / 2e3) / 3.0,
-        np.log(seen.ridge), np.log(seen.spread / 0.4), 2.0 * seen.middle,
-    ])  # fmt: skip
+    context = np.column_stack(
+        [
+            np.log(signal_noise) / 3.0,
+            np.log(density_noise) / 3.0,
+            np.log(width / 0.2),
+            np.log(seen.number / 2e3) / 3.0,
+            np.log(seen.ridge),
+            np.log(seen.spread / 0.4),
+            2.0 * seen.middle,
+        ]
+    )
     return found, np.clip(context, -6.0, 6.0).astype(np.float32)

@@ -333,6 +333,4 @@ def _seen(
     """The released numbers themselves, which are the same wherever an attack looks."""
     prepared = ConvCnp().prepare(design, facts, records)
     drawn = [prepared.release(entropy) for _ in range(releases)]
-    return np.array([
-        np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn
-    ])  # fmt: skip
+    return np.array([np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn])

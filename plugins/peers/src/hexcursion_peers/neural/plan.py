@@ -144,10 +144,16 @@ class EncoderPlan:
         same = np.ones(releases)
         assert noise.counts is not None
         seen = Sighting(
-            self.encoder.pixels(sums), self.encoder.pixels(counts), noise.sums * same, noise.counts * same,
-            float(read.number) * same, middle * same, spread * same, ridge * same,
+            self.encoder.pixels(sums),
+            self.encoder.pixels(counts),
+            noise.sums * same,
+            noise.counts * same,
+            float(read.number) * same,
+            middle * same,
+            spread * same,
+            ridge * same,
             np.broadcast_to(self.window.mask, (releases, *self.window.mask.shape)),
-        )  # fmt: skip
+        )
         mean, sd = network()(*network_inputs(seen, [self.encoder] * releases))
         flat = (releases, -1)
         return (

@@ -336,9 +336,7 @@ def _simulated_sets(
     design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Bools:
     prepared = SparseGp().prepare(design, world.facts, records)
-    return np.array([
-        world.published(prepared.without_paths(entropy), design) for _ in range(releases)
-    ])  # fmt: skip
+    return np.array([world.published(prepared.without_paths(entropy), design) for _ in range(releases)])
 
 
 @questions.held_out.register

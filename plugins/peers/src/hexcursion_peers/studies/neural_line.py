@@ -28,9 +28,12 @@ from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, Stu
 DELTA = 1e-3
 LAWS = (Law("eq", 0.71), Law("matern", 0.71), Law("periodic", 0.8), Law("sawtooth", 0.5))
 TITLES = {
-    "eq": "Gaussian kernel", "matern": "Matern 3/2", "periodic": "weakly periodic", "sawtooth": "sawtooth",
+    "eq": "Gaussian kernel",
+    "matern": "Matern 3/2",
+    "periodic": "weakly periodic",
+    "sawtooth": "sawtooth",
     "people": "people",
-}  # fmt: skip
+}
 TARGETS, PHASES = 128, 512
 NUGGET = 1e-6  # of the inducing points' covariance, so that it can be inverted
 SPACINGS = (1.0, 1.5, 2.0, 3.0)  # of the inducing points, lengthscales
@@ -129,9 +132,15 @@ def run(settings: NeuralSettings, report: Report | None = None) -> StudyResult:
         tables = (*tables, table)
     tell(1.0, "Done")
     return StudyResult(
-        "neural-line", settings.preset, asdict(replace(settings, people=Path(settings.people).name)),
-        (settings.seed,), f"{settings.tasks} tasks each", clock.seconds, tables, NOTES,
-    )  # fmt: skip
+        "neural-line",
+        settings.preset,
+        asdict(replace(settings, people=Path(settings.people).name)),
+        (settings.seed,),
+        f"{settings.tasks} tasks each",
+        clock.seconds,
+        tables,
+        NOTES,
+    )
 
 
 NOTES = (
@@ -220,10 +229,12 @@ def network_predictions(
     released = [encoder.released(each.at, each.said, noise, rng.standard_normal) for each in samples]
     count = len(samples)
     channels, context = encoder.inputs(
-        np.array([sums for sums, _ in released]), np.array([counts for _, counts in released]),
+        np.array([sums for sums, _ in released]),
+        np.array([counts for _, counts in released]),
         np.tile([noise.sums, noise.counts or 0.0], (count, 1)),
-        np.array([float(each.at.size) for each in samples]), np.full(count, FAMILIES.index(family)),
-    )  # fmt: skip
+        np.array([float(each.at.size) for each in samples]),
+        np.full(count, FAMILIES.index(family)),
+    )
     means, sds = (at_places(each.astype(float)) for each in line_network()(channels, context))
     return [Predicted(mean, sd) for mean, sd in zip(means, sds, strict=True)]
 
@@ -272,8 +283,10 @@ def sparse_prediction(
     size = phi.shape[1]
     moments = Moments(
         phi.T @ said + first * entropy.normal((size,)),
-        phi.T @ phi + symmetric_noise(size, second, entropy), first, second,
-    )  # fmt: skip
+        phi.T @ phi + symmetric_noise(size, second, entropy),
+        first,
+        second,
+    )
     scale = float(np.sqrt(law.covariance(np.zeros(1))[0]))
     posterior = errors_in_variables(made.between, moments.scaled(scale), (law.scatter / scale) ** 2)
     projection = np.asarray(np.linalg.solve(made.between, made.cross.T).T, dtype=np.float64)
@@ -346,10 +359,13 @@ def _people(settings: NeuralSettings, tell: Report) -> Iterator[tuple[str | floa
             seen = [Sample(people.at[order[:number]], people.said[order[:number]]) for order in orders]
             held = [Sample(people.at[order[number:]], people.said[order[number:]]) for order in orders]
             best = max(
-                (Law("people", length, scatter) for length in (0.5, 1.0, 2.0, 4.0)
-                 for scatter in (0.2, 0.3, 0.4, 0.5, 0.6)),
+                (
+                    Law("people", length, scatter)
+                    for length in (0.5, 1.0, 2.0, 4.0)
+                    for scatter in (0.2, 0.3, 0.4, 0.5, 0.6)
+                ),
                 key=lambda law: likelihood(law, seen[0]),
-            )  # fmt: skip
+            )
             exact = [without_privacy(best, each) for each in seen]
             for epsilon in settings.epsilons:
                 mu = float(gaussian_mu(epsilon, DELTA))

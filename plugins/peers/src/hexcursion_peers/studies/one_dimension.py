@@ -98,9 +98,15 @@ def run(settings: OneDimensionSettings, report: Report | None = None) -> StudyRe
         tables = (line, table)
     tell(1.0, "Done")
     return StudyResult(
-        "one-dimension", settings.preset, asdict(replace(settings, heights=Path(settings.heights).name)),
-        (settings.seed,), f"{settings.repeats} fields or releases each", clock.seconds, tables, NOTES,
-    )  # fmt: skip
+        "one-dimension",
+        settings.preset,
+        asdict(replace(settings, heights=Path(settings.heights).name)),
+        (settings.seed,),
+        f"{settings.repeats} fields or releases each",
+        clock.seconds,
+        tables,
+        NOTES,
+    )
 
 
 NOTES = (
@@ -126,9 +132,13 @@ def _line_rows(settings: OneDimensionSettings, tell: Report) -> Iterator[tuple[s
         tell(0.7 * step / len(jobs), f"Noisy function, noise {noise:g}, epsilon {epsilon:g}")
         for reading, (covered, error) in coverage(noise, epsilon, settings.repeats, settings.seed).items():
             yield (
-                noise, epsilon, reading, rounded(covered.mean()),
-                rounded(covered.std(ddof=1) / np.sqrt(covered.size)), rounded(error.mean()),
-            )  # fmt: skip
+                noise,
+                epsilon,
+                reading,
+                rounded(covered.mean()),
+                rounded(covered.std(ddof=1) / np.sqrt(covered.size)),
+                rounded(error.mean()),
+            )
 
 
 def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[Reading, tuple[Floats, Floats]]:
@@ -148,8 +158,10 @@ def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[Read
         seen = cross[:HALF]
         moments = Moments(
             seen.T @ values[:HALF] + deviation * entropy.normal((NODES,)),
-            seen.T @ seen + symmetric_noise(NODES, deviation, entropy), deviation, deviation,
-        )  # fmt: skip
+            seen.T @ seen + symmetric_noise(NODES, deviation, entropy),
+            deviation,
+            deviation,
+        )
         projection = np.linalg.solve(between, cross[HALF:].T).T
         for reading, posterior in _readings(between, moments, noise**2, step).items():
             mean, variance = posterior.at(np.asarray(projection, dtype=np.float64), between, np.ones(HALF))

@@ -60,9 +60,15 @@ def fit_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     except DataError:
         raise
     except (
-        fitdecode.FitError, struct.error, ValueError, LookupError, TypeError, ArithmeticError, AttributeError,
+        fitdecode.FitError,
+        struct.error,
+        ValueError,
+        LookupError,
+        TypeError,
+        ArithmeticError,
+        AttributeError,
         AssertionError,  # the library's own checks of lengths
-    ):  # fmt: skip
+    ):
         raise DataError(
             f"{name} is a broken FIT file: copy it from the device again, or export it as GPX."
         ) from None

@@ -74,10 +74,17 @@ def _one(
     held = np.flatnonzero(count)
     records = GridRecords(held, count[held].astype(np.int64), whole[held])
     plan = SpectralPlan(
-        "water-filled", "exponential", scale, PublicPrior(world.middle, world.spread, world.ridge),
-        log_uniform(rng, MUS), records.n / count.size, "replace-one", log_uniform(rng, SIGNALS),
-        COMMON if rng.uniform() < 0.15 else 0.0, True,
-    )  # fmt: skip
+        "water-filled",
+        "exponential",
+        scale,
+        PublicPrior(world.middle, world.spread, world.ridge),
+        log_uniform(rng, MUS),
+        records.n / count.size,
+        "replace-one",
+        log_uniform(rng, SIGNALS),
+        COMMON if rng.uniform() < 0.15 else 0.0,
+        True,
+    )
     prepared = model.prepare(plan)
     earlier = None
     if rng.uniform() < 0.3:

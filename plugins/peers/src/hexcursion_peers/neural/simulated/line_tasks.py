@@ -17,9 +17,12 @@ SCATTER = 0.2
 """Deviation of a record around the field in the synthetic studies."""
 
 LENGTHS: dict[LineFamily, tuple[float, float]] = {
-    "eq": (0.25, 2.0), "matern": (0.25, 2.0), "periodic": (0.4, 1.6), "sawtooth": (0.2, 1.25),
+    "eq": (0.25, 2.0),
+    "matern": (0.25, 2.0),
+    "periodic": (0.4, 1.6),
+    "sawtooth": (0.2, 1.25),
     "people": (1.0, 4.0),
-}  # fmt: skip
+}
 """What varies from task to task: a lengthscale, a period for "periodic", waves per unit for "sawtooth"."""
 
 PEOPLE = (0.2, 0.6)  # deviation of a record there
@@ -124,9 +127,16 @@ class LineSimulator:
             said = field[at] + law.scatter * rng.standard_normal(number)
             sums, counts = encoder.released(at, said, noise, rng.standard_normal)
             rows.append(
-                (sums, counts, (noise.sums, noise.counts), float(number), FAMILIES.index(law.family), field,
-                 law.scatter)
-            )  # fmt: skip
+                (
+                    sums,
+                    counts,
+                    (noise.sums, noise.counts),
+                    float(number),
+                    FAMILIES.index(law.family),
+                    field,
+                    law.scatter,
+                )
+            )
         columns: list[NDArray[np.float64]] = [np.array(column) for column in zip(*rows, strict=True)]
         channels, context = encoder.inputs(*columns[:5])
         return LineTasks(channels, context, columns[5], columns[6])

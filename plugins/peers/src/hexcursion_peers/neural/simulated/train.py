@@ -244,20 +244,31 @@ def train(
     def save() -> None:
         with torch.no_grad():
             nll, cross = (float(each) for each in judged(average, check))
-        log.append({
-            "step": step, "seconds": round(time.monotonic() - begun, 1),
-            "training": round(seen[0] / max(seen[1], 1e-9), 4), "nll": round(nll, 4),
-            "exceedance": round(cross, 4),
-        })  # fmt: skip
+        log.append(
+            {
+                "step": step,
+                "seconds": round(time.monotonic() - begun, 1),
+                "training": round(seen[0] / max(seen[1], 1e-9), 4),
+                "nll": round(nll, 4),
+                "exceedance": round(cross, 4),
+            }
+        )
         print(json.dumps(log[-1]), flush=True)
         arrays = {name: value.cpu().numpy() for name, value in average.items()}
         save_file(arrays, out, metadata={"seed": str(seed), "steps": str(step)})
         facts = {
-            "seed": seed, "batch": batch, "steps": step, "tasks": step * batch, "device": device,
+            "seed": seed,
+            "batch": batch,
+            "steps": step,
+            "tasks": step * batch,
+            "device": device,
             "torch": torch.__version__,
-            "threads": threads, "rate": peak, "validation tasks": 256, "log": log,
+            "threads": threads,
+            "rate": peak,
+            "validation tasks": 256,
+            "log": log,
             "continues": before,
-        }  # fmt: skip
+        }
         out.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
         seen[:] = [0.0, 0.0]
 
@@ -301,9 +312,15 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="weights to go on from, with their log beside them")
     given = parser.parse_args()
     train(
-        given.out, given.seconds, given.batch, given.seed, given.threads, given.subject, given.start,
+        given.out,
+        given.seconds,
+        given.batch,
+        given.seed,
+        given.threads,
+        given.subject,
+        given.start,
         (given.pool, given.checks),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":
