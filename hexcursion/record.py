@@ -40,8 +40,8 @@ LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
 """Records below which, and range of agreements from which, little can be told without reference data."""
-MOST_AS_GOOD = 1.0 / 3.0
-"""Share of the changes that may be, in which the public map may be as good as a release that is charged."""
+HALF_AS_GOOD = 0.5
+"""Share of the changes that may be, from which a public map that is as good in them stops a release."""
 LEAST_GAIN = 0.02
 """Gain over shuffled values below which a map shows nothing of the private values' places."""
 LOW_AGREEMENT = "Low agreement"

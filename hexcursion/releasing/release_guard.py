@@ -9,10 +9,10 @@ import numpy as np
 from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
 from hexcursion.record import (
+    HALF_AS_GOOD,
     LEAST_AGREEMENT,
     LEAST_GAIN,
     LOW_AGREEMENT,
-    MOST_AS_GOOD,
     Expected,
     ReceiptLine,
     Yardsticks,
@@ -30,7 +30,7 @@ def objections(
 
     Compare the numbers themselves, not the two digits shown. Over simulated worlds the mean is a guess that
     may be unlike the private data: judge the upper end of its range. Judge the public map world by world,
-    where it may be as good in a share `MOST_AS_GOOD`; on reference data mean against mean. `level` is the
+    where it stops a release if it is as good in half; on reference data mean against mean. `level` is the
     threshold in response units, or (N,) minus a public prior mean: values are cut at -1 and 1, so where every
     entry lies beyond, the private values cannot move the map.
     """
@@ -61,7 +61,7 @@ def objections(
     free, mean = None if yardsticks is None else yardsticks.free, expected.agreement
     as_good = None if yardsticks is None else yardsticks.as_good
     if as_good is not None:
-        if as_good[0] > MOST_AS_GOOD * as_good[1]:
+        if as_good[0] >= HALF_AS_GOOD * as_good[1]:
             said.append(
                 f"the map of public data alone would agree as well in {as_good[0]} of {as_good[1]} changes "
                 "that may have come since"

@@ -89,7 +89,9 @@ def classes(table: pd.DataFrame, chance: np.ndarray) -> dict[str, np.ndarray]:
     written = np.round(chance, 4)
     there = table["records"].to_numpy() >= 0.5 if "records" in table else np.ones(len(table), dtype=bool)
     likely, unlikely = written >= 0.8 - 1e-9, written <= 0.2 + 1e-9
-    return {"likely": likely & there, "open": ~likely & ~unlikely & there, "likely-not": unlikely & there}
+    return {
+        "likely": likely & there, "open": ~likely & ~unlikely & there, "likely-not": unlikely & there
+    }  # fmt: skip
 
 
 def products(
