@@ -247,6 +247,7 @@ def follow(work: Workspace, found: Found) -> bool:
     return True
 
 
+SELDOM = 0.25  # share of the changes in which public data may be as good as a map that is worth releasing
 GOOD = 0.8  # agreement from which a map shows the region well; below, its outline is rough
 
 
@@ -271,6 +272,9 @@ def verdict(found: Found) -> str:
     quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
     error = LEAST_GAIN if low is None or high is None else max(LEAST_GAIN, (high - low) / 2.0)
     rivals = [] if choice.yardsticks is None else [choice.yardsticks.one_colour, free]
+    as_good = None if choice.yardsticks is None else choice.yardsticks.as_good
+    if as_good is not None and as_good[0] <= SELDOM * as_good[1]:
+        rivals.remove(free)  # compared change by change, which the range of all changes hides
     beside = f", {told}" if told else ""
     beside += "" if free is None else f"; public data alone reach {agreement_words(free)}"
     beats = all(each is None or expected - each > error for each in rivals)

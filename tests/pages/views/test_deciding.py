@@ -113,6 +113,18 @@ def test_the_verdict_is_one_sentence(agreement: float | None, free: float | None
     assert ". " not in sentence
 
 
+@pytest.mark.parametrize(
+    ("times", "said"), [(4, "Worth releasing"), (5, "May be released: for ε 1 it beats what is known")]
+)
+def test_public_data_are_compared_change_by_change(times: int, said: str) -> None:
+    """The range over all changes is wide, also where nearly all of them speak for the release."""
+    expected = Expected(0.73, 0.1, 0.9, "public reference data", 0.45, 0.95)
+    plain = found(0.73).choice
+    compared = Yardsticks(0.2, 0.63, 0.5, (times, 16))
+    choice = replace(plain, expected=expected, yardsticks=compared)
+    assert verdict(replace(found(0.73), choice=choice)).startswith(said)
+
+
 def test_a_threshold_beyond_the_usual_values_is_not_worth_a_release_of_any_design() -> None:
     assert found(None, threshold=29.9).against == ()
     assert verdict(found(None, threshold=30.0)).startswith(
