@@ -216,10 +216,14 @@ class Mechanism(ABC):
     space: ClassVar[type[SearchSpace]] = SearchSpace  # what a search may try of it
 
     def __init_subclass__(cls) -> None:
-        """Let a mechanism promise nothing under facts where its protection does not hold."""
+        """Let a mechanism promise nothing under facts where its protection does not hold.
+
+        That holds too where the method is of a class beside it that is no mechanism.
+        """
         for name, where in (("guarantee", _refused), ("calibrate", _nothing)):
-            if (own := vars(cls).get(name)) is not None:
-                setattr(cls, name, where(own))
+            home = next(each for each in cls.__mro__ if name in vars(each))
+            if home is cls or not issubclass(home, Mechanism):
+                setattr(cls, name, where(vars(home)[name]))
 
     @property
     def search(self) -> SearchSpace:

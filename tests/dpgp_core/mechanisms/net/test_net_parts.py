@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.mechanisms import beliefs, noisy_cell_statistics, spectral_release, spectral_statistics
+from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.design import Budget, Protection, SearchSpec
@@ -232,6 +233,29 @@ def test_under_which_public_facts_anything_is_proved(
     refused = protection.refusal(PublicFacts(LATTICE, 1, relation, places_public=public))
     assert (refused == "") == holds
     assert protection.public == ("the number of records",)
+
+
+def test_a_price_from_a_class_beside_the_mechanism_is_refused_without_its_protection_too() -> None:
+    class Priced:
+        def guarantee(self, design: Any, facts: Any) -> str:
+            return "priced"
+
+        def calibrate(self, design: Any, facts: Any, budget: Any) -> str:
+            return "calibrated"
+
+    class Mixed(Priced, Mechanism):  # type: ignore[misc]
+        title, protection = "Mixed", Protection("values", ("point",))
+        prepare = describe = None  # type: ignore[assignment]
+
+    class Wider(Mixed):
+        protection = Protection("values and places", ("point",))
+
+    for mechanism, facts in ((Mixed(), HIDDEN), (Wider(), replace(HIDDEN, relation="add-or-remove"))):
+        assert mechanism.calibrate(None, facts, Budget(1.0, 1e-5)) is None
+        with pytest.raises(BoundRefused, match=r"^Mixed "):
+            mechanism.guarantee(None, facts)
+        assert mechanism.guarantee(None, KNOWN) == "priced"
+        assert mechanism.calibrate(None, KNOWN, Budget(1.0, 1e-5)) == "calibrated"
 
 
 def test_what_a_budget_allows_and_what_an_ask_leaves_open() -> None:
