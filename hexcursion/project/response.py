@@ -93,10 +93,11 @@ class ResponseScale:
         """Return values of any shape, none further from the centre than the clip bound; answers as they are.
 
         The map without privacy cuts records so; what starts from a public map does the same before it cuts
-        residuals.
+        residuals. Raise as `forward`: a price of -5 is a slip and no low price.
         """
         if self.transform == "probit":
             return value
+        self.forward(value)
         low, high = self.value(np.array([-1.0, 1.0]))
         return np.clip(value, low, high)
 

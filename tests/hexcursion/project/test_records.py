@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from data_loaders.files import blocks
+from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms.grids import FieldModel
 from geo import Domain, domain_from_bbox
 from hexcursion.errors import WorkflowError
@@ -145,6 +146,8 @@ def test_a_scale_cuts_amounts_at_its_clip_bound_and_answers_nowhere() -> None:
     assert SCALE.cut(np.array([5.9, 6.1, 14.2])).tolist() == [6.0, 6.1, 14.0]
     logs = ResponseScale("log", 0.0, float(np.log(2.0)), "test")
     np.testing.assert_allclose(logs.cut(np.array([0.1, 0.7, 9.0])), [0.5, 0.7, 2.0])
+    with pytest.raises(InvalidValue, match="needs positive values"):
+        logs.cut(np.array([0.7, -5.0]))
     answers = ResponseScale("probit", 0.0, 1.0, "test")
     assert answers.cut(np.array([0.0, 100.0])).tolist() == [0.0, 100.0]
 
