@@ -208,9 +208,9 @@ def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, .
 def early_words(result: SearchResult) -> str:
     """Which mechanisms were not searched to their end, and why; "" where all were."""
     return " ".join(
-        f"{mechanism_named(each.mechanism).title} was not searched further: of {each.designs:,} designs "
-        f"across its grid the best reaches an agreement (IoU) of {agreement_words(each.agreement)}, too far "
-        "behind."
+        f"{mechanism_named(each.mechanism).title} was not searched further: in a short first "
+        f"comparison the best of {each.designs:,} designs across its grid reaches an agreement (IoU) of "
+        f"{agreement_words(each.agreement)}, too far behind."
         for each in result.left_early
     )
 

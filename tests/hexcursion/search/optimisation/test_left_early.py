@@ -146,7 +146,8 @@ def test_what_is_left_early_is_said_and_neither_chosen_nor_shown(
     assert {point.scored.design.mechanism for point in cut.result.frontier} == {"posterior-sampling"}
     said = [remark for remark in cut.remarks() if "was not searched further" in remark]
     assert len(said) == 1
-    assert said[0].startswith(f"Noisy cell statistics was not searched further: of {early.designs} designs")
+    assert said[0].startswith("Noisy cell statistics was not searched further: in a short first comparison ")
+    assert f" the best of {early.designs} designs " in said[0]
     assert not any("was not searched further" in remark for remark in whole.remarks())
 
 
@@ -163,7 +164,7 @@ def test_a_search_in_two_parts_finds_what_one_in_one_finds(
 def test_the_words_name_mechanism_designs_and_agreement(tuned: Tuned) -> None:
     early = LeftEarly("posterior-sampling", 1234, 0.7549)
     assert early_words(replace(tuned.result, left_early=(early,))) == (
-        "Posterior sampling was not searched further: of 1,234 designs across its grid the best reaches an "
-        "agreement (IoU) of 0.75, too far behind."
+        "Posterior sampling was not searched further: in a short first comparison the best of 1,234 designs "
+        "across its grid reaches an agreement (IoU) of 0.75, too far behind."
     )
     assert early_words(tuned.result) == ""
