@@ -274,9 +274,8 @@ def _lost_words(row: Row) -> str:
     """What stands behind the other figures where a limit is proved for the row."""
     if not math.isfinite(row.limit):
         return ""
-    return (
-        f", variance left {100.0 * row.lost:.0f} % (no mechanism less than {lower(100.0 * row.limit, 2)} %)"
-    )
+    least = lower(100.0 * row.limit, 2)
+    return f", variance left {100.0 * row.lost:.0f} % (no mechanism as private less than {least} %)"
 
 
 def csv_text(found: Comparison) -> str:

@@ -175,7 +175,7 @@ def show_limit(work: Workspace, found: Found) -> None:
         alt.Tooltip("family:N", title="design"),
         alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
         alt.Tooltip("lost:Q", title=title, format=".1f"),
-        alt.Tooltip("limit:Q", title="no mechanism leaves less than (%)", format=".1f"),
+        alt.Tooltip("limit:Q", title="no mechanism as private leaves less than (%)", format=".1f"),
     ]
     layers = epsilon_layers(
         rows,
@@ -193,7 +193,7 @@ def show_limit(work: Workspace, found: Found) -> None:
         "What each budget leaves unknown of a field, for each design, and the limit that none can undercut.",
     )
     said = trials.loss_sentence(answer.result, project.settings.epsilon)
-    st.markdown(plain(said) if said else "The thin line: no mechanism can leave less at this ε.")
+    st.markdown(plain(said) if said else "The thin line: no mechanism as private can leave less.")
     st.caption(
         "The thin line is the limit: every mechanism that protects a record as well as Gaussian noise of "
         "this ε and δ does lies above it, whatever it computes. It cannot be reached: a gap is no fault."
@@ -205,7 +205,7 @@ def limit_lines(rows: list[dict[str, Any]], height: alt.Y) -> list[alt.Chart]:
     once = sorted({row["epsilon"]: row for row in rows}.values(), key=lambda row: row["epsilon"])
     line = alt.Chart(alt.Data(values=once)).mark_line(strokeWidth=1, color="#7b8a90")
     said = alt.Chart(alt.Data(values=once[-1:])).mark_text(
-        align="right", dy=11, fontSize=12, color="#7b8a90", text="no mechanism can leave less"
+        align="right", dy=11, fontSize=12, color="#7b8a90", text="no mechanism as private can leave less"
     )
     return [each.encode(x="epsilon:Q", y=height) for each in (line, said)]
 

@@ -146,7 +146,7 @@ def loss_sentence(found: tuple[Loss, ...], epsilon: float) -> str:
     return (
         f"At ε {epsilon:g} the best design leaves {significant(100.0 * best.lost, 2)} % of the field's "
         f"variance unknown where records are (give or take {significant(100.0 * best.error, 1)} %), and no "
-        f"mechanism can leave less than {lower(100.0 * best.limit, 2)} %."
+        f"mechanism as private can leave less than {lower(100.0 * best.limit, 2)} %."
     )
 
 

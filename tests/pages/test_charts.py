@@ -203,7 +203,7 @@ def test_a_limit_is_a_thin_line_over_epsilon_that_is_named_at_its_right_end() ->
         "color": GREY,
         "dy": 11,
         "fontSize": 12,
-        "text": "no mechanism can leave less",
+        "text": "no mechanism as private can leave less",
     }
     assert line["encoding"] == words["encoding"] == places
 

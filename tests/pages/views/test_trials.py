@@ -134,7 +134,7 @@ def test_what_a_budget_loses_is_said_beside_the_limit_which_is_rounded_down(tune
     found = (Loss(0, 1.0, design, 0.3472, 0.012, 0.1188), Loss(3, 1.0, design, 0.2961, 0.02, 0.1188))
     assert loss_sentence(found, 1.0) == (
         "At ε 1 the best design leaves 30 % of the field's variance unknown where records are (give or take "
-        "2 %), and no mechanism can leave less than 11 %."
+        "2 %), and no mechanism as private can leave less than 11 %."
     )
     assert loss_sentence(found, 2.0) == ""
     first = loss_dots(found)[0]
