@@ -155,6 +155,21 @@ def test_values_that_are_no_answers_are_refused(domain: Domain, tmp_path: Path) 
         load_project(settings(path, yes_above=50.0, value_name=long))
 
 
+def test_published_answers_may_agree_with_private_ones_but_not_be_these(
+    domain: Domain, tmp_path: Path
+) -> None:
+    """Wells of a hexagon lie within 8 m: in the west a published one says the same, in the east none does."""
+    now = survey(tmp_path / "s.csv", domain, values=("1", "0"))
+    other = replace(REFERENCE, path=survey(tmp_path / "r.csv", domain, values=("0", "1")))
+    asked = settings(now, reference=other, reference_public=True)
+    (note,) = [each for each in load_project(asked).private.report.notes if "copies of one another" in each]
+    count = len(domain.cells)
+    west = int((domain.centres_lonlat[:, 0] <= float(np.median(domain.centres_lonlat[:, 0]))).sum())
+    assert note.startswith(f"{8 * west} private readings of {8 * count} agree ")
+    with pytest.raises(WorkflowError, match="hold the private records themselves"):
+        load_project(asked.with_changes(reference=replace(other, path=now)))
+
+
 def test_simulated_answers_have_the_shares_of_their_field(domain: Domain) -> None:
     lattice = build_lattice(domain)
     drawn = [simulate_reference(settings(), lattice, SHARES, 4_000, None, number) for number in range(6)]
