@@ -73,7 +73,7 @@ class PublicField:
     def of(cls, nodes: Nodes, cell: Ints, response: Floats, columns: Floats | None = None) -> PublicField:
         """Find the range, and the field's share of the variance, that make public records likeliest.
 
-        `cell`, `response` (n,): where records lie, and what they say in response units, not clipped. Public
+        `cell`, `response` (n,): where records lie, and what they say in response units. Public
         `columns` (N, k) in any units are kept if the records are likelier with them. Raises InvalidValue for
         fewer than two records, or all equal.
         """
