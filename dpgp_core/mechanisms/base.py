@@ -161,8 +161,7 @@ class SearchSpace:
 def _refused(guarantee: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
     @wraps(guarantee)
     def checked(self: Mechanism, design: Any, facts: PublicFacts) -> Guarantee:
-        if why := self.protection.refusal(facts):
-            raise BoundRefused(f"{self.title} {why}")
+        self.refuse_unprotected(facts)
         return guarantee(self, design, facts)
 
     return checked
@@ -224,6 +223,11 @@ class Mechanism(ABC):
             home = next(each for each in cls.__mro__ if name in vars(each))
             if home is cls or not issubclass(home, Mechanism):
                 setattr(cls, name, where(vars(home)[name]))
+
+    def refuse_unprotected(self, facts: PublicFacts) -> None:
+        """Raise `BoundRefused` under facts where the protection does not hold."""
+        if why := self.protection.refusal(facts):
+            raise BoundRefused(f"{self.title} {why}")
 
     @property
     def search(self) -> SearchSpace:

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion import agreed
 from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
@@ -126,8 +125,7 @@ class LabelSums(Mechanism):
 
     def places_of(self, design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PublicPlaces:
         """Where the records are, which is public; raises BoundRefused where it is not."""
-        if why := self.protection.refusal(facts):
-            raise BoundRefused(f"{self.title} {why}")
+        self.refuse_unprotected(facts)
         where = (records.index.tobytes(), records.count.tobytes())
         return facts.cache.keep(
             "public places",

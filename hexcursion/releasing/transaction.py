@@ -83,6 +83,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean, wide)
     project.refuse_large_delta()
     mechanism, facts = mechanism_of(design), choice.facts(project)
+    mechanism.refuse_unprotected(facts)  # whatever a package has made of its `guarantee`
     proved = mechanism.guarantee(design, facts)
     own = priced_for(proved.cost, facts.neighbours)
     cost = with_pilot(own, project.pilot)

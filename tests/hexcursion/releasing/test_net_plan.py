@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 import hexcursion.releasing.transaction as release_module
+from dpgp_core.errors import BoundRefused
+from dpgp_core.mechanisms.design import Protection
+from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
@@ -60,6 +63,17 @@ def test_the_unit_of_the_values_is_the_settings_or_else_the_datas(
         text = " ".join(line.text for line in plan.receipt)
         assert f" {unit}" in text
         assert (" ppm" in text) is (unit == "ppm")
+
+
+def test_no_release_is_planned_beyond_the_protection_whatever_its_price_says(
+    hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package may set its `guarantee` after its class was made, where nothing asks for the protection."""
+    mechanism = type(mechanism_of(hamlet_tuned.choice.design))
+    monkeypatch.setattr(mechanism, "protection", Protection("values", ("point",)))
+    monkeypatch.setattr(mechanism, "guarantee", lambda *_: pytest.fail("a price was asked for"))
+    with pytest.raises(BoundRefused, match="hides values only and shows where the records are"):
+        plan_release(hamlet, hamlet_tuned.choice, open_ledger())
 
 
 def test_a_title_of_no_ones_own_has_the_whole_threshold(hamlet: Project, hamlet_tuned: Tuned) -> None:
