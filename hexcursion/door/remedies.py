@@ -41,8 +41,8 @@ WITHOUT_RELOADING = {"epsilon", "mechanisms", "prior_mean"}
 """Settings that change nothing in how data are read, placed and scaled."""
 
 REFERENCE = (
-    "Public reference data, such as the same measurements of an earlier year: the design is then chosen on "
-    "them, and what it reaches is known once they are read"
+    "Public reference data, such as the same measurements of an earlier year: a release can start from "
+    "their map, and what it reaches is known once they are read"
 )
 
 RemedyName = Literal["mean", "coarser", "threshold", "mechanisms", "epsilon"]
@@ -115,7 +115,7 @@ def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple
 
 def lacks_reference(settings: ReleaseSettings) -> bool:
     """Whether reference data would help, which nobody can try without having them."""
-    return settings.reference is None and settings.values == "amount"
+    return settings.reference is None and settings.values != "count"
 
 
 def nearer_threshold(project: Project) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,14 +66,15 @@ def test_what_a_remedy_reaches_is_a_clause(town: Town) -> None:
     assert "between 0.2 and 0.8 with a chance of 80 %" in Tried(remedy, guessed).says
 
 
-def test_reference_data_help_where_there_are_none_and_values_are_amounts(town: Town) -> None:
+def test_reference_data_help_where_there_are_none(town: Town) -> None:
     assert not lacks_reference(town.settings())
     alone = town.settings(reference=None, reference_public=False, prior_mean=None, centre=25.0, clip=20.0)
     assert lacks_reference(alone)
     answers = alone.with_changes(
         values="yes-no", yes_above=30.0, centre=None, clip=None, mechanisms=("spectral-statistics",)
     )
-    assert not lacks_reference(answers)
+    assert lacks_reference(answers)
+    assert not lacks_reference(SimpleNamespace(reference=None, values="count"))  # type: ignore[arg-type]
 
 
 def test_little_to_tell_is_weak() -> None:
