@@ -156,7 +156,7 @@ def test_a_poor_map_says_so(domain: Domain) -> None:
         objections(None, None, 1.0),
         objections(Expected(None, None, None, "simulated"), None),
         objections(Expected(0.9, 0.1, 0.9, "reference data"), Yardsticks(0.3, 0.5, 0.0)),
-        objections(Expected(0.9, 0.1, 0.9, "simulated"), Yardsticks(0.3, 0.5, 0.4, (6, 16))),
+        objections(Expected(0.9, 0.1, 0.9, "simulated"), Yardsticks(0.3, 0.5, 0.4, (8, 16))),
     ):
         text = f"Expected to be a poor map: {asked[0]}. The curator released it all the same."
         poor = ReceiptLine("Low agreement", text, True)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import sqlalchemy
 from sqlalchemy import Connection
 
-from hexcursion.ledger import Ledger, Reservation, chain, opening, store
+from hexcursion.ledger import Ledger, Reservation, chain, opening, places, store
 from tests.hexcursion.ledger.places import Place, charge_for
 
 MU = 0.01
@@ -165,7 +166,7 @@ def die_when_called(owner: object, name: str, after: bool = False) -> Callable[[
 # Inside each of the three transactions of a release; True where the entry stands afterwards.
 FAULTS = {
     "the row is not yet written": (die_when_called(chain, "sign_head"), False),
-    "the row is written, the head is not": (die_when_called(store, "update"), False),
+    "the row is written, the head is not": (die_when_called(sqlalchemy, "update"), False),
     "both are written and not committed": (die_when_called(Connection, "commit"), False),
     "committed": (die_when_called(Connection, "commit", after=True), True),
     "the witness is not yet written": (die_when_called(chain, "advance_witness"), True),
@@ -199,12 +200,12 @@ def test_killed_inside_a_transaction(desk: Desk, step: str, fault: str) -> None:
 @pytest.mark.parametrize(
     "arm",
     [
-        die_when_called(opening, "read_key"),
+        die_when_called(places, "read_key"),
         die_when_called(opening, "_genesis"),
         die_when_called(store.METADATA, "create_all", after=True),
         die_when_called(Connection, "commit"),
         die_when_called(Connection, "commit", after=True),
-        die_when_called(opening, "advance_witness"),
+        die_when_called(chain, "advance_witness"),
     ],
     ids=["key made", "tables locked", "tables made", "not committed", "committed", "no witness yet"],
 )
