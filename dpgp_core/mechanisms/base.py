@@ -95,7 +95,7 @@ class SearchSpace:
 
     stages: ClassVar[int] = 1  # how often a search looks around the best designs that it has found so far
     quick: ClassVar[bool] = False
-    """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
+    """Whether simulations are quick enough for a local search at every budget of a frontier."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism

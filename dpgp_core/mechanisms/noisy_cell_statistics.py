@@ -303,7 +303,7 @@ def _simulated_sets(
 
 @questions.simulate.register
 def _simulate(design: NoisyCellStatisticsDesign, world: World, *, quick: bool = False) -> Bools:
-    """Quick are the first of all releases: each of them factors a matrix of its own."""
+    """Simulate only the first releases: each factors another matrix."""
     enough = -(-QUICK_CELLS // world.facts.lattice.size) if quick else SIMULATIONS
     draws = _draws(design.statistic_noise, world)[:enough]
     return np.array([_published(draw, design, world) for draw in draws])

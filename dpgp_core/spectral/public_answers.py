@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import factorial
 
 import numpy as np
@@ -22,16 +23,8 @@ from dpgp_core.spectral.public_field import (
     evidence_of_means,
 )
 
-SPREADS = (
-    0.15,
-    0.2,
-    0.3,
-    0.4,
-    0.55,
-    0.75,
-    1.0,
-    1.3,
-)  # deviations of the field, where an answer scatters by 1
+# Deviations of the field that are tried; an answer scatters by 1 around it.
+SPREADS = (0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.3)
 TERMS = 5  # of the series for the covariance of two answers
 ROUNDS = 6  # in which answers are made linear around what was read before
 LEAST = 1e-3  # records that a node counts for at least
@@ -57,18 +50,12 @@ def field_of_answers(nodes: Nodes, cell: Ints, answer: Floats, columns: Floats |
     known = None if columns is None else at_nodes(nodes, columns)
     some = np.unique(np.linspace(0, index.size - 1, min(MOST, index.size)).astype(np.int64))
     odds = {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if known is not None}
-    tried = [
-        (
-            _evidence(_shape(nodes, index[some], steps, part, known), usual, spread, count[some], mean[some])
-            + odd,
-            steps,
-            spread,
-            part,
-        )
-        for steps in RANGES
-        for part, odd in odds.items()
-        for spread in SPREADS
-    ]
+    tried = []
+    for steps, (part, odd) in product(RANGES, odds.items()):
+        shape = _shape(nodes, index[some], steps, part, known)
+        for spread in SPREADS:
+            found = _evidence(shape, usual, spread, count[some], mean[some])
+            tried.append((found + odd, steps, spread, part))
     _, steps, spread, part = max(tried)
     kernel = spread**2 * _shape(nodes, index, steps, part, known)
     worth, value = _linear(kernel, _start(usual, spread), count, mean)
@@ -101,10 +88,10 @@ def _shape(nodes: Nodes, index: Ints, steps: float, part: float, columns: Floats
 
 def _evidence(shape: Floats, usual: float, spread: float, count: Floats, mean: Floats) -> float:
     """Log density of means of answers with the moments that a field of this deviation gives them."""
-    law = ClippedPrior.of(PublicPrior(_start(usual, spread), spread, 1.0 / spread, "yes-no"))
-    return evidence_of_means(
-        covariance_of_answers(shape, _start(usual, spread), spread), 1.0, law.record_noise**2, count, mean
-    )
+    start = _start(usual, spread)
+    law = ClippedPrior.of(PublicPrior(start, spread, 1.0 / spread, "yes-no"))
+    covariance = covariance_of_answers(shape, start, spread)
+    return evidence_of_means(covariance, 1.0, law.record_noise**2, count, mean)
 
 
 def covariance_of_answers(shape: Floats, start: float, spread: float) -> Floats:

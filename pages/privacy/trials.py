@@ -138,7 +138,7 @@ def loss_dots(found: tuple[Loss, ...]) -> list[dict[str, Any]]:
 
 
 def loss_sentence(found: tuple[Loss, ...], epsilon: float) -> str:
-    """What the best design at a budget loses, and what none can undercut; "" where none stands there."""
+    """Say what the best design at a budget loses and what none can undercut; "" without a design."""
     here = [each for each in found if each.epsilon == epsilon]
     if not here:
         return ""

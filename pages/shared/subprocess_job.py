@@ -263,7 +263,7 @@ class Lost(WorkflowError):
 
 
 def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
-    """Return `work(report, ...)` from a process of its own, when it is its turn, or raise what it raised.
+    """Run `work(report, ...)` in a subprocess when its turn comes; return its result or raise its error.
 
     `report` may raise to cancel: the process and its children are ended then. Function and arguments are
     pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer."""
