@@ -14,12 +14,11 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, PublicPrior, at_nodes
 from dpgp_core.spectral.public_field import (
-    COLUMNS,
     MOST,
-    ODDS,
     RANGES,
     PublicField,
     alike,
+    column_shares,
     evidence_of_means,
 )
 
@@ -49,9 +48,8 @@ def field_of_answers(nodes: Nodes, cell: Ints, answer: Floats, columns: Floats |
         raise InvalidValue("the public answers are all alike: name reference data with both.")
     known = None if columns is None else at_nodes(nodes, columns)
     some = np.unique(np.linspace(0, index.size - 1, min(MOST, index.size)).astype(np.int64))
-    odds = {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if known is not None}
     tried = []
-    for steps, (part, odd) in product(RANGES, odds.items()):
+    for steps, (part, odd) in product(RANGES, column_shares(known).items()):
         shape = _shape(nodes, index[some], steps, part, known)
         for spread in SPREADS:
             found = _evidence(shape, usual, spread, count[some], mean[some])

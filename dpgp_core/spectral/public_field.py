@@ -96,9 +96,8 @@ class PublicField:
         within = float(square[some].sum())
         known = None if columns is None else at_nodes(nodes, columns)
         together = np.zeros(apart.shape) if known is None else alike(known[index[some]], known[index[some]])
-        odds = {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if known is not None}
         tried = []
-        for steps, (part, odd) in product(RANGES, odds.items()):
+        for steps, (part, odd) in product(RANGES, column_shares(known).items()):
             shape = (1.0 - part) * np.exp(-apart / (steps * spacing)) + part * together
             for share in SHARES:
                 scatter = (1.0 - share) * variance
@@ -307,6 +306,11 @@ def _decay(apart: Floats, lengthscale: float) -> Floats:
     """`exp(-apart / lengthscale)` in place: matrices of all nodes are large."""
     apart /= -lengthscale
     return np.exp(apart, out=apart)
+
+
+def column_shares(columns: Floats | None) -> dict[float, float]:
+    """Shares of the field's variance that columns (M, k) may explain, and the log odds of each."""
+    return {0.0: 0.0} | {part: np.log(ODDS / len(COLUMNS)) for part in COLUMNS if columns is not None}
 
 
 def alike(one: Floats, other: Floats) -> Floats:

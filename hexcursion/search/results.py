@@ -109,7 +109,7 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         public_mean=bool(told["public_mean"]),
         cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
         further=tuple(float(share) for share in told.get("further", ())),
-        free_worlds=tuple(float(each) for each in told.get("free_worlds", ())),
+        free_worlds=tuple(float(each) for each in told["free_worlds"]),
     )
 
 
