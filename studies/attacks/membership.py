@@ -11,20 +11,18 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from dpgp_core.accounting.rdp import ORDERS, covariance_rdp, epsilon_from_rdp, path_rdp
-from dpgp_core.audit.attack import (
-    Attack,
-    Statistics,
-    area_under_curve,
-    best_threshold,
-    count_errors,
-    epsilon_lower_bound,
-    roc,
-    true_positive_rates,
-)
+from dpgp_core.audit.attack import best_threshold, count_errors, epsilon_lower_bound
 from dpgp_core.bounds.registry import variance_bound
 from dpgp_core.bounds.sensitivities import sensitivity_line_exponential
 from dpgp_core.noise import Entropy, SimulationEntropy
 from studies.attacks.published_draws import Role, published_draws
+from studies.attacks.shadow_models import (
+    Attack,
+    Statistics,
+    area_under_curve,
+    roc,
+    true_positive_rates,
+)
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 Floats = NDArray[np.float64]

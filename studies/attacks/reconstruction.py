@@ -7,16 +7,6 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from dpgp_core.audit.reconstruction import (
-    Candidates,
-    Laws,
-    attack_releases,
-    gaussian_success,
-    laws_of,
-    optimal_success,
-    success_bound,
-    with_record,
-)
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
@@ -31,6 +21,16 @@ from hexcursion.project.load import build_lattice
 from hexcursion.project.model import Project
 from hexcursion.search.choice import Choice
 from studies.attacks.design_audit import BOX, LENGTHSCALE
+from studies.attacks.guessing import (
+    Candidates,
+    Laws,
+    attack_releases,
+    gaussian_success,
+    laws_of,
+    optimal_success,
+    success_bound,
+    with_record,
+)
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 COLUMNS = (

@@ -12,7 +12,17 @@ from scipy.special import ndtr
 from dpgp_core import ORDERS, CollapsedRecords, SimulationEntropy
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.rdp import RdpCurve
-from dpgp_core.audit.reconstruction import (
+from dpgp_core.errors import InvalidValue
+from dpgp_core.mechanisms import questions
+from dpgp_core.mechanisms.cell_sums import statistic_noise_for
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
+from dpgp_core.mechanisms.spectral_release import prepared_plan
+from dpgp_core.releasing import PublicFacts
+from studies.attacks.guessing import (
     Candidates,
     Laws,
     attack_releases,
@@ -24,16 +34,6 @@ from dpgp_core.audit.reconstruction import (
     success_bound,
     with_record,
 )
-from dpgp_core.errors import InvalidValue
-from dpgp_core.mechanisms import questions
-from dpgp_core.mechanisms.cell_sums import statistic_noise_for
-from dpgp_core.mechanisms.design import Budget
-from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
-from dpgp_core.mechanisms.spectral_release import prepared_plan
-from dpgp_core.releasing import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(2, padding=1)
