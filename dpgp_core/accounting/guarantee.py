@@ -223,8 +223,6 @@ class Guarantee:
         always True: an unproved guarantee does not exist
     exact_gaussian_mu
         mu if the release is a plain Gaussian mechanism, else None
-    assumption
-        what is assumed beyond its neighbours and clipped responses, "" if nothing
     pairs
         leverage and paths of posterior sampling, whose curve converts more sharply; or None
     distance
@@ -247,7 +245,6 @@ class Guarantee:
     source: str
     proved: bool
     exact_gaussian_mu: float | None = None
-    assumption: str = ""
     pairs: GaussianPairs | None = None
     distance: float = 0.0
     pure_epsilon: float | None = None

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core._checks import open_unit, positive, positive_array, renyi_orders, ridge_array, whole
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.rdp import (
     ORDERS,
     classical_shift,
@@ -124,22 +123,7 @@ BOUNDS |= {
     name: Bound(name, "docs/joint-bound.md", True, _REQUIRES[classical], MEAN_SHIFTS[name])
     for name, classical in _JOINT.items()
 }
-"""Bounds by name. "rkhs" is not among them: it needs a norm, see `rkhs_bound`."""
-
-
-def rkhs_bound(norm_bound: float) -> Bound:
-    """The bound for responses f(x) of one fixed f with RKHS norm at most `norm_bound` (response units).
-
-    An assumption about the data, so it is never a default and always part of the privacy statement.
-    """
-    norm_bound = positive("norm_bound", norm_bound)
-    return Bound(
-        "rkhs",
-        SOURCES["rkhs"],
-        True,
-        f"every response is f(x) for one fixed function f with RKHS norm at most {norm_bound:g}",
-        _classical("rkhs", norm_bound),
-    )
+"""Bounds by name. "rkhs" is not among them: it would need a norm that nobody knows."""
 
 
 class BoundedPrior(Protocol):
@@ -246,12 +230,12 @@ def smallest_scale_for(
     """The least noise under a named bound, for one design or for arrays of (ridge, kappa) that broadcast.
 
     Arguments as in `smallest_scale` and `variance_bound`; responses are clipped to [-1, 1]. `noise_share`,
-    eta^2/(sigma^2 + eta^2) in [0, 1), is the share of extra prior noise in the released variance; for 1 use
-    `smallest_noise`. Raises InvalidValue for numbers out of range.
+    eta^2/(sigma^2 + eta^2) in [0, 1), is the share of extra prior noise in the released variance. Raises
+    InvalidValue for numbers out of range.
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     if not 0.0 <= noise_share < 1.0:
-        raise InvalidValue("noise_share must lie in [0, 1): for the mean with noise only use smallest_noise.")
+        raise InvalidValue("noise_share must lie in [0, 1): for a share of 1 no scale is left.")
     chosen = BOUNDS[bound] if isinstance(bound, str) else bound
     ridges, kappas = np.broadcast_arrays(ridge_array(ridge), np.asarray(kappa, dtype=np.float64))
     variances = variance_bounds(n, ridges, kappas)
@@ -267,12 +251,3 @@ def smallest_scale_for(
     if total.ndim == 0:
         return Scales(float(scale), float(noise))
     return Scales(scale, noise)
-
-
-def smallest_noise(epsilon: float, delta: float, *, sensitivity: float, paths: int = 1) -> float:
-    """The least prior noise eta for releasing `paths` copies of posterior mean + prior noise (scale = 0).
-
-    A Gaussian mechanism with mu = sqrt(paths) sensitivity/eta, converted exactly; rounded upwards.
-    """
-    mu = gaussian_mu(positive("epsilon", epsilon), open_unit("delta", delta))
-    return positive("sensitivity", sensitivity) * math.sqrt(whole("paths", paths)) / mu * (1.0 + 2.0**-50)

@@ -12,7 +12,8 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
-from dpgp_core.features.eigen import FURTHER, Eigenpairs, EigenStore, canonical
+from dpgp_core.features.eigen import FURTHER, Eigenpairs, canonical
+from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice, Prior, domain_adjacency
@@ -82,7 +83,7 @@ def prior_spectrum(harmonics: Harmonics, prior: Prior) -> Floats:
     return np.asarray(np.maximum(spectrum, 1e-12 * spectrum.max()))
 
 
-def domain_harmonics(lattice: Lattice, count: int, store: EigenStore | None = None) -> Harmonics:
+def domain_harmonics(lattice: Lattice, count: int, store: FolderStore | None = None) -> Harmonics:
     """The `count` smoothest harmonics of a domain, from the store where they are kept.
 
     Public geography alone decides them; one decomposition serves every prior and lengthscale. Meant for the
@@ -124,7 +125,7 @@ def _smoothest(laplacian: sparse.csc_matrix, count: int) -> tuple[Floats, Floats
     return np.asarray(values[order]), np.asarray(vectors[:, order])
 
 
-def _kept(store: EigenStore, key: str) -> Harmonics | None:
+def _kept(store: FolderStore, key: str) -> Harmonics | None:
     parts = store.arrays(key, ("values", "vectors"))
     try:
         return None if parts is None else Harmonics(*parts)

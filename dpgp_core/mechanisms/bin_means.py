@@ -11,7 +11,6 @@ import numpy as np
 from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.label_plan import read_label_sums
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Parameter
@@ -29,6 +28,7 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.private_choice import discrete_laplace
+from dpgp_core.public_places import read_label_sums
 from dpgp_core.releasing import PublicFacts
 
 WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.linalg import cholesky, solve_lower
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.private_choice import Choice, Fold, ValueSums, choose_candidate, largest_sensitivity
+from dpgp_core.public_places import PublicPlaces
 
 ACROSS = (2.5, 5.0, 10.0, 20.0, 40.0)  # candidate ranges: so many of them fit across the area
 RECORD_RIDGES = (0.7, 1.5, 3.0)

@@ -10,7 +10,6 @@ from typing import Any, cast
 import numpy as np
 
 from dpgp_core.excursion import agreed
-from dpgp_core.label_plan import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
@@ -20,6 +19,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.public_places import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.simulation import SEED, HeldOut, World
 

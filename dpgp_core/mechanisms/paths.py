@@ -13,9 +13,10 @@ from dpgp_core._checks import whole
 from dpgp_core.accounting.guarantee import Guarantee, PriorFacts
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, amplitude, covariance_term, leverage, rdp_from_shift
 from dpgp_core.accounting.tails import GaussianPairs, least_total
-from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound, variance_bound
+from dpgp_core.bounds.registry import BOUNDS, Bound, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.features.eigen import Eigenpairs, FolderStore
+from dpgp_core.features.eigen import Eigenpairs
+from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.mechanisms.design import Design
@@ -68,24 +69,20 @@ class PosteriorSamplingDesign(Design):
         return self.noise_scale**2 / (self.scale**2 + self.noise_scale**2)
 
 
-def path_guarantee(
-    design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts, *, rkhs_norm: float | None = None
-) -> Guarantee:
+def path_guarantee(design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts) -> Guarantee:
     """Upper bound on the cost of releasing `design` on n records (replace-one, responses in [-1, 1]).
 
-    `prior_facts` are those of the prior that is really used; `rkhs_norm` is the norm, response units, that
-    the opt-in bound "rkhs" assumes. Source: Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2; for
-    the mean term the source of the bound. Raises BoundRefused for a bound that is unknown, unproved, or does
-    not hold for the prior.
+    `prior_facts` are those of the prior that is really used. Source: Maciazek, arXiv:2606.17995, Theorem 3.1
+    and Proposition 2; for the mean term the source of the bound. Raises BoundRefused for a bound that is
+    unknown, unproved, or does not hold for the prior.
     """
-    terms = _terms(design, n, prior_facts, rkhs_norm)
+    terms = _terms(design, n, prior_facts)
     bound, total, pairs = terms.bound, terms.total, terms.pairs
-    assumption = bound.requires if bound.name == "rkhs" else ""
     if design.scale > 0.0:
-        return Guarantee(terms.curve(total), bound.name, bound.source, True, None, assumption, pairs)
+        return Guarantee(terms.curve(total), bound.name, bound.source, True, None, pairs)
     # A plain Gaussian mechanism: every S(alpha) bounds the same squared distance of means.
     exact = math.sqrt(design.paths * float(terms.shift.min())) / total * (1.0 + 2.0**-50)
-    return Guarantee(terms.curve(total), bound.name, bound.source, True, exact, assumption)
+    return Guarantee(terms.curve(total), bound.name, bound.source, True, exact)
 
 
 def sharpened_paths(
@@ -99,7 +96,7 @@ def sharpened_paths(
     """
     if design.scale == 0.0:
         return design
-    terms = _terms(design, n, prior_facts, None)
+    terms = _terms(design, n, prior_facts)
     found = least_total(
         epsilon, delta, shift=terms.shift, covariance=terms.covariance, pairs=terms.pairs, start=terms.total
     )
@@ -127,11 +124,9 @@ class _Terms:
         )
 
 
-def _terms(
-    design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts, rkhs_norm: float | None
-) -> _Terms:
+def _terms(design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts) -> _Terms:
     n = whole("n", n)
-    bound = _bound_for(design, prior_facts, rkhs_norm)
+    bound = _bound_for(design, prior_facts)
     variance = variance_bound(n, design.ridge, prior_facts.kappa)
     total, share = amplitude(design.scale, design.noise_scale)
     if total == 0.0:
@@ -141,11 +136,7 @@ def _terms(
     return _Terms(bound, total, shift, covariance_term(ORDERS, p), GaussianPairs(float(p), design.paths))
 
 
-def _bound_for(design: PosteriorSamplingDesign, facts: PriorFacts, rkhs_norm: float | None) -> Bound:
-    if design.bound == "rkhs":
-        if rkhs_norm is None:
-            raise BoundRefused("the bound 'rkhs' needs an assumed norm: pass rkhs_norm, or choose 'sharp'.")
-        return rkhs_bound(rkhs_norm)
+def _bound_for(design: PosteriorSamplingDesign, facts: PriorFacts) -> Bound:
     if design.bound not in BOUNDS:
         raise BoundRefused(f"there is no bound named {design.bound!r}: choose one of {', '.join(BOUNDS)}.")
     bound = BOUNDS[design.bound]

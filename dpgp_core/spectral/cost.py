@@ -110,21 +110,10 @@ def exchange_mu(
 
 
 def free_weight(products: InnerProducts) -> float:
-    """Largest weight w <= 1 of the counts that costs nothing beside the sums (replace-one), rounded down.
+    """Largest weight w of the counts in [0, 1] that costs nothing beside the sums, rounded down.
 
-    `(1 + w^2) D <= 4 k`; for features of length 1 that is `w^2 = (1 - kappa)/(1 + kappa)`. Raises
-    InvalidValue where two features are opposite: no counts can be released beside the sums.
+    `(1 + w^2) D <= 4 k`, replace-one; 0 where two features are opposite.
     """
-    weight = _largest_weight(products)
-    if weight <= 0.0:
-        raise InvalidValue(
-            "two features of this strategy are opposite, so counts would cost extra: choose another strategy."
-        )
-    return weight
-
-
-def _largest_weight(products: InnerProducts) -> float:
-    """Largest weight in [0, 1] that costs nothing; see `free_weight`."""
     if products.widest_square == 0.0:
         return 1.0
     square = 4.0 * products.largest_square / products.widest_square * _DOWN - 1.0
@@ -156,7 +145,7 @@ def noise_for(
         sums = 2.0 * math.sqrt(products.largest_square) / mu * _UP**3
         return _settled(SpectralNoise(sums, None), products, relation, mu)
     if weight is None:
-        weight = max(_largest_weight(products), LEAST_WEIGHT) if relation == "replace-one" else 1.0
+        weight = max(free_weight(products), LEAST_WEIGHT) if relation == "replace-one" else 1.0
     if not 0.0 < weight <= 1.0:
         raise InvalidValue(f"the weight of the counts must lie in (0, 1], got {weight!r}.")
     if relation == "replace-one":

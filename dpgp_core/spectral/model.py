@@ -12,10 +12,11 @@ import numpy as np
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.eigen import Eigenpairs, EigenStore, eigen_key, leading_eigenpairs
+from dpgp_core.features.eigen import Eigenpairs, eigen_key
 from dpgp_core.features.gridded import Features, InnerProducts, inner_products, sampled_products
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics, prior_spectrum
 from dpgp_core.features.nodes import MOST_NODES, Nodes
+from dpgp_core.features.store import FolderStore
 from dpgp_core.features.strategies import StrategyFacts, make_features
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice
@@ -30,8 +31,7 @@ from dpgp_core.spectral.counts import (
     read_counts,
 )
 from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, PublicPrior, at_nodes
-from dpgp_core.spectral.reading import FieldPosterior, FieldReader
-from dpgp_core.spectral.sums import SpectralSums
+from dpgp_core.spectral.reading import FieldReader
 
 PAIRS = 256  # harmonics kept per domain: more directions than a release of such a domain is worth
 KEPT = 12  # sets of features kept in memory; one takes up to 20 MB
@@ -195,19 +195,6 @@ class Prepared:
             value, deviation = reader.mean(sums), reader.deviation()
         return reader
 
-    def read(self, released: SpectralSums, known: PublicCounts) -> FieldPosterior:
-        """The posterior of the field given one release: post-processing, free."""
-        return self.read_with_counts(released, known)[0]
-
-    def read_with_counts(
-        self, released: SpectralSums, known: PublicCounts
-    ) -> tuple[FieldPosterior, NodeCounts]:
-        """The same, and the posterior of the counts; raises InvalidValue for a release of another plan."""
-        if released.noise != self.noise or released.sums.size != self.features.size:
-            raise InvalidValue("this release was made by another plan.")
-        counts = self.counts(known, released.counts)
-        return FieldPosterior(self.reader(counts), released.sums), counts
-
 
 class SpectralModel:
     """All that is public of one domain, made when first asked for and kept.
@@ -220,7 +207,7 @@ class SpectralModel:
     def __init__(
         self,
         lattice: Lattice,
-        store: EigenStore | None = None,
+        store: FolderStore | None = None,
         hierarchy: Sequence[Ints] = (),
         columns: Floats | None = None,
         most_nodes: int = MOST_NODES,
@@ -234,7 +221,6 @@ class SpectralModel:
                 raise InvalidValue("every level of the hierarchy needs one parent label per cell.")
         self.hierarchy = tuple(np.asarray(labels)[first] for labels in hierarchy)
         self.columns = None if columns is None else at_nodes(self.nodes, columns)
-        self._pairs: dict[tuple[str, float], Eigenpairs] = {}
         self._spectra: dict[tuple[str, float], Floats] = {}
         self._cores: OrderedDict[Hashable, _Core] = OrderedDict()
 
@@ -242,19 +228,6 @@ class SpectralModel:
     def harmonics(self) -> Harmonics:
         """The smoothest patterns of the domain: one eigendecomposition for every plan."""
         return domain_harmonics(self.nodes.lattice, self._count, self._store)
-
-    def pairs(self, prior: str, lengthscale: float) -> Eigenpairs:
-        """Leading eigenpairs of a prior of PRIORS itself, for reading what was drawn with that prior."""
-        name = (prior, float(lengthscale))
-        if name not in self._pairs:
-            key = eigen_key(self.nodes.lattice, prior, lengthscale, self._count)
-            found = None if self._store is None else self._store.get(key)
-            if found is None or found.size != self.nodes.size:
-                found = leading_eigenpairs(make_prior(prior, self.nodes.lattice, lengthscale), self._count)
-                if self._store is not None:
-                    self._store.put(key, found)
-            self._pairs[name] = found
-        return self._pairs[name]
 
     def smooth_pairs(self, prior: str, lengthscale: float) -> Eigenpairs:
         """The domain's harmonics with the variances of a prior of PRIORS along them."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion import exceedance_probability
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.linalg import Bools, Floats, cholesky, solve_lower
+from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.noise import Entropy
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw
@@ -43,14 +40,6 @@ def map_variance(released: Floats, private: Floats, deviation: float, unseen: fl
     """
     left = np.maximum(released - private, LEAST_MAP_SHARE * released)
     return np.asarray(left + np.square(unseen * private / deviation**2))
-
-
-def read_exceedance(
-    prior: ClippedPrior, mean: Floats, deviation: Floats, threshold: Floats | float, sign: float
-) -> Floats:
-    """Exceedance probabilities (..., N) from posterior means (..., N) and standard deviations (N,)."""
-    level = prior.level(threshold, deviation / prior.deviation)
-    return exceedance_probability(sign * (mean - level), np.broadcast_to(deviation, mean.shape), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,29 +200,6 @@ class FieldPosterior:
             law = LinearLaw(linear.mean, np.full(ratio.shape, spread), ratio * linear.record_noise)
         private = variance_given_records(self.reader.basis, law, counts.mean)
         return self.reader.nodes.spread(np.sqrt(map_variance(released, private, spread, unseen)))
-
-    def exceedance(self, threshold: Floats | float, sign: float = 1.0) -> Floats:
-        """(N,) posterior probability that the field before clipping exceeds the threshold (sign -1: is
-        below).
-
-        The threshold, a number or (N,), is in response units before clipping, less a public prior mean if
-        there is one.
-        """
-        return read_exceedance(self.reader.prior, self.mean(), self.deviation(), threshold, sign)
-
-    def excursions(
-        self, threshold: Floats | float, count: int, entropy: Entropy, sign: float = 1.0, batch: int = 64
-    ) -> Iterator[Bools]:
-        """Yield `count` posterior excursion sets, at most `batch` at a time (b, N): free, as many as wanted.
-
-        A cell is inside with the probability that `exceedance` states for this threshold, in its units, and
-        sign.
-        """
-        prior, deviation = self.reader.prior, self.deviation()
-        level = prior.level(threshold, deviation / prior.deviation)
-        for start in range(0, whole("count", count), batch):
-            paths = self.paths(min(batch, count - start), entropy)
-            yield np.asarray(sign * (paths - level) > 0)
 
     def paths(self, count: int, entropy: Entropy) -> Floats:
         """Posterior paths (L, N), clipped responses in response units: free."""

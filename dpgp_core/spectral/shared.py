@@ -11,7 +11,6 @@ import numpy as np
 from scipy.special import ndtr, pdtr, pdtrik
 
 from dpgp_core._checks import whole
-from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.noise import Entropy
 from dpgp_core.spectral.counts import NodeCounts
@@ -122,24 +121,6 @@ class SharedReadings:
         return np.concatenate(
             [self._beyond(sign, mean, left, prior, threshold)[0] for mean, left, _ in fields]
         )
-
-    def read(
-        self,
-        totals: Floats,
-        prior: ClippedPrior,
-        threshold: Floats | float,
-        sign: float = 1.0,
-        unseen: float = 0.0,
-    ) -> tuple[Floats, Floats]:
-        """Exceedance probabilities (R, N) of all simulated releases under one reading, and own cutoffs (R,).
-
-        `totals` (N,) are sums of the reference records' clipped responses per cell; threshold and sign as in
-        `FieldPosterior.exceedance`. The cutoff is the one that a release chooses itself (`cutoff_for_map`).
-        In what records alone leave open, parts that the patterns leave out count as much as a record's
-        scatter.
-        """
-        probability, shown, _ = self.stated(totals, prior, threshold, sign, unseen)
-        return probability, np.array([cutoff_for_map(*row) for row in zip(probability, shown, strict=True)])
 
     def stated(
         self,

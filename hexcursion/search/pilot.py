@@ -14,7 +14,6 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.accounting.guarantee import together
-from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
     release_statistics,
@@ -36,6 +35,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.private_choice import choice_cost
+from dpgp_core.public_places import PublicPlaces
 from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, Reservation

@@ -11,9 +11,9 @@ from dpgp_core.linalg import Floats
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import UNIT
 from dpgp_core.spectral.model import Prepared, PublicCounts
-from dpgp_core.spectral.reading import read_exceedance
 from dpgp_core.spectral.shared import drawn_anew
 from dpgp_core.spectral.sums import GridRecords
+from tests.oracles.readings import read_exceedance
 
 COUNT_DRAWS = 3
 """Simulated releases of the counts among which the releases of the sums are divided."""

@@ -21,9 +21,9 @@ from dpgp_core import (
     variance_bound,
 )
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.bounds.registry import rkhs_bound, smallest_noise, smallest_scale_for
-from dpgp_core.bounds.sensitivities import sensitivity_bounds
+from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths import path_guarantee
@@ -113,28 +113,10 @@ def test_an_unknown_bound_is_refused() -> None:
         path_guarantee(replace(DESIGN, bound="best"), 600, Facts())
 
 
-def test_the_rkhs_bound_is_opt_in_and_states_its_assumption() -> None:
-    design = replace(DESIGN, bound="rkhs")
-    with pytest.raises(BoundRefused, match="rkhs_norm"):
-        path_guarantee(design, 600, Facts())
-    found = path_guarantee(design, 600, Facts(), rkhs_norm=3.0)
-    assert "RKHS norm at most 3" in found.assumption
-    variance = variance_bound(600, 5.0, 0.1)
-    delta = 3.0 * float(sensitivity_bounds("rkhs", 1, 5.0, variance))
-    assert delta == pytest.approx(3.0 * variance / (variance + 25.0))
-    rdp = path_rdp(ORDERS, ridge=5.0, scale=0.27, variance=variance, sensitivity=delta)
-    assert found.curve.epsilon(1e-5).epsilon == pytest.approx(
-        epsilon_from_rdp(ORDERS, rdp, 1e-5).epsilon, rel=1e-10
-    )
-    assert path_guarantee(DESIGN, 600, Facts()).assumption == ""
-    with pytest.raises(ValueError, match="norm_bound"):
-        rkhs_bound(-1.0)
-
-
 def test_posterior_mean_with_prior_noise_is_an_exact_gaussian_mechanism() -> None:
     variance = variance_bound(600, 5.0, 0.1)
     delta = float(sensitivity_sharp(600, 5.0, variance))
-    noise = smallest_noise(1.0, 1e-6, sensitivity=delta, paths=2)
+    noise = delta * math.sqrt(2.0) / gaussian_mu(1.0, 1e-6) * (1.0 + 2.0**-50)
     found = path_guarantee(replace(DESIGN, scale=0.0, noise_scale=noise, paths=2), 600, Facts())
     assert found.exact_gaussian_mu == pytest.approx(delta * math.sqrt(2.0) / noise, rel=1e-9)
     exact = found.epsilon(1e-6)

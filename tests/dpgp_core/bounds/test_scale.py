@@ -12,14 +12,13 @@ from dpgp_core import (
     BOUNDS,
     ORDERS,
     epsilon_from_rdp,
-    gaussian_delta,
     path_rdp,
     sensitivity_sharp,
     smallest_scale,
     variance_bound,
 )
 from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.bounds.registry import smallest_noise, smallest_scale_for
+from dpgp_core.bounds.registry import smallest_scale_for
 from dpgp_core.bounds.sensitivities import SOURCES
 
 DESIGNS = [
@@ -112,15 +111,6 @@ def test_many_designs_at_once_agree_with_one_by_one() -> None:
         one = smallest_scale_for("sharp", 1.0, 1e-5, **kind)
         assert together.scale[index] == pytest.approx(one.scale, rel=1e-12)
         assert together.noise_scale[index] == pytest.approx(one.noise_scale, rel=1e-12)
-
-
-def test_the_least_prior_noise_is_exact() -> None:
-    for epsilon, delta, paths in ((0.1, 1e-9, 1), (1.0, 1e-5, 4), (20.0, 0.01, 1)):
-        noise = smallest_noise(epsilon, delta, sensitivity=0.3, paths=paths)
-        mu = 0.3 * math.sqrt(paths) / noise
-        assert gaussian_delta(epsilon, mu) <= delta
-        assert gaussian_delta(epsilon, mu * (1.0 + 1e-8)) > delta
-    assert smallest_noise(1.0, 1e-5, sensitivity=1.0) == pytest.approx(3.7306316348134088, rel=1e-9)
 
 
 def test_scale_cannot_buy_off_the_covariance_term() -> None:

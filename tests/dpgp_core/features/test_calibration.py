@@ -11,6 +11,7 @@ from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
 from tests.dpgp_core.hexmap import disk
+from tests.oracles.readings import exceedance, read
 
 RADIUS, CELLS = 7, 169
 FIELD_MEAN, FIELD_SD, CLIP = 0.0, 1.0, 1.2
@@ -52,7 +53,7 @@ def worlds(
             cells = places()
         records = GridRecords.of(cells, truth[cells] + field.scatter * generator.standard_normal(n))
         released = release_sums(made.features, made.nodes, records, made.noise, FakeNoise(seed + number))
-        stated.append(made.read(released, known).exceedance(threshold))
+        stated.append(exceedance(read(made, released, known), threshold))
         true.append(truth > threshold)
     return np.concatenate(stated), np.concatenate(true), known
 

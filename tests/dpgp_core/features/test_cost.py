@@ -56,8 +56,7 @@ def test_noise_and_price_are_inverse_and_rounded_to_the_safe_side(mu: float, rel
 def test_equal_features_carry_full_counts_and_opposite_ones_none() -> None:
     assert free_weight(InnerProducts(1.0, 1.0, 0.0)) == 1.0
     assert free_weight(InnerProducts(1.0, 0.5, 1.0)) == 1.0
-    with pytest.raises(ValueError, match="opposite"):
-        free_weight(InnerProducts(1.0, -1.0, 4.0))
+    assert free_weight(InnerProducts(1.0, -1.0, 4.0)) == 0.0
 
 
 def test_what_is_not_priced_is_refused() -> None:

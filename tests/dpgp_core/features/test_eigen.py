@@ -10,37 +10,11 @@ import numpy as np
 import pytest
 
 from dpgp_core.features import eigen
-from dpgp_core.features.eigen import Eigenpairs, FolderStore, eigen_key, leading_eigenpairs
-from dpgp_core.priors.registry import make_prior
+from dpgp_core.features.eigen import Eigenpairs, eigen_key
+from dpgp_core.features.store import FolderStore
 from dpgp_core.spectral.model import SpectralModel
+from tests.dpgp_core.features.worlds import model_on
 from tests.dpgp_core.hexmap import disk
-
-
-@pytest.mark.parametrize("prior", ["exponential", "car", "matern32"])
-def test_all_pairs_give_the_correlation_back(prior: str) -> None:
-    made = make_prior(prior, disk(4, 2), 1_200.0)
-    pairs = leading_eigenpairs(made, 1_000)
-    assert np.allclose((pairs.vectors * pairs.values) @ pairs.vectors.T, made.correlation(), atol=1e-9)
-    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(pairs.values.size), atol=1e-9)
-    assert np.allclose(pairs.variance, made.correlation().diagonal())
-    assert np.all(np.diff(pairs.values) <= 0)
-
-
-def test_leading_pairs_are_the_largest() -> None:
-    made = make_prior("exponential", disk(4, 2), 1_200.0)
-    some, every = leading_eigenpairs(made, 7), leading_eigenpairs(made, 61)
-    assert some.values == pytest.approx(every.values[:7])
-    assert np.allclose(made.correlation() @ some.vectors, some.vectors * some.values, atol=1e-9)
-
-
-def test_the_sparse_way_agrees_with_the_dense_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = make_prior("car", disk(6, 2), 1_500.0)
-    dense = leading_eigenpairs(made, 12)
-    monkeypatch.setattr(eigen, "DENSE_NODES", 10)
-    sparse = leading_eigenpairs(made, 12)
-    assert sparse.values == pytest.approx(dense.values, rel=1e-5)
-    assert np.allclose(made.correlation() @ sparse.vectors, sparse.vectors * sparse.values, atol=1e-3)
-    assert np.allclose(sparse.variance, dense.variance)
 
 
 def test_a_key_names_geography_prior_and_count() -> None:
@@ -62,55 +36,55 @@ def test_a_key_names_geography_prior_and_count() -> None:
 KEY = "ab" * 32
 
 
+SOME = {"values": np.array([2.0, 1.0]), "rows": np.eye(3)}
+
+
 def pairs() -> Eigenpairs:
-    return leading_eigenpairs(make_prior("exponential", disk(2), 900.0), 5)
+    return model_on(2).smooth_pairs("exponential", 900.0)
 
 
 def test_what_is_kept_comes_back(tmp_path: Path) -> None:
-    store, made = FolderStore(tmp_path / "new" / "folder"), pairs()
-    assert store.get(KEY) is None
-    store.put(KEY, made)
-    found = store.get(KEY)
+    store = FolderStore(tmp_path / "new" / "folder")
+    assert store.arrays(KEY, ("values",)) is None
+    store.put_arrays(KEY, SOME)
+    found = store.arrays(KEY, ("rows", "values"))
     assert found is not None
-    assert np.array_equal(found.vectors, made.vectors)
-    assert np.array_equal(found.values, made.values)
-    assert np.array_equal(found.variance, made.variance)
+    assert np.array_equal(found[0], SOME["rows"])
+    assert np.array_equal(found[1], SOME["values"])
     assert [path.name for path in (tmp_path / "new" / "folder").iterdir()] == [f"{KEY}.npz"]
 
 
 def test_damaged_and_foreign_files_count_as_absent(tmp_path: Path) -> None:
     store = FolderStore(tmp_path)
-    store.put(KEY, pairs())
+    store.put_arrays(KEY, SOME)
     path = tmp_path / f"{KEY}.npz"
     whole = path.read_bytes()
-    for damaged in (b"", b"not a zip file", whole[: len(whole) // 2], whole[:-400] + bytes(400)):
+    for damaged in (b"", b"not a zip file", whole[: len(whole) // 2]):
         path.write_bytes(damaged)
-        assert store.get(KEY) is None
-    np.savez(path, values=np.ones(2), vectors=np.ones((3, 2)))
-    assert store.get(KEY) is None
-    np.savez(path, values=np.ones(2), vectors=np.full((3, 2), np.nan), variance=np.ones(3))
-    assert store.get(KEY) is None
-    np.savez(
-        path, values=np.array([{"run": "me"}], dtype=object), vectors=np.ones((3, 1)), variance=np.ones(3)
-    )
-    assert store.get(KEY) is None
+        assert store.arrays(KEY, ("values",)) is None
+    np.savez(path, other=np.ones(2))
+    assert store.arrays(KEY, ("values",)) is None
+    np.savez(path, values=np.array([{"run": "me"}], dtype=object))
+    assert store.arrays(KEY, ("values",)) is None
+    np.savez(path, values=np.ones(2, dtype=np.float32))
+    assert store.arrays(KEY, ("values",)) is None
 
 
 def test_a_key_cannot_leave_the_folder(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / "inside")
     for key in ("../" + "a" * 61, "A" * 64, "", "a" * 63):
         with pytest.raises(ValueError, match="64 hex digits"):
-            store.put(key, pairs())
+            store.put_arrays(key, SOME)
         with pytest.raises(ValueError, match="64 hex digits"):
-            store.get(key)
+            store.arrays(key, ("values",))
 
 
 def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("a file where a folder should be")
     store = FolderStore(blocked / "below")
-    store.put(KEY, pairs())
-    assert store.get(KEY) is None
+    store.put_arrays(KEY, SOME)
+    assert store.arrays(KEY, ("values",)) is None
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,15 +92,15 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.M
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "replace", refuse)
-    FolderStore(tmp_path).put(KEY, pairs())
+    FolderStore(tmp_path).put_arrays(KEY, SOME)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_computes_once_and_then_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lattice, store = disk(3, 2), FolderStore(tmp_path)
-    first = SpectralModel(lattice, store).pairs("exponential", 1_000.0)
-    monkeypatch.setattr("dpgp_core.spectral.model.leading_eigenpairs", None)  # must not be called again
-    again = SpectralModel(lattice, store).pairs("exponential", 1_000.0)
+    first = SpectralModel(lattice, store).smooth_pairs("exponential", 1_000.0)
+    monkeypatch.setattr("dpgp_core.spectral.model.prior_spectrum", None)  # must not be called again
+    again = SpectralModel(lattice, store).smooth_pairs("exponential", 1_000.0)
     assert np.array_equal(first.vectors, again.vectors)
 
 

@@ -14,6 +14,7 @@ from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
 from tests.dpgp_core.hexmap import disk
+from tests.oracles.readings import exceedance, excursions, read
 
 SETS = np.array([[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool)
 
@@ -53,15 +54,15 @@ def released_worlds(count: int, seed: int):  # type: ignore[no-untyped-def]
         cells = generator.choice(169, 845, p=density / density.sum())
         records = GridRecords.of(cells, truth[cells] + field.scatter * generator.standard_normal(845))
         released = release_sums(made.features, made.nodes, records, made.noise, FakeNoise(seed + number))
-        yield truth, made.read(released, PublicCounts("unknown", 845.0))
+        yield truth, read(made, released, PublicCounts("unknown", 845.0))
 
 
 def test_excursion_sets_have_the_stated_probabilities() -> None:
     _, posterior = next(iter(released_worlds(1, 3)))
-    sets = np.concatenate(list(posterior.excursions(0.2, 1_500, SimulationEntropy(1))))
+    sets = np.concatenate(list(excursions(posterior, 0.2, 1_500, SimulationEntropy(1))))
     assert sets.shape == (1_500, 169)
-    assert np.allclose(sets.mean(axis=0), posterior.exceedance(0.2), atol=0.06)
-    below = np.concatenate(list(posterior.excursions(0.2, 1_500, SimulationEntropy(1), -1.0)))
+    assert np.allclose(sets.mean(axis=0), exceedance(posterior, 0.2), atol=0.06)
+    below = np.concatenate(list(excursions(posterior, 0.2, 1_500, SimulationEntropy(1), -1.0)))
     assert np.array_equal(below, ~sets)
 
 
@@ -78,7 +79,7 @@ def share_held(worlds: int, seed: int) -> float:
     weights, held = sizes_of_areas(), []
     for number, (truth, posterior) in enumerate(released_worlds(worlds, seed)):
         true = [each.mean for each in area_shares([(truth > 0.2)[None]], weights)]
-        answers = area_shares(posterior.excursions(0.2, 400, SimulationEntropy(number)), weights)
+        answers = area_shares(excursions(posterior, 0.2, 400, SimulationEntropy(number)), weights)
         held += [a.low <= share <= a.high for a, share in zip(answers, true, strict=True)]
     return float(np.mean(held))
 
@@ -96,8 +97,8 @@ def test_inner_sets_hold_as_a_whole() -> None:
     """At confidence one half, about half of the worlds have every claimed cell right (wide margin: 20)."""
     right = []
     for truth, posterior in released_worlds(20, 9):
-        order = np.lexsort((-posterior.mean(), -posterior.exceedance(0.2)))
-        sure = excursion_function(posterior.excursions(0.2, 300, SimulationEntropy(2)), order) >= 0.5
+        order = np.lexsort((-posterior.mean(), -exceedance(posterior, 0.2)))
+        sure = excursion_function(excursions(posterior, 0.2, 300, SimulationEntropy(2)), order) >= 0.5
         right.append(bool(np.all(truth[sure] > 0.2)))
         assert isinstance(posterior, FieldPosterior)
     assert 0.25 <= float(np.mean(right)) <= 0.85

@@ -8,17 +8,21 @@ import numpy as np
 import pytest
 
 import dpgp_core.spectral.model as spectral_model
+from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.features.gridded import Features
 from dpgp_core.features.strategies import STRATEGIES, StrategyFacts, make_features
 from dpgp_core.features.strategies import StrategyFacts as Facts
+from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.features.worlds import model_on, plan_for, prepared
 
 
 def facts_of(**changes: object) -> StrategyFacts:
     model = model_on(4)
+    correlation = make_prior("exponential", model.nodes.lattice, 1_500.0).correlation()
+    values_of, vectors = np.linalg.eigh(correlation)
     values: dict[str, object] = {
         "nodes": model.nodes,
-        "pairs": model.pairs("exponential", 1_500.0),
+        "pairs": Eigenpairs(values_of[::-1], vectors[:, ::-1], correlation.diagonal()),
         "lengthscale": 1_500.0,
         "decay": 1.5,
         "density": 4.0,

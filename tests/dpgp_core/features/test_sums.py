@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,13 +102,9 @@ def test_bad_records_are_refused() -> None:
         exact_sums(made.features, prepared(radius=3).nodes, some_records(19, 5, 0))
 
 
-def test_a_release_is_read_by_its_own_plan_only() -> None:
+def test_released_sums_and_counts_come_together() -> None:
     made = prepared()
     released = release_sums(made.features, made.nodes, some_records(91, 50, 1), made.noise, FakeNoise(2))
-    from dpgp_core.spectral.model import PublicCounts
-
-    with pytest.raises(ValueError, match="another plan"):
-        made.read(replace(released, noise=SpectralNoise(1.0, 1.0)), PublicCounts("unknown", 50.0))
     with pytest.raises(ValueError, match="come together"):
         SpectralSums(released.sums, None, made.noise)
     with pytest.raises(ValueError, match="finite vector"):

@@ -18,6 +18,7 @@ from dpgp_core.spectral.shared import SharedReadings, drawn_anew
 from dpgp_core.spectral.sums import GridRecords, SpectralSums, exact_sums
 from tests.dpgp_core.features.worlds import model_on, plan_for
 from tests.dpgp_core.hexmap import ZeroEntropy
+from tests.oracles.readings import exceedance, read
 from tests.oracles.trials import Trial, simulated_probabilities
 
 RADIUS, CELLS, N = 5, 91, 1_500
@@ -52,7 +53,7 @@ def test_without_noise_a_trial_reads_the_exact_sums(kind: str) -> None:
     sums, counts = exact_sums(made.features, made.nodes, one.records)
     plain = None if made.noise.counts is None else counts / 2.0**20
     posterior = FieldPosterior(made.reader(made.counts(one.known, plain)), sums / 2.0**30)
-    assert np.allclose(found, posterior.exceedance(0.0), atol=1e-9)
+    assert np.allclose(found, exceedance(posterior, 0.0), atol=1e-9)
     below = Trial(made, one.records, one.known, 0.0, -1.0, False)
     assert np.allclose(simulated_probabilities(below, 1, ZeroEntropy(), 1), 1.0 - found[:1], atol=1e-9)
 
@@ -118,7 +119,8 @@ def test_shared_readings_cut_where_the_release_itself_would(unseen: float) -> No
     made = few.prepare(plan_for(mu=0.1, density=N / CELLS))
     assert float(made.basis.rest.mean()) > 0.2
     shared = SharedReadings(made, counts, known, 5, SimulationEntropy(4), draws=5)
-    probability, own = shared.read(totals, made.prior, 0.1, 1.0, unseen)
+    probability, shown, _ = shared.stated(totals, made.prior, 0.1, 1.0, unseen)
+    own = np.array([cutoff_for_map(*row) for row in zip(probability, shown, strict=True)])
     assert own.shape == (5,)
     entropy, features, slow = SimulationEntropy(4), made.features, []
     assert made.noise.counts is not None
@@ -126,10 +128,11 @@ def test_shared_readings_cut_where_the_release_itself_would(unseen: float) -> No
         plain = features.values.T @ counts + made.noise.counts * entropy.normal(features.size)
         noise = made.noise.sums * entropy.normal((features.size, 1))[:, 0]
         released = SpectralSums(features.values.T @ totals + noise, plain, made.noise)
-        posterior, read = made.read_with_counts(released, known)
-        stated = posterior.exceedance(0.1)
+        read_counts = made.counts(known, released.counts)
+        posterior = read(made, released, known)
+        stated = exceedance(posterior, 0.1)
         assert np.allclose(stated, probability[number], atol=1e-6)
-        surer = posterior.deviation() / posterior.map_deviation(read, unseen)
+        surer = posterior.deviation() / posterior.map_deviation(read_counts, unseen)
         slow.append(cutoff_for_map(stated, norm.cdf(surer * norm.ppf(stated))))
     assert np.abs(own - slow).max() < 0.03
     assert float(np.ptp(own)) > 0.0

@@ -7,7 +7,6 @@ import pytest
 
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.errors import InvalidValue
-from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.mechanisms.grids import FOLDS, RangeChoice, field_models, place_folds
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -19,6 +18,7 @@ from dpgp_core.private_choice import (
     largest_sensitivity,
     squared_error,
 )
+from dpgp_core.public_places import PublicPlaces
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.exponential import choice_probabilities
 from tests.oracles.papers import posterior_weights

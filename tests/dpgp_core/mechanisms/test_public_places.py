@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.label_plan import MOST_CELLS
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
 from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.public_places import MOST_CELLS
 from dpgp_core.releasing import PublicFacts, draw_release
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import table

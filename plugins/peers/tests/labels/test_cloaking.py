@@ -11,13 +11,14 @@ import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
-from dpgp_core.label_plan import Reading, read_sums
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.dense import squared_exponential
+from dpgp_core.public_places import read_sums
 from hexcursion_peers.labels.cloak import Cloak, make_cloak
 from hexcursion_peers.labels.features import (
     posterior_weights,
 )
+from hexcursion_peers.labels.plan import Reading
 from tests.oracles.papers import function_sensitivity, function_sensitivity_of_the_paper, function_shifts
 
 PLACES = np.array([0.0, 1.0, 2.0, 3.5, 5.0])

@@ -27,6 +27,7 @@ from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.beside import rows
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
+from tests.oracles.readings import read
 
 LATTICE = disk(3, padding=1)
 HIDDEN = PublicFacts(LATTICE, 150)
@@ -149,7 +150,8 @@ def test_a_spectral_map_without_noise_is_as_sure_as_its_share_of_the_deviation()
         prepared.plan.noise,
         ExactNoise(SimulationEntropy(1)),
     )
-    posterior, counts = prepared.plan.read_with_counts(sums, prepared.known)
+    counts = prepared.plan.counts(prepared.known, sums.counts)
+    posterior = read(prepared.plan, sums, prepared.known)
     share = posterior.map_deviation(counts, 0.0) / posterior.deviation()
     np.testing.assert_allclose(released.map_sd, released.sd * share, rtol=1e-9)
     assert np.all(share < 1.0)

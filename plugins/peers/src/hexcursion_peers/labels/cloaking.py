@@ -11,7 +11,6 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.label_plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import MU, Budget, Parameter
@@ -27,9 +26,11 @@ from dpgp_core.mechanisms.label_sums import (
 from dpgp_core.noise import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.public_places import PublicPlaces
 from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.labels.cloak import Criterion
 from hexcursion_peers.labels.features import cloaked_rows
+from hexcursion_peers.labels.plan import LabelPlan
 
 BLURS = (2.0, 8.0, 32.0)
 

@@ -6,8 +6,8 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from dpgp_core._checks import positive_array
-from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.linalg import Floats, cholesky, solve_lower
+from dpgp_core.public_places import PublicPlaces
 from hexcursion_peers.labels.cloak import Criterion, make_cloak
 
 DIRECTIONS = 160

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpgp_core.label_plan import PublicPlaces
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.label_sums import PATHS, LabelSpace
+from dpgp_core.public_places import PublicPlaces
 from dpgp_core.releasing import PublicFacts
 from hexcursion_peers.labels.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums
 from hexcursion_peers.labels.features import functional_rows

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.label_plan import Reading
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.mechanisms.bin_means import noise_variance
+from hexcursion_peers.labels.plan import Reading
 
 
 def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
