@@ -25,7 +25,8 @@ from pmtiles.tile import (
 )
 
 from geo.context.own_layers import clean
-from geo.domains.domain import Box, Domain, region_box
+from geo.domains.domain import Domain
+from geo.domains.view import Box, region_box
 from geo.errors import DomainError
 
 SUFFIX = "pmtiles"

@@ -174,6 +174,6 @@ def steps(family: Sequential, count: int) -> tuple[Role, ...]:
 
 def _luminance(text: str) -> float:
     """Relative luminance, 0 to 1, of an sRGB colour (WCAG 2.2)."""
-    channels = [int(text[start : start + 2], 16) / 255.0 for start in (1, 3, 5)]
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    shares = (channel / 255.0 for channel in channels(text))
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from geo.context.own_layers import name_rank, properties_of
 from geo.crs import is_lonlat, to_lonlat
 from geo.domains.domain import Domain
 from geo.errors import DomainError
@@ -99,7 +100,7 @@ def _parts(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _columns(features: list[Mapping[str, Any]]) -> tuple[str, ...]:
-    names = {str(name) for one in features for name in _properties(one)}
+    names = {str(name) for one in features for name in properties_of(one)}
     telling, shared = [], []
     for column in names:
         texts = [_text(one, column) for one in features]
@@ -107,7 +108,9 @@ def _columns(features: list[Mapping[str, Any]]) -> tuple[str, ...]:
             telling.append(column)
         elif len(set(texts) - {""}) >= 2:
             shared.append(column)
-    by_name = [sorted(some, key=lambda column: (_rank(column), column)) for some in (telling, shared)]
+    by_name = [
+        sorted(some, key=lambda column: (name_rank(column, _LABELS), column)) for some in (telling, shared)
+    ]
     return (*by_name[0], *by_name[1])
 
 
@@ -127,22 +130,9 @@ def _groups(document: Mapping[str, Any], column: str) -> dict[str, list[Mapping[
     return dict(sorted(found.items()))
 
 
-def _rank(column: str) -> int:
-    """Columns that are called a name come first, then those whose name ends like one."""
-    low = column.lower()
-    if low in _LABELS:
-        return _LABELS.index(low)
-    return len(_LABELS) + (0 if low.endswith(("name", "nm")) else 1)
-
-
-def _properties(feature: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = feature.get("properties")
-    return found if isinstance(found, Mapping) else {}
-
-
 def _text(feature: Mapping[str, Any], column: str) -> str:
     """The entry of a column where it is a text, else nothing."""
-    value = _properties(feature).get(column)
+    value = properties_of(feature).get(column)
     return value.strip()[:120] if isinstance(value, str) else ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +70,7 @@ def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArr
     finer: dict[str, float] = {}
     position = {cell: index for index, cell in enumerate(domain.cells)}
     found = np.full(domain.size, np.nan)
-    try:
+    with _table(place):
         with place.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
@@ -92,10 +94,6 @@ def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArr
                 value = _zone_number(row[column], column, f"row {number}", place)
                 if finer.setdefault(cell, value) != value:
                     raise DomainError(_second(number, place))
-    except FileNotFoundError as error:
-        raise DomainError(f"there is no file {place.name}: correct its name.") from error
-    except (OSError, UnicodeError, csv.Error) as error:
-        raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
     held = np.array([position[str(ancestor(cell, domain.resolution))] for cell in finer], dtype=np.int64)
     if not np.isnan(found[held]).all():
         raise DomainError(
@@ -109,6 +107,17 @@ def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArr
             f"{domain.resolution}, and names such as {domain.cells[0]}."
         )
     return found
+
+
+@contextmanager
+def _table(place: Path) -> Iterator[None]:
+    """Raise `DomainError` for a file that is not there, or no table."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DomainError(f"there is no file {place.name}: correct its name.") from error
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
 
 
 def _second(number: int, place: Path) -> str:
@@ -129,14 +138,9 @@ def table_columns(path: str | Path) -> tuple[str, ...]:
     """Return the columns of a table of hexagons beside `h3`; raise `DomainError` for what is no such
     table."""
     place = Path(path)
-    try:
-        with place.open("rb") as stream:
-            first = stream.readline(LONGEST_HEADER).decode("utf-8-sig")
+    with _table(place), place.open("rb") as stream:
+        first = stream.readline(LONGEST_HEADER).decode("utf-8-sig")
         names = next(csv.reader([first]), [])
-    except FileNotFoundError as error:
-        raise DomainError(f"there is no file {place.name}: correct its name.") from error
-    except (OSError, UnicodeError, csv.Error) as error:
-        raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
     if CELL not in names or len(names) < 2:
         raise DomainError(
             f"{place.name} must have a column {CELL} and one of numbers, with commas between them."
@@ -205,13 +209,8 @@ def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.fl
     """Return (N,) sums per hexagon of a column of a table of places, which has their longitude and latitude
     in degrees. Raise `DomainError` as `totals`, and for a table without these columns."""
     place = Path(path)
-    try:
-        with place.open(newline="", encoding="utf-8-sig") as stream:
-            rows = list(csv.DictReader(stream))
-    except FileNotFoundError as error:
-        raise DomainError(f"there is no file {place.name}: correct its name.") from error
-    except (OSError, UnicodeError, csv.Error) as error:
-        raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
+    with _table(place), place.open(newline="", encoding="utf-8-sig") as stream:
+        rows = list(csv.DictReader(stream))
     names = {each.strip().lower(): each for each in (rows[0] if rows else {}) if each}
     sides = [next((names[word] for word in words if word in names), None) for words in PLACE]
     if None in sides or column not in names.values():

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon, box
 
 from geo.context.surroundings import Place, find_places, folder
-from geo.domains.domain import Box
 from geo.domains.hexagons import EARTH_RADIUS, geometry_dict
+from geo.domains.view import Box
 from geo.errors import DomainError
 
 FILE = Path(__file__).with_name("areas.json.gz")

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from geo.crs import to_lonlat
-from geo.domains.domain import Box, Domain, region_box, wide_box
+from geo.domains.domain import Domain
+from geo.domains.view import Box, region_box, wide_box
 from geo.errors import DomainError
 from geo.region import Source, check_outline, read_document, stated_crs
 
@@ -191,7 +192,7 @@ def label_columns(source: Source) -> tuple[str, ...]:
     first; raise `DomainError` for other files."""
     found: dict[str, None] = {}
     for feature in _features(read_document(source, "layer file")):
-        for name, value in _properties(feature).items():
+        for name, value in properties_of(feature).items():
             if _text(value):
                 found[str(name)] = None
     return tuple(sorted(found, key=_likely))
@@ -215,7 +216,7 @@ def own_layer(source: Source, domain: Domain, name: str, column: str | None = No
             raise DomainError(f"the layer {name[:60]!r} has over {_MOST_POSITIONS:,} corners: simplify it.")
         if crs is not None:
             shape = shapely.transform(shape, lambda xy: np.column_stack(to_lonlat(xy[:, 0], xy[:, 1], crs)))
-        label = clean(_text(_properties(feature).get(named, ""))) if named else ""
+        label = clean(_text(properties_of(feature).get(named, ""))) if named else ""
         for part in _by_kind(shape):
             Feature("", part)  # refuses what are no degrees, before anything is cut
             if near := _near(part, box):
@@ -238,7 +239,7 @@ def numbered_shapes(source: Source, name: str, column: str) -> Iterator[tuple[Ba
         shape = _parsed(feature.get("geometry"), name)
         if crs is not None:
             shape = shapely.transform(shape, lambda xy: np.column_stack(to_lonlat(xy[:, 0], xy[:, 1], crs)))
-        yield shape, _text(_properties(feature).get(named, ""))
+        yield shape, _text(properties_of(feature).get(named, ""))
 
 
 def fitted(layers: Iterable[OwnLayer], domain: Domain) -> tuple[OwnLayer, ...]:
@@ -355,7 +356,7 @@ def _features(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _column(features: list[Mapping[str, Any]], layer: str, column: str | None) -> str:
-    known = {str(name) for one in features for name, value in _properties(one).items() if _text(value)}
+    known = {str(name) for one in features for name, value in properties_of(one).items() if _text(value)}
     if column:
         if column not in known:
             raise DomainError(
@@ -370,13 +371,19 @@ def _column(features: list[Mapping[str, Any]], layer: str, column: str | None) -
 
 
 def _likely(column: str) -> tuple[int, str]:
+    return name_rank(column, _NAMES), column
+
+
+def name_rank(column: str, names: Sequence[str]) -> int:
+    """How likely a column holds names, the likeliest first: called so, or ending like it."""
     low = column.lower()
-    if low in _NAMES:
-        return _NAMES.index(low), column
-    return len(_NAMES) + (0 if low.endswith(("name", "nm")) else 1), column
+    if low in names:
+        return names.index(low)
+    return len(names) + (0 if low.endswith(("name", "nm")) else 1)
 
 
-def _properties(feature: Mapping[str, Any]) -> Mapping[str, Any]:
+def properties_of(feature: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The properties of a GeoJSON feature; none where they are no object."""
     found = feature.get("properties")
     return found if isinstance(found, Mapping) else {}
 

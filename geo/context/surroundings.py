@@ -26,8 +26,9 @@ from shapely.geometry.base import BaseGeometry
 
 from geo.colours import channels
 from geo.context.own_layers import OwnLayer
-from geo.domains.domain import Box, Domain, region_box, wide_box
+from geo.domains.domain import Domain
 from geo.domains.hexagons import EARTH_RADIUS, average_spacing
+from geo.domains.view import Box, region_box, wide_box
 from geo.region import Region
 
 SOURCE = "Place names: GeoNames, CC BY 4.0. Coast and borders: Natural Earth, 1:10 million."

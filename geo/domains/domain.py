@@ -1,7 +1,4 @@
-"""The domain: the public set of H3 cells on which everything is modelled, never taken from the data.
-
-Also the first view of it on a map, and how far around it anything is drawn.
-"""
+"""The domain: the public set of H3 cells on which everything is modelled, never taken from the data."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from shapely.geometry import MultiPolygon
 
 from geo.crs import local_crs, project
 from geo.domains import hexagons
-from geo.domains.hexagons import EARTH_RADIUS, box_cells, cells_inside, dissolve, expected_cells, simplified
+from geo.domains.hexagons import box_cells, cells_inside, dissolve, expected_cells, simplified
 from geo.domains.lookup import cell_shares, likeliest, numbers_at
 from geo.errors import DomainError, Progress, part_of, silent
 from geo.region import Region, Source, region_from_bbox, region_from_geojson, region_from_shape
@@ -27,12 +24,6 @@ from geo.region import Region, Source, region_from_bbox, region_from_geojson, re
 MAX_CELLS = 200_000
 _DRAWN_VERTICES = 2_000
 _MAX_BOX_CELLS = 20_000_000  # of the bounding boxes that are searched for cells
-
-_WORLD = 512  # pixels of the world's width at zoom 0 in deck.gl
-_FILLED = 0.94  # share of the chart that the cells may fill
-_REACH = (3.0, 1.5)  # sides of the region that are kept left and right of, and above and below its middle
-_LEAST = 0.05  # degrees: a smaller region is surrounded as if it were so large
-Box = tuple[float, float, float, float]  # west, south, east, north, degrees
 
 
 @dataclass(frozen=True)
@@ -174,12 +165,11 @@ def domain_from_bbox(
     east: float,
     north: float,
     resolution: int,
-    progress: Progress = silent,
     *,
     crosses_date_line: bool | None = None,
 ) -> Domain:
     """Make the domain of the cells (H3 `resolution` 0 to 15) whose centre lies in a box of degrees;
-    `crosses_date_line` and errors as `region_from_bbox`, `progress` as `domain_from_geojson`.
+    `crosses_date_line` and errors as `region_from_bbox`.
 
     Examples
     --------
@@ -191,7 +181,7 @@ def domain_from_bbox(
     """
     what = f"the bounding box {west:g}, {south:g}, {east:g}, {north:g} (west, south, east, north in degrees)"
     region = region_from_bbox(west, south, east, north, crosses_date_line=crosses_date_line)
-    return domain_from_region(region, resolution, what, progress)
+    return domain_from_region(region, resolution, what)
 
 
 def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
@@ -279,61 +269,3 @@ def _spacing(centres: NDArray[np.float64], adjacency: sparse.csr_matrix, resolut
 def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
     array.setflags(write=False)
     return array
-
-
-def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
-    """Place the first view of a map of so many pixels: longitude and latitude of its middle in degrees, and
-    the zoom of Web Mercator with 512-pixel tiles, as deck.gl counts; all cells are seen, also across the
-    antimeridian."""
-    lon, lat = domain.centres_lonlat.T
-    origin = domain.middle[0]
-    relative = (lon - origin + 180.0) % 360.0 - 180.0
-    margin = 0.6 * domain.spacing / EARTH_RADIUS  # radians: half a cell beyond the outermost centres
-    stretch = 1.0 / math.cos(math.radians(float(np.abs(lat).max())))
-    west = math.radians(float(relative.min())) - margin * stretch
-    east = math.radians(float(relative.max())) + margin * stretch
-    south = _mercator(math.radians(float(lat.min())) - margin)
-    north = _mercator(math.radians(float(lat.max())) + margin)
-    per_radian = _WORLD / (2.0 * math.pi)
-    scale = _FILLED * min(width / (east - west), height / (north - south)) / per_radian
-    longitude = (origin + math.degrees((west + east) / 2.0) + 180.0) % 360.0 - 180.0
-    latitude = math.degrees(math.atan(math.sinh((south + north) / 2.0)))
-    return round(longitude, 5), round(latitude, 5), round(max(0.0, math.log2(scale)), 3)
-
-
-def region_box(domain: Domain) -> Box:
-    """Return the box around a domain's cells: west, south, east, north in degrees; longitudes within 180 of
-    the domain's middle, so possibly beyond 180."""
-    middle = domain.middle[0]
-    lon, lat = domain.centres_lonlat.T
-    lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
-    pad = math.degrees(0.6 * domain.spacing / EARTH_RADIUS)
-    wide = pad / math.cos(math.radians(min(85.0, float(np.abs(lat).max()))))
-    return (
-        round(float(lon.min()) - wide, 4),
-        round(float(lat.min()) - pad, 4),
-        round(float(lon.max()) + wide, 4),
-        round(float(lat.max()) + pad, 4),
-    )
-
-
-def wide_box(region: Box) -> tuple[Box, float, float]:
-    """Return how far around a region anything is drawn: the box in degrees; the region's longer side in
-    degrees of latitude, at least 0.05, as if a smaller region were so large; degrees of longitude as long as
-    one of latitude there."""
-    west, south, east, north = region
-    middle = ((west + east) / 2, (south + north) / 2)
-    stretch = 1.0 / math.cos(math.radians(min(85.0, abs(middle[1]))))
-    side = max((east - west) / stretch, north - south, _LEAST)
-    half = (min(179.0, _REACH[0] * side * stretch), _REACH[1] * side)
-    box = (
-        middle[0] - half[0],
-        max(-85.0, middle[1] - half[1]),
-        middle[0] + half[0],
-        min(85.0, middle[1] + half[1]),
-    )
-    return box, side, stretch
-
-
-def _mercator(latitude: float) -> float:
-    return math.asinh(math.tan(max(-1.49, min(1.49, latitude))))

@@ -17,8 +17,9 @@ from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
 from geo.colours import Theme, colour, ink_on, rgb
-from geo.domains.domain import Domain, fit
+from geo.domains.domain import Domain
 from geo.domains.hexagons import rings
+from geo.domains.view import fit
 from geo.maps.linked import STREETS_HOST, Line, Pane, boundary_lines, path_role
 from geo.maps.painting import LegendEntry, Painting
 

@@ -15,8 +15,9 @@ from geo.basemap import Basemap
 from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
-from geo.domains.domain import Box, Domain
+from geo.domains.domain import Domain
 from geo.domains.hexagons import as_integers, interface, rings
+from geo.domains.view import Box
 from geo.maps.detail import zoomed_out
 from geo.maps.painting import LegendEntry, Painting, as_baseline
 

@@ -22,7 +22,8 @@ from geo import (
 )
 from geo.context.own_layers import OwnLayer, fitted, own_layer
 from geo.context.surroundings import without_sea
-from geo.domains.domain import Box, domain_from_region
+from geo.domains.domain import domain_from_region
+from geo.domains.view import Box
 from geo.errors import Progress, silent
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.model import ReleaseSettings

@@ -17,7 +17,7 @@ from geo import Domain, GeoError
 from geo.basemap import Basemap, read_basemap
 from geo.colours import Theme
 from geo.context.own_layers import OwnLayer
-from geo.domains.domain import Box, region_box
+from geo.domains.view import Box, region_box
 from geo.maps.layers import Look, pane_deck
 from geo.maps.linked import Mode, Pane, box_of_places, linked_scene, places_scene
 from geo.maps.painting import LegendEntry

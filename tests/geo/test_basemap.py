@@ -9,7 +9,7 @@ from pmtiles.tile import Compression, TileType
 
 from geo import DomainError, domain_from_bbox
 from geo.basemap import _column_row, read_basemap
-from geo.domains.domain import region_box
+from geo.domains.view import region_box
 from geo.maps.linked import Pane, linked_scene
 from geo.maps.painting import paint_cells
 from tests.archives import archive, picture_tile, raster_archive, vector_tile

@@ -12,7 +12,7 @@ import pytest
 
 from geo import domain_from_bbox
 from geo.colours import rgb
-from geo.domains.domain import fit
+from geo.domains.view import fit
 from geo.maps import layers as maps
 from geo.maps import linked, painting
 
