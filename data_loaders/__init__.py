@@ -4,7 +4,7 @@ from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.profiles import Profile, Recognised, named_profile, profiles
 from data_loaders.columns.sensortable import Entries, count_entries
-from data_loaders.contributions import BoundedContributions, bound_contributions, one_record_per_owner
+from data_loaders.contributions import BoundedContributions, bound_contributions
 from data_loaders.demo_data import DEMO_SEED, DEMO_YEARS, DemoField, DemoFiles, write_demo
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import LIMITS, Limits
@@ -65,7 +65,6 @@ __all__ = [
     "load_sensors",
     "loader_of",
     "named_profile",
-    "one_record_per_owner",
     "owner_word_of",
     "price_paid_file",
     "profile_of",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import STRIDE, strides
 from data_loaders.observations import Observations, OwnerWord
 
 
@@ -72,82 +71,6 @@ def bound_contributions(
         shortened=int(np.count_nonzero(left < had)),
         word=word,
     )
-
-
-def one_record_per_owner(observations: Observations) -> BoundedContributions:
-    """Replace the rows of each owner by one: their median value at the owner's place and the latest time,
-    without identifier, in order of first appearance. For sensors that stand still this protects the whole
-    sensor at the price of a single record (docs/units-of-protection.md, proposition 4), and keeps more of the
-    data than one reading of each. Raise `DataError` where there is no owner column, or an owner has rows at
-    several places."""
-    owner, word = observations.owner, observations.owner_word
-    if owner is None or word is None:
-        raise DataError(
-            "Rows can be joined only where a column names the sensor or person of each row: choose it."
-        )
-    count, first = _met(owner)
-    for places in (observations.x, observations.y):
-        if any((places[rows] != places[first[owner[rows]]]).any() for rows in strides(owner.size)):
-            raise DataError(
-                f"Some {word} has rows at several places, so its rows have no common place: bound the number "
-                "of its rows instead."
-            )
-    numbers = np.flatnonzero(count)
-    median, first = _medians(observations.value, owner, count)[numbers], first[numbers]
-    shown = np.argsort(first)  # owners in order of first appearance
-    made = replace(
-        observations,
-        x=observations.x[first[shown]],
-        y=observations.y[first[shown]],
-        value=median[shown],
-        owner=numbers[shown],
-        identifier=None,
-        row=None,
-        time=None
-        if observations.time is None
-        else _latest(observations.time, owner, count.size)[numbers[shown]],
-        place_sd=None if observations.place_sd is None else observations.place_sd[first[shown]],
-        spot=None if observations.spot is None else observations.spot[first[shown]],
-    )
-    several = int(np.count_nonzero(count > 1))
-    return BoundedContributions(made, 1, made.size, owner.size - made.size, made.size, several, word)
-
-
-def _met(owner: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(owners,) number of rows of each owner from 0 to the largest, and the first of them."""
-    owners = int(owner.max()) + 1
-    count, first = np.zeros(owners, np.int64), np.full(owners, owner.size)
-    for rows in strides(owner.size):
-        here, at = np.unique(owner[rows], return_index=True)
-        first[here] = np.minimum(first[here], rows.start + at)
-        count += np.bincount(owner[rows], minlength=owners)
-    return count, first
-
-
-def _medians(
-    value: NDArray[np.float64], owner: NDArray[np.int64], count: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """(owners,) median value of each owner's rows, in memory for some of the owners at a time."""
-    median = np.full(count.size, np.nan)
-    parts = -(-owner.size // (4 * STRIDE))
-    for part in range(parts):
-        mine = [rows.start + np.flatnonzero(owner[rows] % parts == part) for rows in strides(owner.size)]
-        at = np.concatenate(mine)
-        ordered = value[at][np.lexsort((value[at], owner[at]))]
-        here = np.flatnonzero(count[part::parts]) * parts + part
-        start = np.cumsum(count[here]) - count[here]
-        low, high = start + (count[here] - 1) // 2, start + count[here] // 2
-        median[here] = (ordered[low] + ordered[high]) / 2.0
-    return median
-
-
-def _latest(time: NDArray[np.datetime64], group: NDArray[np.int64], groups: int) -> NDArray[np.datetime64]:
-    """(groups,) the latest known time of each group, NaT where none is known."""
-    nothing = np.iinfo(np.int64).min  # what NaT is as a number
-    latest = np.full(groups, nothing)
-    for rows in strides(time.size):
-        np.maximum.at(latest, group[rows], time[rows].astype("M8[s]").view(np.int64))
-    return latest.view("M8[s]")
 
 
 def _one_per_cell(

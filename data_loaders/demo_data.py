@@ -35,6 +35,7 @@ WARDS: tuple[tuple[str, float, float], ...] = (  # name, centre in km east and n
 
 DEMO_SEED = 20
 DEMO_YEARS = (2023, 2024)
+GROWTH = 0.03  # of the logarithm of prices in a year
 NOISE = 0.35  # standard deviation of log price around the true field
 _POSTCODES = 7000
 # No British postcode begins with Q, so none of these can be real.
@@ -69,10 +70,10 @@ def radius(angle: ArrayLike) -> Array:
     )
 
 
-def outline(vertices: int = 180) -> list[list[float]]:
+def outline() -> list[list[float]]:
     """Return the city's outline as a closed counter-clockwise ring of [lon, lat], five decimals of a
     degree."""
-    angle = np.linspace(0.0, 2 * np.pi, vertices, endpoint=False)
+    angle = np.linspace(0.0, 2 * np.pi, 180, endpoint=False)
     lon, lat = to_lonlat(radius(angle) * np.cos(angle), radius(angle) * np.sin(angle))
     ring = [[round(float(a), 5), round(float(b), 5)] for a, b in zip(lon, lat, strict=True)]
     return [*ring, ring[0]]
@@ -121,7 +122,6 @@ class DemoField:
 
     seed: int
     last_year: int  # the year whose prices are the field without growth
-    growth: float = 0.03  # of the logarithm of prices in a year
     # whether the last year has a new expensive quarter in the north, where nobody who knows the year before
     # looks for one, and a fall down the river, where there was the second peak
     changed: bool = False
@@ -147,7 +147,7 @@ class DemoField:
         turn = east[..., None] * self._wave[0] + north[..., None] * self._wave[1] + self._wave[2]
         rough = np.cos(turn).sum(axis=-1) * np.sqrt(2 / 16)
         base = 12.85 - 0.015 * np.hypot(east, north)
-        growth = self.growth * ((year or self.last_year) - self.last_year)
+        growth = GROWTH * ((year or self.last_year) - self.last_year)
         before = base + 0.95 * west_end + 0.62 * docks + 0.10 * bank + 0.085 * rough + growth
         if not self.changed or (year or self.last_year) != self.last_year:
             return np.asarray(before)

@@ -22,6 +22,13 @@ _Dtype: TypeAlias = Literal["f8", "S", "M8[s]", "i8", "i4"]
 _CRS = re.compile(r"^(EPSG|ESRI|OGC):[A-Z0-9]{1,12}$")
 
 
+COLUMNS: dict[str, _Dtype] = {
+    "x": "f8", "y": "f8", "value": "f8", "identifier": "S", "time": "M8[s]", "owner": "i8", "place_sd": "f8",
+    "spot": "i4", "row": "i8",
+}  # fmt: skip
+"""Columns of observations, one entry a row, and their types."""
+
+
 def crs_name(crs: str | int) -> str:
     """Write an EPSG code (27700, "27700", "epsg:27700") as "EPSG:27700". Raise `DataError` for anything else;
     `geo.crs_by_name` finds names such as "Dutch grid"."""
@@ -76,14 +83,11 @@ class Observations:
     row: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
-        kinds: dict[str, _Dtype]
-        kinds = {"x": "f8", "y": "f8", "value": "f8", "identifier": "S", "time": "M8[s]", "owner": "i8"}
-        kinds |= {"place_sd": "f8", "spot": "i4", "row": "i8"}
-        for name, kind in kinds.items():
+        for name, kind in COLUMNS.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _column(getattr(self, name), kind))
         object.__setattr__(self, "crs", crs_name(self.crs))
-        given = [column for name in kinds if (column := getattr(self, name)) is not None]
+        given = [column for name in COLUMNS if (column := getattr(self, name)) is not None]
         if not (self.x.ndim == 1 and all(column.shape == self.x.shape for column in given)):
             raise DataError("Observations need x, y and value, and whatever else is given, of one length.")
         if self.x.size == 0:
@@ -117,22 +121,9 @@ class Observations:
         """Choose rows by k positions, whose order is kept, or an (n,) mask; raise `DataError` where none is
         chosen."""
         chosen = np.asarray(rows)
-
-        def part(column: Any) -> Any:
-            return None if column is None else column[chosen]
-
-        return replace(
-            self,
-            x=self.x[chosen],
-            y=self.y[chosen],
-            value=self.value[chosen],
-            identifier=part(self.identifier),
-            time=part(self.time),
-            owner=part(self.owner),
-            place_sd=part(self.place_sd),
-            spot=part(self.spot),
-            row=part(self.row),
-        )
+        given = {name: getattr(self, name) for name in COLUMNS}
+        parts = {name: column[chosen] for name, column in given.items() if column is not None}
+        return replace(self, **parts)
 
     def __repr__(self) -> str:
         # The default would print private values into logs and tracebacks.

@@ -33,7 +33,6 @@ def load_sensors(
     x: str | None = None,
     y: str | None = None,
     crs: str | int = WGS84,
-    kind_title: str = "",
     where: Mapping[str, Wanted] | None = None,
     identifier: str | None = None,
     time: str | None = None,
@@ -55,7 +54,6 @@ def load_sensors(
     `value` names the measured column, in `unit`; without one the rows are counted, and each is 1. Without `x`
     (easting or longitude) and `y` the points of a file serve; a system that the file states for them is
     believed, else `crs`, an EPSG code, holds. `where` maps columns to values: other rows are dropped.
-    `kind_title` says what the readings are called.
 
     `identifier`, `time`, `sensor` and `person` name columns that are private and never exported. Rows of one
     `identifier` are one record, and must be equal. Of `sensor` and `person` at most one is given; without
@@ -77,7 +75,7 @@ def load_sensors(
     identifier."""
     counted, value = value is None, ONE_EACH if value is None else value
     if counted:
-        unit, missing, kind_title = unit or "records", ("none",), kind_title or "records"
+        unit, missing = unit or "records", ("none",)
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     if not unit.strip():
         raise DataError(
@@ -143,7 +141,7 @@ def load_sensors(
         value=columns["value"],
         unit=unit.strip(),
         kind="reading",
-        title=kind_title.strip() or f"{value} ({unit.strip()})",
+        title="records" if counted else f"{value} ({unit.strip()})",
         identifier=columns.get("identifier"),
         time=columns.get("time"),
         owner=columns.get("owner"),

@@ -61,8 +61,6 @@ class PublicFile:
     megabytes: int  # rough size, so that a person can decide
     page: str  # where a person finds it in a browser
     attribution: tuple[str, ...]  # sentences its licence asks for
-    # None for files corrected monthly in place, whose fixed checksum would soon be wrong
-    sha256: str | None = None
 
     @property
     def host(self) -> str:
@@ -112,12 +110,11 @@ def fetch(
     refresh: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """Download a public file into a folder; one that is already there is verified and kept unless `refresh`,
-    because public files are corrected in place. `progress` is told bytes done and, where known, bytes in
-    total; its answer False stops the download. An interrupted download keeps a ".part" file and goes on from
-    there, unless the file has changed at its source. The checksum is the known one, else the one noted after
-    the first download. Two downloads of one file take turns, also in several processes. Raise `DataError` for
-    no connection, not found, too large, no room, wrong checksum, stopped."""
+    """Download a public file into a folder; one that is already there and has the checksum noted then is kept
+    unless `refresh`, because public files are corrected in place. `progress` is told bytes done and, where
+    known, bytes in total; its answer False stops the download. An interrupted download keeps a ".part" file
+    and goes on from there, unless the file has changed at its source. Two downloads of one file take turns,
+    also in several processes. Raise `DataError` for no connection, not found, too large, no room, stopped."""
     import requests
 
     folder = Path(directory)
@@ -130,11 +127,6 @@ def fetch(
         raise
     except requests.RequestException:
         failure = _by_hand(file, folder)
-    except ValueError:
-        failure = DataError(
-            f"{file.title} has not the expected checksum and was thrown away: try again, and if it stays so "
-            f"compare with {file.page}."
-        )
     except OSError:
         failure = DataError(f"{folder.name} cannot be written to: choose another folder with room.")
     else:
@@ -146,13 +138,12 @@ def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: 
     import pooch
 
     note = path.with_name(path.name + ".sha256")
-    known = file.sha256
-    if refresh or not _intact(path, known or _noted(note)):
+    if refresh or not _intact(path, _noted(note)):
         path.unlink(missing_ok=True)
     pooch.get_logger().setLevel(logging.WARNING)  # it would print the checksum of every file
     pooch.retrieve(
         file.address,
-        f"sha256:{known}" if known else None,
+        None,  # files are corrected monthly in place: no checksum is known beforehand
         fname=path.name,
         path=path.parent,
         downloader=_Resuming(file, progress, max_bytes),
@@ -208,7 +199,7 @@ class _Resuming:
         self._file, self._progress, self._max_bytes = file, progress, max_bytes
         self._answered = False
 
-    def __call__(self, url: str, output_file: Any, _pooch: Any, check_only: bool = False) -> bool | None:
+    def __call__(self, url: str, output_file: Any, _pooch: Any) -> None:
         import requests
 
         target = Path(output_file)
@@ -224,7 +215,6 @@ class _Resuming:
                 time.sleep(PAUSE * (attempt + 1))
         os.replace(part, target)
         _tag_of(part).unlink(missing_ok=True)
-        return None
 
     def _continue(self, url: str, part: Path) -> None:
         """Fetch what is missing of `part`; raises a connection error if it stays incomplete."""

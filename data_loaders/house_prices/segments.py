@@ -51,7 +51,11 @@ class SalesFilter:
     @property
     def title(self) -> str:
         """What it keeps, for people."""
-        return self.segment.title if self.years is None else f"{self.segment.title}, {_span(self.years)}"
+        return (
+            self.segment.title
+            if self.years is None
+            else f"{self.segment.title}, {years_in_words(self.years)}"
+        )
 
     @property
     def reads(self) -> frozenset[str]:
@@ -94,9 +98,9 @@ def _years(given: int | str | Iterable[int | str] | None) -> frozenset[int] | No
     return frozenset(years) or None
 
 
-def _span(years: frozenset[int]) -> str:
-    first, last = min(years), max(years)
-    whole = len(years) == last - first + 1
-    return (
-        str(first) if first == last else f"{first} to {last}" if whole else ", ".join(map(str, sorted(years)))
-    )
+def years_in_words(years: Iterable[int]) -> str:
+    """ "2018", "2016 to 2018", "2012, 2018" of at least one year."""
+    each = sorted(set(years))
+    if len(each) > 1 and len(each) == each[-1] - each[0] + 1:
+        return f"{each[0]} to {each[-1]}"
+    return ", ".join(map(str, each))

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations
 from data_loaders.files.blocks import STRIDE, Spool, strides
+from data_loaders.observations import COLUMNS
 from geo import Domain
 from hexcursion.ledger.errors import LedgerError
 from hexcursion.ledger.places import LedgerKey, create_key, home, private_directory, read_key
@@ -47,7 +48,6 @@ UPLOADS = "hexcursion-uploads-"
 FORMAT = f"4 of {VERSION}"
 """Another version of the program may read a file otherwise."""
 
-_COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot", "row")
 _ABOUT = ("crs", "unit", "kind", "title", "generated", "owner_word")
 _KNOWN: WeakKeyDictionary[Observations, str] = WeakKeyDictionary()
 
@@ -126,7 +126,7 @@ def file_fingerprint(path: Path) -> str:
 
 
 def _columns(observations: Observations) -> dict[str, NDArray[Any]]:
-    given = {name: getattr(observations, name) for name in _COLUMNS}
+    given = {name: getattr(observations, name) for name in COLUMNS}
     return {name: column for name, column in given.items() if column is not None}
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from data_loaders import SEGMENTS, owner_word_of
+from data_loaders.house_prices.segments import years_in_words
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.settings.data_settings import DataSettings
 from hexcursion.settings.field import Setting
@@ -164,15 +165,4 @@ class Choices(PrivacySettings, DataSettings):
         data = self.data
         kept = "" if data.segment == "all" else SEGMENTS[data.segment].title
         filters = tuple(f"{column} = {entry}" for column, entry in data.where)
-        return Scope(self.population or kept, self.period or _years(data.years), filters, self.source)
-
-
-def _years(years: tuple[int, ...]) -> str:
-    """ "2018", "2016 to 2018", "2012, 2018"; "" for every year."""
-    if not years:
-        return ""
-    first, last = min(years), max(years)
-    if first == last:
-        return str(first)
-    every = len(set(years)) == last - first + 1
-    return f"{first} to {last}" if every else ", ".join(str(year) for year in sorted(set(years)))
+        return Scope(self.population or kept, self.period or years_in_words(data.years), filters, self.source)

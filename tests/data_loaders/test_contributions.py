@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_loaders import DataError, Observations, bound_contributions, one_record_per_owner
+from data_loaders import DataError, Observations, bound_contributions
 
 
 def made(owner: list[int], value: list[float] | None = None, time: list[str] | None = None) -> Observations:
@@ -126,67 +126,3 @@ def test_missing_owners_are_refused() -> None:
     nobody = Observations([0.0], [0.0], "EPSG:4326", [1.0], "u", "reading", "t")  # type: ignore[arg-type]
     with pytest.raises(DataError, match="only where a column names"):
         bound_contributions(nobody, 1)
-    with pytest.raises(DataError, match="only where a column names"):
-        one_record_per_owner(nobody)
-
-
-def test_one_record_per_owner_is_the_median_at_its_place() -> None:
-    rows = Observations(
-        x=[5.0, 1.0, 5.0, 5.0],
-        y=[6.0, 2.0, 6.0, 6.0],
-        crs="EPSG:27700",
-        value=[9.0, 4.0, 1.0, 2.0],
-        unit="u",
-        kind="reading",
-        title="t",
-        owner=[3, 1, 3, 3],
-        owner_word="sensor",
-        identifier=[b"a", b"b", b"c", b"d"],
-        time=np.array(days(1, 2, 3, 0), dtype="M8[s]"),
-    )
-    found = one_record_per_owner(rows)
-    one = found.observations
-    assert (one.x.tolist(), one.y.tolist(), one.value.tolist()) == ([5.0, 1.0], [6.0, 2.0], [2.0, 4.0])
-    assert one.identifier is None
-    assert one.time is not None
-    assert one.time.astype("M8[D]").astype(str).tolist() == ["2023-01-04", "2023-01-03"]
-    assert (found.kept, found.dropped, found.owners, found.shortened) == (2, 2, 2, 1)
-    with pytest.raises(DataError, match="several places"):
-        one_record_per_owner(made([0, 0]))
-
-
-def test_medians_are_the_same_where_owners_come_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten rows, three at a time, and the owners in three parts: 0 and 3 share one, 4 is in every piece."""
-    monkeypatch.setattr("data_loaders.files.blocks.STRIDE", 3)
-    monkeypatch.setattr("data_loaders.contributions.STRIDE", 1)
-    owner = [4, 8, 3, 4, 0, 8, 4, 3, 4, 8]
-    place = [float(each) for each in owner]
-    value = [7.0, 20.0, 5.0, 1.0, 3.0, 40.0, 2.0, 9.0, 6.0, 10.0]
-    times = np.array(days(0, 1, 2, 3, 4, 5, 9, 7, 8, 6), dtype="M8[s]")
-    found = one_record_per_owner(
-        Observations(
-            place,
-            place,
-            "EPSG:27700",
-            value,
-            "u",
-            "reading",
-            "t",
-            time=times,
-            owner=owner,
-            owner_word="sensor",
-        )
-    )
-    one = found.observations
-    assert one.x.tolist() == [4.0, 8.0, 3.0, 0.0]
-    assert one.value.tolist() == [4.0, 20.0, 7.0, 3.0]
-    assert one.owner is not None
-    assert one.owner.tolist() == [4, 8, 3, 0]
-    assert one.time is not None
-    assert one.time.astype("M8[D]").astype(str).tolist() == [
-        "2023-01-10",
-        "2023-01-07",
-        "2023-01-08",
-        "2023-01-05",
-    ]
-    assert (found.kept, found.dropped, found.owners, found.shortened) == (4, 6, 4, 3)

@@ -215,13 +215,6 @@ def test_an_answer_without_a_length_is_taken_as_it_comes(server: Server, tmp_pat
     assert totals == {None}
 
 
-def test_a_known_checksum_is_kept_to(server: Server, tmp_path: Path) -> None:
-    fetch(at(server.address, sha256=digest(BODY)), tmp_path / "right")
-    said = refused(lambda: fetch(at(server.address, sha256="0" * 64), tmp_path / "wrong"))
-    assert "checksum" in said
-    assert not left_in(tmp_path / "wrong"), "nothing half-trusted is left"
-
-
 def test_limits_on_size(server: Server, tmp_path: Path) -> None:
     for length in (True, False):
         server.length = length
