@@ -26,13 +26,6 @@ def excursion(paths: Floats, level: Floats | float, direction: Direction = "abov
 
     The level is one number, or one a cell: (N,). Raises InvalidValue for another direction or numbers not
     finite.
-
-    Examples
-    --------
-    >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2)
-    array([False, False,  True])
-    >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2, "below")
-    array([ True,  True, False])
     """
     if direction not in ("above", "below"):
         raise InvalidValue(f"direction must be 'above' or 'below', got {direction!r}.")
@@ -49,13 +42,7 @@ def sign_of(direction: Direction) -> float:
 
 
 def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
-    """(N,) share of the L paths (L, N) in whose excursion set each cell lies: multiples of 1/L.
-
-    Examples
-    --------
-    >>> vote_fraction(np.array([[0.1, 0.4], [0.3, 0.5]]), 0.2)
-    array([0.5, 1. ])
-    """
+    """(N,) share of the L paths (L, N) in whose excursion set each cell lies: multiples of 1/L."""
     return np.asarray(np.mean(excursion(np.atleast_2d(paths), level, direction), axis=0))
 
 
@@ -131,23 +118,11 @@ def outer_set(
 
 
 def three_way(paths: Floats, level: Floats | float, confidence: float) -> NDArray[np.int8]:
-    """(N,) +1 surely above, -1 surely below, 0 cannot tell: inner sets of both directions.
+    """(N,) +1 surely above, -1 surely below, 0 cannot tell: inner sets of both directions, from paths (L, N).
 
-    Either statement holds for all its cells at once in a share `confidence` of the paths.
-
-    Parameters
-    ----------
-    paths
-        (L, N) paths, response units
-    level
-        one number, or (N,) one per cell, response units
-    confidence
-        in (0, 1]
-
-    Raises
-    ------
-    InvalidValue
-        For a confidence outside (0, 1], or numbers that are not finite.
+    Either statement holds for all its cells at once in a share `confidence`, in (0, 1], of the paths. The
+    level is one number or (N,), response units. Raises InvalidValue for another confidence, or numbers that
+    are not finite.
     """
     above = inner_set(paths, level, confidence, "above")
     below = inner_set(paths, level, confidence, "below")
@@ -167,9 +142,8 @@ def excursion_function(excursions: Iterable[Bools], order: Ints) -> Floats:
     (b, N).
 
     It is the share of the sets that hold the cell and all surer ones (`order`, surest first), in steps of
-    1/L. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a. Bolin and
-    Lindgren (2015, doi 10.1111/rssb.12055), for the family of sets of largest marginal probability, with
-    simulated sets. Raises InvalidValue without a set.
+    1/L: cells of at least 1 - a all exceed the level at once with probability 1 - a (Bolin and Lindgren 2015,
+    doi 10.1111/rssb.12055, with simulated sets). Raises InvalidValue without a set.
     """
     first_miss: list[Ints] = []
     for batch in excursions:
@@ -227,11 +201,6 @@ def iou(one: Bools, other: Bools) -> float:
     """Intersection over union of two sets of cells, (N,) each; NaN, undefined, for two empty sets.
 
     Raises InvalidValue for sets of different size.
-
-    Examples
-    --------
-    >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
-    0.5
     """
     one, other = np.asarray(one, dtype=bool), np.asarray(other, dtype=bool)
     if one.shape != other.shape:
@@ -265,19 +234,10 @@ def bce(probability: Floats, label: Bools) -> float:
 def exceedance_probability(
     mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
 ) -> Floats:
-    """Probability that normal values lie above `level` (or at or below it), one by one.
+    """Probability that normal values lie above `level` (or at or below it), one by one, in [0, 1].
 
-    Parameters
-    ----------
-    mean, sd
-        Of the values, response units, of any shapes that broadcast; (N,) for one value per cell.
-    level
-        A scalar, or an array that broadcasts with them; response units.
-
-    Returns
-    -------
-    Floats
-        In [0, 1], of the shape that the three broadcast to.
+    Mean, deviation and level are in response units and broadcast to the shape of the result, (N,) for one
+    value per cell.
     """
     return np.asarray(ndtr(sign_of(direction) * (mean - level) / np.maximum(sd, 1e-12)))
 
@@ -299,11 +259,6 @@ def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
     With S the shown cells and q the probabilities: `sum_S q / (|S| + sum_outside q)`, which is a ratio of
     expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated. Raises InvalidValue for
     different shapes.
-
-    Examples
-    --------
-    >>> stated_scores(np.array([0.75, 0.5, 0.25]), np.array([True, True, False]))
-    StatedScores(agreement=0.5555555555555556, right=0.625, found=0.8333333333333334)
     """
     q, shown = np.asarray(probability, dtype=np.float64), np.asarray(inside, dtype=bool)
     if q.shape != shown.shape:
@@ -326,11 +281,6 @@ def cutoff_for_map(probability: Floats, shown: Floats) -> float:
 
     `shown` (N,) is the probability that the map shows the cell inside. Of `OWN_CUTOFFS` the one with the
     largest expected intersection over expected union is returned; of equals the one nearest to 1/2.
-
-    Examples
-    --------
-    >>> cutoff_for_map(np.array([0.45, 0.4, 0.2]), np.array([0.9, 0.8, 0.1]))
-    0.4
     """
     order = np.argsort(-probability, kind="stable")
     inside = np.searchsorted(-probability[order], ROUNDING - np.array(OWN_CUTOFFS), side="right")

@@ -48,10 +48,9 @@ class Entropy(Protocol):
 class SystemEntropy:
     """Numbers straight from the operating system's generator; there is no seed and no state to leak.
 
-    One 64-bit word makes one normal number: the top bit is its sign, the other 63 bits give the tail
-    probability `u = (word + 1/2) 2^-64`, strictly between 0 and 1/2, and the value is the inverse normal
-    CDF of `u`. Small `u` keep their full relative precision in a double, so tails are exact down to
-    2^-65 (9.2 standard deviations), within total variation 2^-64 per number of a normal distribution.
+    The top bit of a 64-bit word is a normal number's sign, the others give the tail probability `u = (word +
+    1/2) 2^-64` below 1/2, inverted: exact to 2^-65 (9.2 deviations), within total variation 2^-64 of a normal
+    number.
     """
 
     __slots__ = ()
@@ -72,12 +71,8 @@ class SystemEntropy:
 
 
 class SimulationEntropy:
-    """Repeatable numbers from a seed: for searches on reference data, simulations, tests. Never a release.
-
-    Parameters
-    ----------
-    seed
-        A whole number >= 0; equal seeds give equal numbers.
+    """Repeatable numbers from a seed >= 0: for searches on reference data, simulations, tests. Never a
+    release.
     """
 
     def __init__(self, seed: int) -> None:
@@ -345,12 +340,10 @@ def noisy_integers(
 ) -> Ints:
     """totals + round(noise w / unit), w independent true normal deviates: a Gaussian mechanism on integers.
 
-    Totals (p,) are exact, PRIVATE, in units of the grid; the noise is in the sums' unit of measure, in which
-    one step is `unit`, a power of two: multiply by it to read the result. Everything afterwards is
-    post-processing and may use floating point. As the totals are integers, totals + round(z) = round(totals +
-    z): a function of the ideal Gaussian mechanism's output, so its mu holds exactly, apart from
-    `RELEASE_DISTANCE` in total variation. Raises InvalidValue for another source than `SystemEntropy` unless
-    `simulation=True`, or numbers that do not fit the grid.
+    Totals (p,) are exact, PRIVATE, in units of the grid; one step is `unit`, a power of two, in the noise's
+    unit of measure. As totals are integers, this is round(totals + z): a function of the ideal mechanism's
+    output, so its mu holds exactly, apart from `RELEASE_DISTANCE` in total variation. Raises InvalidValue for
+    another source than `SystemEntropy` unless `simulation=True`, or numbers that do not fit the grid.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a release must draw from SystemEntropy; a seed is for simulations only.")

@@ -32,52 +32,31 @@ Relation = Literal["replace-one", "add-or-remove"]
 class PublicFacts:
     """What is public about a release; nothing here may come from the private records but their number.
 
-    Parameters
-    ----------
-    lattice
-        The public domain as priors see it, N cells.
-    n
-        Number of private records, public under "replace-one"; under "add-or-remove" a public guess.
-    relation
-        Which datasets are neighbours.
-    places_public
-        Whether the records' cells are public, so that only their values are protected.
-    counts
-        (N,) publicly expected records per cell, for instance from public reference data; None if unknown.
-    single
-        Whether a cell holds at most one record (cell records).
-    parents
-        Public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor.
-    covariates
-        (N, k) public numbers per cell that may explain the field, in any units; None where none are named.
-    field
-        What published reference records say of the field, which the release starts from; None where it starts
-        from nothing.
-    law
-        Of a record's response: "amount"; "yes-no", an answer of -1 or 1; or "rate" and "density", where
-        records are counted and each response is 1.
-    store
-        Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
-    cache
-        Priors and other public work shared by designs; not part of the facts.
-
-    Raises
-    ------
-    InvalidValue
-        If n is no whole number from 1 on, or counts or covariates are not one row for each cell.
+    Raises `InvalidValue` if n is no whole number from 1 on, or counts or covariates are not one row for each
+    cell.
     """
 
-    lattice: Lattice
-    n: int
-    relation: Relation = "replace-one"
+    lattice: Lattice  # the public domain as priors see it, N cells
+    n: int  # number of private records, public under "replace-one"; under "add-or-remove" a public guess
+    relation: Relation = "replace-one"  # which datasets are neighbours
+    # whether the records' cells are public, so that only their values are protected
     places_public: bool = False
+    # (N,) publicly expected records per cell, for instance from public reference data; None if unknown
     counts: Floats | None = None
-    single: bool = False
+    single: bool = False  # whether a cell holds at most one record (cell records)
+    # public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor
     parents: tuple[Ints, ...] = ()
+    # (N, k) public numbers per cell that may explain the field, in any units; None where none are named
     covariates: Floats | None = None
+    # what published reference records say of the field, which the release starts from; None where it starts
+    # from nothing
     field: PublicField | None = None
+    # of a record's response: "amount"; "yes-no", an answer of -1 or 1; or "rate" and "density", where records
+    # are counted and each response is 1
     law: Law = "amount"
+    # folder in which public eigenpairs of the domain are kept between runs; None keeps nothing
     store: Path | None = None
+    # priors and other public work shared by designs; not part of the facts
     cache: Cache = made(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -123,40 +102,26 @@ def up_to_grid(values: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What left a mechanism: nothing in it is private any more, everything computed from it is free.
+    """What left a mechanism: nothing in it is private any more, everything computed from it is free."""
 
-    Parameters
-    ----------
-    paths
-        (L, N) response units, on the public grid `GRID`; smoothing is applied later.
-    mean, sd
-        (N,) mean and standard deviation of the field given the release, response units, where the mechanism
-        has them: exceedance probabilities then exist at every threshold. None otherwise.
-    raw
-        The released numbers behind them, where these are not the paths themselves.
-    map_sd
-        (N,) standard deviation, given the release, of what a map of the same records without privacy noise
-        shows, response units. None where that is not known.
-    map_mean
-        (N,) its mean, where that is not the field's own: the published set is then cut by that map.
-    records
-        (N,) expected number of records, >= 0, given the release and what is public of their places. None
-        where the mechanism does not know it.
-    sums
-        The released sums in whole numbers, from which readers compute mean and deviation again. None where
-        the mechanism releases no sums.
-    model_check
-        How the released sums compare with draws of the model that reads them; None where not known.
-    """
-
-    paths: Floats
+    paths: Floats  # (L, N) response units, on the public grid `GRID`; smoothing is applied later
+    # mean, sd: (N,) mean and standard deviation of the field given the release, response units, where the
+    # mechanism has them: exceedance probabilities then exist at every threshold. None otherwise.
     mean: Floats | None = None
     sd: Floats | None = None
-    raw: tuple[Floats, ...] = ()
+    raw: tuple[Floats, ...] = ()  # the released numbers behind them, where these are not the paths themselves
+    # (N,) standard deviation, given the release, of what a map of the same records without privacy noise
+    # shows, response units. None where that is not known.
     map_sd: Floats | None = None
+    # (N,) its mean, where that is not the field's own: the published set is then cut by that map
     map_mean: Floats | None = None
+    # (N,) expected number of records, >= 0, given the release and what is public of their places. None where
+    # the mechanism does not know it.
     records: Floats | None = None
+    # the released sums in whole numbers, from which readers compute mean and deviation again. None where the
+    # mechanism releases no sums.
     sums: KeptSums | None = None
+    # how the released sums compare with draws of the model that reads them; None where not known
     model_check: ModelCheck | None = None
 
     def __post_init__(self) -> None:
@@ -212,24 +177,11 @@ class Released:
         return exceedance_probability(self.map_mean, self.map_sd, level, direction)
 
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
-        """The cutoff at which this release should agree best with the map without privacy noise.
+        """The cutoff, of `OWN_CUTOFFS`, at which this release should agree best with the map without privacy
+        noise.
 
-        Parameters
-        ----------
-        level
-            The threshold, response units: a number, or (N,) one per cell.
-        direction
-            Its asked side.
-
-        Returns
-        -------
-        float
-            One of `OWN_CUTOFFS`, probabilities in (0, 1).
-
-        Raises
-        ------
-        InvalidValue
-            If the release does not say how sure the map is.
+        The level is a number or (N,), response units. Raises InvalidValue if the release does not say how
+        sure the map is.
         """
         found, shown = self.set_chance(level, direction), self.shown_map
         if found is None or shown is None:
@@ -248,23 +200,9 @@ class Prepared(Protocol):
 def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = False) -> Released:
     """Draw a prepared release once, on the public grid.
 
-    The noise of a release comes from `SystemEntropy` and nothing else; any other source needs
-    `simulation=True`, which is for reference data, simulations and tests. What it costs is the accountant's
-    business: the caller writes it to the ledger first.
-
-    Parameters
-    ----------
-    prepared
-        From `Mechanism.prepare`.
-    entropy
-        `SystemEntropy()`, or with `simulation=True` any source.
-    simulation
-        Whether the draw never leaves the curator's hands.
-
-    Raises
-    ------
-    InvalidValue
-        If the entropy is another and this is no simulation.
+    The noise of a release comes from `SystemEntropy`; any other source needs `simulation=True`, for reference
+    data, simulations and tests, else InvalidValue. What it costs is written to the ledger by the caller
+    first.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a release must draw from SystemEntropy; a seeded source is for simulations only.")

@@ -28,15 +28,10 @@ PART_LESS = 1e-9
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Least delta at which a mechanism that is mu-Gaussian-DP is (epsilon, delta)-DP, rounded upwards.
 
-    Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2), where mu > 0 is the L2 sensitivity divided by
-    the noise's standard deviation. Both terms share the factor exp(-(epsilon/mu - mu/2)^2/2), taken out here
-    because their difference is otherwise lost for small mu.
-    Source: Balle and Wang 2018, Theorem 8; Dong, Roth, Su 2022; docs/mathematics.md, section 4.
-
-    Raises
-    ------
-    InvalidValue
-        If epsilon is negative or no number, or mu not positive and finite.
+    Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2), mu > 0 being the L2 sensitivity over the
+    noise's standard deviation. Both terms share exp(-(epsilon/mu - mu/2)^2/2), taken out because their
+    difference is otherwise lost for small mu. Source: Balle and Wang 2018, Theorem 8; Dong, Roth, Su 2022;
+    docs/mathematics.md, section 4. Raises InvalidValue if a number is out of its range.
     """
     epsilon, mu = non_negative("epsilon", epsilon), positive("mu", mu)
     near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
@@ -53,15 +48,9 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:
-    """Least epsilon >= 0 with `gaussian_delta(epsilon, mu) <= delta`, rounded upwards.
+    """Least epsilon >= 0 with `gaussian_delta(epsilon, mu) <= delta`, rounded upwards, by bisection.
 
-    mu > 0, delta in (0, 1). Found by bisection on a decreasing function; the upper end of the last bracket is
-    returned, so the answer is feasible in floating point too.
-
-    Raises
-    ------
-    InvalidValue
-        If mu is not positive and finite, or delta not in (0, 1).
+    mu > 0, delta in (0, 1), else InvalidValue.
 
     Examples
     --------
@@ -88,14 +77,10 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """Largest mu with `gaussian_delta(epsilon, mu) <= delta`, rounded downwards.
+    """Largest mu with `gaussian_delta(epsilon, mu) <= delta`, rounded downwards: noise D/mu for a sensitivity
+    D.
 
-    epsilon >= 0, delta in (0, 1). A Gaussian mechanism of L2 sensitivity D may then use noise D / mu.
-
-    Raises
-    ------
-    InvalidValue
-        If epsilon or delta is out of range, or no positive mu reaches them.
+    Raises InvalidValue unless epsilon >= 0, delta in (0, 1) and some positive mu reaches them.
 
     Examples
     --------
@@ -121,27 +106,16 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
 @lru_cache(256)
 def allowed_mu(epsilon: float, delta: float) -> float:
-    """`gaussian_mu`, less a share of 2^-40: room for the distance of exactly rounded noise to the ideal.
-
-    Examples
-    --------
-    >>> round(allowed_mu(1.0, 1e-5), 4)
-    0.2681
-    """
+    """`gaussian_mu`, less a share of 2^-40: room for the distance of exactly rounded noise to the ideal."""
     return gaussian_mu(provable_epsilon(epsilon, delta), delta) * (1.0 - 2.0**-40)
 
 
 def provable_epsilon(epsilon: float, delta: float) -> float:
     """The epsilon to aim at where `epsilon` is allowed: no larger than exactly rounded noise can prove.
 
-    A release within total variation d of a Gaussian mechanism adds (1 + e^epsilon) d to delta, which for a
-    large epsilon is more than all of it, and then nothing is proved. Here it is at most a share of 2^-42. A
-    delta too small for any epsilon leaves it as it is. Source: docs/accounting.md, section 6.
-
-    Examples
-    --------
-    >>> provable_epsilon(1.0, 1e-5), round(provable_epsilon(1000.0, 1e-5), 2)
-    (1.0, 63.35)
+    A release within total variation d of a Gaussian mechanism adds (1 + e^epsilon) d to delta; here that is
+    at most a share of 2^-42. A delta too small for any epsilon leaves it as it is. Source:
+    docs/accounting.md, section 6.
     """
     most = math.log(open_unit("delta", delta)) - math.log(RELEASE_DISTANCE) - 42.0 * math.log(2.0)
     return min(epsilon, most) if most > 0.0 else epsilon
@@ -178,11 +152,9 @@ _UP = 1.0 + 8.0 * float(np.finfo(np.float64).eps)
 def largest_power(epsilon: float, delta: float, false_alarms: ArrayLike) -> Floats:
     """Upper bound on the true-positive rate of any test at rates of false alarms (any shape, in [0, 1]).
 
-    The least of e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a) and 1, rounded upwards: the upper edge of
-    the region of errors that (epsilon, delta)-DP leaves to a test. It is attained for some mechanism, hence
-    cannot be lowered from epsilon and delta alone. `epsilon` >= 0 may be `inf`. Source: Wasserman and Zhou
-    2010, Theorem 2.4; Kairouz, Oh and Viswanath 2015, Theorem 2.1. Raises InvalidValue if a number is out of
-    its range.
+    The least of e^epsilon a + delta, 1 - e^-epsilon (1 - delta - a) and 1, rounded upwards; some mechanism
+    attains it. `epsilon` >= 0 may be `inf`. Source: Wasserman and Zhou 2010, Theorem 2.4; Kairouz, Oh and
+    Viswanath 2015, Theorem 2.1. Raises InvalidValue if a number is out of its range.
     """
     epsilon, delta = _guarantee(epsilon, delta)
     rates = np.asarray(false_alarms, dtype=np.float64)
@@ -199,9 +171,7 @@ def largest_power(epsilon: float, delta: float, false_alarms: ArrayLike) -> Floa
 def surest_guess(epsilon: float, delta: float) -> float:
     """Upper bound on the chance of telling rightly, at even odds, which of two neighbours was used.
 
-    delta may be 0 here: then it is the belief that pure epsilon-DP leaves.
-    (e^epsilon + delta) / (1 + e^epsilon): the best over all tests of half the sum of the true-positive rate
-    and the rate of true rejections, at the corner where the two lines of `largest_power` meet.
+    (e^epsilon + delta) / (1 + e^epsilon), where the two lines of `largest_power` meet; delta may be 0.
     """
     if delta != 0.0:
         delta = open_unit("delta", delta)
@@ -212,13 +182,8 @@ def surest_guess(epsilon: float, delta: float) -> float:
 def surest_gaussian_guess(mu: float, distance: float = 0.0) -> float:
     """The same of a mu-Gaussian mechanism from which the release is at most `distance` away, total variation.
 
-    Phi(mu/2) + distance, rounded upwards: Theorem 8 of docs/accounting.md for two candidates. A claim about
-    a record that many values fit is a mixture of such pairs, so no claim at even odds is guessed better.
-
-    Examples
-    --------
-    >>> round(surest_gaussian_guess(0.2681), 4)
-    0.5533
+    Phi(mu/2) + distance, rounded upwards: Theorem 8 of docs/accounting.md for two candidates. A claim about a
+    record that many values fit is a mixture of such pairs, so no claim at even odds is guessed better.
     """
     mu, distance = non_negative("mu", mu), non_negative("distance", distance)
     return min(1.0, (0.5 * math.erfc(-0.5 * mu * _HALF_ROOT) + distance) * _UP)

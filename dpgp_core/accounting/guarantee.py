@@ -36,12 +36,11 @@ def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
     """RDP of datasets that differ in at most q >= 1 records, from the symmetric curve of those that differ in
     one.
 
-    Upper bounds, `inf` where one of the orders that are needed has no finite value. Between the ends P, Q of
-    a chain and a member M of it, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s)
-    Lambda(s alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q) with Lambda(x; ., .) = (x-1) D_x(.||.), which
-    is convex in x, so that its chords between the public orders are upper bounds. The least over a grid of s
-    is taken; each is valid. For Gaussian mechanisms the best s loses nothing: the result is that of q mu.
-    Source: Mironov 2017, Prop. 11; docs/accounting.md, Theorem 5.
+    Upper bounds, `inf` where an order that is needed has no finite value. Between the ends P, Q of a chain
+    and a member M, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s) Lambda(s
+    alpha; P, M) + (1/t) Lambda(1 + t (alpha-1); M, Q) with Lambda(x; ., .) = (x-1) D_x(.||.), convex in x, so
+    that chords between the orders are upper bounds. The least over a grid of s is taken. Source: Mironov
+    2017, Prop. 11; docs/accounting.md, Theorem 5.
     """
     known = {1: curve}
 
@@ -69,10 +68,9 @@ def group_cost(cost: Cost, q: int) -> Cost:
 def priced_for(cost: Cost, neighbours: Neighbours) -> Cost:
     """The cost of the same releases for other neighbours: an upper bound, `inf` where they promise nothing.
 
-    For fewer neighbours (a changed value among exchanged records) the numbers stay. For an exchange, of what
-    was proved for one record more or less, it is the lesser of the mechanism's own price of an exchange and
-    that of two steps. For more than was proved it is a curve of `inf`: a release with public places may
-    publish them, and one of exchanged records publishes their number. Source: docs/accounting.md, section 7.
+    For fewer neighbours the numbers stay. For an exchange, of what was proved for one record more or less, it
+    is the lesser of the mechanism's own price of an exchange and that of two steps. For more than was proved
+    it is a curve of `inf`. Source: docs/accounting.md, section 7.
     """
     if cost.neighbours == neighbours:
         return cost
@@ -211,44 +209,22 @@ class PriorFacts(Protocol):
 class Guarantee:
     """The proved cost of one release.
 
-    Parameters
-    ----------
-    curve
-        RDP of the release on `ORDERS`, upper bounds
-    bound
-        name of the bound that priced it
-    source
-        where its proof stands
-    proved
-        always True: an unproved guarantee does not exist
-    exact_gaussian_mu
-        mu if the release is a plain Gaussian mechanism, else None
-    pairs
-        leverage and paths of posterior sampling, whose curve converts more sharply; or None
-    distance
-        total variation, at most, between what a computer releases and what the rest describes
-    pure_epsilon
-        epsilon if the release is (epsilon, 0)-DP, as with Laplace noise, else None
-    neighbours
-        the datasets that the cost compares
-    exchange_mu
-        mu for one exchanged record, where the neighbours differ in one record more or less and it is known
-
-    Raises
-    ------
-    BoundRefused
-        If `proved` is False.
+    Raises `BoundRefused` if `proved` is False.
     """
 
-    curve: RdpCurve
-    bound: str
-    source: str
-    proved: bool
-    exact_gaussian_mu: float | None = None
+    curve: RdpCurve  # RDP of the release on `ORDERS`, upper bounds
+    bound: str  # name of the bound that priced it
+    source: str  # where its proof stands
+    proved: bool  # always True: an unproved guarantee does not exist
+    exact_gaussian_mu: float | None = None  # mu if the release is a plain Gaussian mechanism, else None
+    # leverage and paths of posterior sampling, whose curve converts more sharply; or None
     pairs: GaussianPairs | None = None
+    # total variation, at most, between what a computer releases and what the rest describes
     distance: float = 0.0
+    # epsilon if the release is (epsilon, 0)-DP, as with Laplace noise, else None
     pure_epsilon: float | None = None
-    neighbours: Neighbours = "replace-one"
+    neighbours: Neighbours = "replace-one"  # the datasets that the cost compares
+    # mu for one exchanged record, where the neighbours differ in one record more or less and it is known
     exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
@@ -273,13 +249,7 @@ class Guarantee:
     def pure(
         cls, epsilon: float, bound: str, source: str, neighbours: Neighbours = "replace-one"
     ) -> Guarantee:
-        """Of a pure epsilon-DP mechanism, named `bound` and proved in `source`.
-
-        Examples
-        --------
-        >>> Guarantee.pure(1.0, "laplace-mechanism", "Dwork et al. 2006").epsilon(1e-9).epsilon <= 1.0
-        True
-        """
+        """Of a pure epsilon-DP mechanism, named `bound` and proved in `source`."""
         return cls(pure_curve(epsilon), bound, source, True, pure_epsilon=epsilon, neighbours=neighbours)
 
     @property

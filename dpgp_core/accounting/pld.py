@@ -48,13 +48,11 @@ class PrivacyLoss:
         """A pair that dominates every symmetric mechanism with delta(k step) <= deltas[k]; the step a power
         of two.
 
-        delta is a decreasing convex function of gamma = e^epsilon, and delta(-epsilon) follows from
-        delta(epsilon) by symmetry. So it lies below the lower convex hull of the points, of their mirror
-        images, of (0, 1) and of a horizontal line to the right of the last point; the hull, being convex, is
-        the profile of a pair whose losses sit at its corners. Source: docs/accounting.md, Theorem 2 (the idea
-        of connecting the dots: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022; any convex profile belongs
-        to a pair: Zhu, Dong, Wang 2022, Prop. 8). Raises InvalidValue for a profile that reaches beyond the
-        losses that are discretised.
+        The profile, decreasing and convex in e^epsilon and symmetric, lies below the lower convex hull of the
+        points, their mirror images, (0, 1) and a horizontal line to the right; the hull is the profile of a
+        pair whose losses sit at its corners. Source: docs/accounting.md, Theorem 2 (connecting the dots:
+        Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022; Zhu, Dong, Wang 2022, Prop. 8). Raises InvalidValue
+        for a profile that reaches beyond the losses that are discretised.
         """
         heights = np.minimum.accumulate(np.clip(np.asarray(deltas, dtype=np.float64), 0.0, 1.0))
         losses = step * np.arange(heights.size)

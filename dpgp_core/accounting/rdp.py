@@ -93,24 +93,21 @@ def epsilons_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Floats
 def epsilon_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> EpsilonBound:
     """Upper bound on epsilon at `delta` from RDP values at some orders.
 
-    The minimum over orders of rdp + log((alpha-1)/alpha) - (log delta + log alpha)/(alpha-1), at least 0.
-    Every order alone is valid, so a poor grid is loose but never wrong.
-    Source: Canonne, Kamath, Steinke 2020, Prop. 12 (tighter than Mironov 2017, Prop. 3).
+    The minimum over orders of rdp + log((alpha-1)/alpha) - (log delta + log alpha)/(alpha-1), at least 0;
+    every order alone is valid. Source: Canonne, Kamath, Steinke 2020, Prop. 12 (tighter than Mironov 2017,
+    Prop. 3).
 
     Parameters
     ----------
-    orders
-        (K,) Renyi orders > 1
-    rdp
-        (K,) RDP upper bounds, >= 0, `inf` where nothing is proved
+    orders, rdp
+        (K,) Renyi orders > 1, and upper bounds >= 0, `inf` where nothing is proved
     delta
         in (0, 1)
 
     Raises
     ------
     InvalidValue
-        For arrays of different length, orders of at most 1, negative RDP values, or a delta outside (0,
-        1).
+        For arrays of different length, or a number out of its range.
     """
     grid = renyi_orders(orders)
     values = _checked_rdp(grid, rdp)
@@ -129,12 +126,7 @@ def group_privacy(epsilon: float, delta: float, q: int) -> tuple[float, float]:
     """(epsilon, delta) for a person with up to `q` records, from the guarantee for one record.
 
     (q epsilon, q e^((q-1) epsilon) delta); the second number is capped at 1, where it promises nothing.
-    Source: docs/mathematics.md, section 9.
-
-    Raises
-    ------
-    InvalidValue
-        If epsilon is negative, delta not in (0, 1), or q no whole number from 1 on.
+    Source: docs/mathematics.md, section 9. Raises InvalidValue if a number is out of its range.
 
     Examples
     --------
@@ -167,19 +159,10 @@ class RdpCurve:
     """Upper bounds on the Renyi divergence between neighbouring outputs, one per order of `ORDERS`.
 
     Adding curves composes releases (adaptively chosen ones too), order by order (Mironov 2017, Prop. 1).
-
-    Parameters
-    ----------
-    values
-        (len(ORDERS),) float64, >= 0, `inf` where nothing is proved
-
-    Raises
-    ------
-    InvalidValue
-        For another length, a negative value or NaN.
+    Raises `InvalidValue` for another length, a negative value or NaN.
     """
 
-    values: Floats
+    values: Floats  # (len(ORDERS),) float64, >= 0, `inf` where nothing is proved
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -225,13 +208,12 @@ class RdpCurve:
 
 
 def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0) -> Floats:
-    """p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: the most of any direction that one record
+    """p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: the most of a direction that one record
     explains.
 
-    Orders are admissible while alpha p < 1, that is alpha < 1 + 1/tau~ (paper, Prop. 2). The share,
-    eta^2/(sigma^2 + eta^2) in [0, 1], is that of extra prior noise in the released variance. Scalars or
-    arrays that broadcast. Raises InvalidValue for r outside [1e-6, 1e9], V_n outside (0, 1] or a share
-    outside [0, 1].
+    Orders are admissible while alpha p < 1 (paper, Prop. 2). The share, eta^2/(sigma^2 + eta^2) in [0, 1], is
+    that of prior noise in the released variance. Scalars or arrays that broadcast. Raises InvalidValue for r
+    outside [1e-6, 1e9], V_n outside (0, 1] or a share outside [0, 1].
     """
     r2 = ridge_array(ridge) ** 2
     v = variance_array(variance)
@@ -293,10 +275,8 @@ def rdp_from_shift(orders: Floats, shift: Floats, covariance: Floats, total: Flo
 def amplitude(scale: float, noise_scale: float) -> tuple[float, float]:
     """(total, noise share) of scale sigma and prior noise eta: sqrt(sigma^2 + eta^2) and eta^2/total^2.
 
-    The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0. An infinite scale is a
-    limit worth asking for: it leaves exactly the covariance term.
-
-    Raises InvalidValue if one is negative or no number.
+    The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0; an infinite scale leaves
+    the covariance term alone. Raises InvalidValue if one is negative or no number.
     """
     for name, value in (("scale", scale), ("noise_scale", noise_scale)):
         if not value >= 0.0:
@@ -321,23 +301,18 @@ def path_rdp(
 ) -> Floats:
     """(K,) RDP upper bounds for releasing `paths` posterior paths, `inf` outside the admissible range.
 
-    scale = 0 with noise_scale > 0 is a plain Gaussian mechanism: alpha (Delta_n/eta)^2/2 at every order.
-    scale = noise_scale = 0 releases the mean itself and costs `inf`.
-    Source: arXiv:2606.17995 v1, Theorem 3.1 and Prop. 2, with the covariance term of docs/mathematics.md,
-    section 7. L paths cost L times one (Mironov 2017, Prop. 1).
+    scale = 0 is a plain Gaussian mechanism: alpha (Delta_n/eta)^2/2 at every order; scale = noise_scale = 0
+    costs `inf`. Source: arXiv:2606.17995 v1, Theorem 3.1 and Prop. 2, with the covariance term of
+    docs/mathematics.md, section 7. L paths cost L times one (Mironov 2017, Prop. 1).
 
     Parameters
     ----------
     orders
         (K,) Renyi orders > 1
-    ridge
-        r > 0
-    variance
-        V_n in (0, 1]
-    scale
-        posterior scale sigma >= 0
-    noise_scale
-        extra prior noise eta >= 0; response units
+    ridge, variance
+        r > 0, V_n in (0, 1]
+    scale, noise_scale
+        posterior scale sigma and extra prior noise eta, >= 0, response units
     sensitivity
         bound on Delta_n > 0, response units
 

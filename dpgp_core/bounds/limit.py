@@ -21,11 +21,6 @@ def contrast(mu: float) -> float:
 
     With `a = exp(-mu^2/8) E[1/cosh(mu Z/2)]`, `D = 4 (1 - a)` and `kappa^2 = 4 (1/a - 1)`. The trapezoidal
     rule converges exponentially, and what double precision loses, below 1e-13, is taken off a.
-
-    Examples
-    --------
-    >>> round(contrast(0.2678), 4)
-    0.0717
     """
     mu = positive("mu", mu)
     step = 0.02 / max(1.0, mu)

@@ -40,31 +40,17 @@ def variance_bounds(n: int, ridge: ArrayLike, kappa: ArrayLike = 0.0) -> Floats:
 
 
 def variance_bound(n: int, ridge: float, kappa: float = 0.0) -> float:
-    """Upper bound V_n <= 1 - kappa^2 (n-1)/(n-1+r^2) on the core posterior variance, in (0, 1].
+    """Upper bound V_n <= 1 - kappa^2 (n-1)/(n-1+r^2) on the core posterior variance, in (0, 1], rounded
+    upwards.
 
-    Exact when the prior has unit variance everywhere and attains kappa. Rounded upwards.
-    Source: arXiv:2606.17995 v1, Prop. 3; docs/mathematics.md, section 1.
-
-    Parameters
-    ----------
-    n
-        number of records, whole and >= 1 (V_1 = 1: the core is empty)
-    ridge
-        effective ridge r > 0
-    kappa
-        lower bound on the prior correlation over the public domain, in [0, 1]
-
-    Raises
-    ------
-    InvalidValue
-        If a number is out of its range.
+    Exact when the prior has unit variance everywhere and attains kappa, its least correlation over the
+    domain, in [0, 1]; n >= 1 records, ridge r > 0, else InvalidValue. Source: arXiv:2606.17995 v1, Prop. 3;
+    docs/mathematics.md, section 1.
 
     Examples
     --------
-    >>> variance_bound(600, 5.0)
-    1.0
-    >>> round(variance_bound(600, 5.0, kappa=0.6), 4)
-    0.6544
+    >>> variance_bound(600, 5.0), round(variance_bound(600, 5.0, kappa=0.6), 4)
+    (1.0, 0.6544)
     """
     return float(variance_bounds(n, ridge, kappa))
 
@@ -195,13 +181,8 @@ def smallest_scale(
 ) -> float:
     """The least posterior scale sigma whose `paths` paths cost at most `epsilon` at `delta`, or `inf`.
 
-    epsilon > 0, delta in (0, 1);  ridge r > 0, variance V_n in (0, 1], sensitivity > 0 (response units).
-    Closed form over `ORDERS`; feasible after rounding, and minimal on that grid to about 1e-12.
-
-    Raises
-    ------
-    InvalidValue
-        If a number is out of its range.
+    epsilon > 0, delta in (0, 1), ridge r > 0, variance V_n in (0, 1], sensitivity > 0 (response units), else
+    InvalidValue. Closed form over `ORDERS`; feasible after rounding, and minimal on that grid to about 1e-12.
 
     Examples
     --------

@@ -163,21 +163,10 @@ PROVED = {name: name != "paper-code" for name in _FORMULAS}
 
 
 def sensitivity_bounds(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> Floats:
-    """Vectorised bounds `name` on Delta_n for response bound (or RKHS norm) 1.
+    """Vectorised bounds `name` on Delta_n for n records and response bound (or RKHS norm) 1.
 
-    For one pair use the named functions, which are cached.
-
-    Parameters
-    ----------
-    n
-        records
-    ridge, variance
-        arrays that broadcast against each other, r > 0 and V_n in (0, 1]; the result has their shape
-
-    Raises
-    ------
-    InvalidValue
-        If a number is out of its range.
+    `ridge` > 0 and `variance`, V_n in (0, 1], broadcast to the shape of the result. Raises InvalidValue if a
+    number is out of its range.
     """
     ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))
     flat = _FORMULAS[name](whole("n", n) - 1, ridges.ravel() ** 2, variances.ravel())
@@ -200,25 +189,9 @@ def sensitivity_triangle(
 ) -> SensitivityBound:
     """Upper bound 2 M (1 + sqrt(n-1)/r) sqrt(Phi_n) on Delta_n: any kernel with k(x,x) <= 1.
 
-    Delta_n is the largest distance between posterior means of neighbouring datasets (docs/mathematics.md).
-
+    Delta_n is the largest distance between posterior means of neighbouring datasets of n records, for the
+    ridge r > 0, the variance V_n in (0, 1] and responses of at most M > 0, response units, else InvalidValue.
     Proved (arXiv:2606.17995 v1, Lemma B.1).
-
-    Parameters
-    ----------
-    n
-        records
-    ridge
-        r > 0
-    variance
-        V_n in (0, 1]
-    response_bound
-        M > 0, response units.
-
-    Raises
-    ------
-    InvalidValue
-        If a number is out of its range.
     """
     return _bound("triangle", n, ridge, variance, response_bound)
 
@@ -266,23 +239,8 @@ def sensitivity_maximum_principle(
 ) -> SensitivityBound:
     """Theorem B: 2 sqrt(2) M sqrt(Phi_n) for priors whose precision is a symmetric M-matrix, whatever n.
 
-    An upper bound on Delta_n. False for general kernels, among them the two-dimensional exponential one: see
-    `Bound.requires`.
-    Proved (docs/mathematics.md, section 8).
-
-    Parameters
-    ----------
-    ridge
-        r > 0
-    variance
-        V_n in (0, 1]
-    response_bound
-        M > 0, response units
-
-    Raises
-    ------
-    InvalidValue
-        If a number is out of its range.
+    An upper bound on Delta_n; false for general kernels, among them the exponential one in the plane: see
+    `Bound.requires`. Arguments as in `sensitivity_triangle`. Proved (docs/mathematics.md, section 8).
     """
     return _bound("maximum-principle", 1, ridge, variance, response_bound)
 

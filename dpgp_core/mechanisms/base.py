@@ -178,30 +178,18 @@ def _nothing(calibrate: Callable[..., Design | None]) -> Callable[..., Design | 
 class Mechanism(ABC):
     """A way to release a field on hexagons privately.
 
-    Four methods are to be written; instances hold no state. What searches, audits and readers ask beyond
-    them has a default in `SearchSpace` and in `dpgp_core.mechanisms.questions`.
-
-    Attributes
-    ----------
-    name
-        Key in `MECHANISMS`.
-    title, summary, source
-        In words: what it is called, what it does, and where it is proved.
-    protection
-        Whom it protects, and what must be public for it.
-    design_type
-        Class of its designs.
-    parameters
-        Numbers of a design that a person may vary.
+    Four methods are to be written; instances hold no state. What searches, audits and readers ask beyond them
+    has a default in `SearchSpace` and in `dpgp_core.mechanisms.questions`.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str]  # key in `MECHANISMS`
+    # title, summary, source: in words: what it is called, what it does, and where it is proved
     title: ClassVar[str]
     summary: ClassVar[str]
     source: ClassVar[str]
-    protection: ClassVar[Protection]
-    design_type: ClassVar[type[Design]]
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    protection: ClassVar[Protection]  # whom it protects, and what must be public for it
+    design_type: ClassVar[type[Design]]  # class of its designs
+    parameters: ClassVar[tuple[Parameter, ...]] = ()  # numbers of a design that a person may vary
     reads: ClassVar[tuple[Reads, ...]] = ()
     """Which choices of a person change its releases: others are refused, not ignored."""
     free_paths: ClassVar[bool] = False  # whether the number of paths costs nothing
@@ -236,62 +224,27 @@ class Mechanism(ABC):
 
     @abstractmethod
     def guarantee(self, design: Any, facts: PublicFacts) -> Guarantee:
-        """The proved cost of releasing `design` once: an upper bound.
+        """The proved cost of releasing `design`, its noise included, once: an upper bound from public facts
+        alone.
 
-        Parameters
-        ----------
-        design
-            Of this mechanism, its noise included.
-        facts
-            What is public of the release; the cost depends on nothing else.
-
-        Raises
-        ------
-        BoundRefused
-            Where nothing is proved under these facts.
+        Raises BoundRefused where nothing is proved under these facts.
         """
 
     @abstractmethod
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
-        """The design with the least noise within the budget, everything else as in `design`.
+        """The design with the least noise within the budget, everything else as in `design`; None where there
+        is none.
 
-        Parameters
-        ----------
-        design
-            Of this mechanism; how much noise it has does not matter (of paths the share of prior noise does).
-        facts
-            What is public of the release.
-        budget
-            Epsilon > 0 at delta in (0, 1); and the bound to price with, None for the best proved one.
-
-        Returns
-        -------
-        Design or None
-            None where no noise meets the budget, or nothing is proved under these facts.
-
-        Raises
-        ------
-        BoundRefused
-            For a named bound that does not hold for the prior or is not proved.
+        How much noise `design` has does not matter (of paths the share of prior noise does). Raises
+        BoundRefused for a named bound that does not hold for the prior or is not proved.
         """
 
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-        """Everything before the draw that can fail; its `draw` then releases once.
+        """Everything before the draw that can fail, from PRIVATE records; its `draw` then releases once.
 
-        Parameters
-        ----------
-        design
-            With its noise, as `calibrate` returns it.
-        facts
-            What is public of the release.
-        records
-            PRIVATE: cells and clipped responses.
-
-        Raises
-        ------
-        CoreError
-            One sentence: where records lie outside the domain, or a factorisation fails.
+        The design has its noise. Raises CoreError where records lie outside the domain, or a factorisation
+        fails.
         """
 
     @abstractmethod

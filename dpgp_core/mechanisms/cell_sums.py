@@ -86,17 +86,14 @@ def release_statistics(
     *,
     n_is_public: bool = True,
 ) -> NoisyStatistics:
-    """Add N(0, s^2) to every cell's sum and count, over all `size` cells of the domain.
+    """Add N(0, s^2) to every cell's sum and count, over all `size` cells; s > 0 in response units and in
+    records.
 
-    Sums and counts are whole multiples of `GRID`, each response rounded by itself before it is added, and so
-    is the noise: exactly, from the bits of `SystemEntropy`; in floating point from any other source, which
-    stands behind simulations only. The records are PRIVATE: called only through
-    `dpgp_core.releasing.draw_release`.
-    Source: docs/accounting.md, section 6.
-
-    `statistic_noise` s > 0 is in response units for sums and in records for counts. Unless `n_is_public`,
-    where one record may be more or less, the number of records is that of the noisy counts. Raises
-    InvalidValue if the noise is not positive and finite, or a record lies outside the domain.
+    Sums, counts and noise are whole multiples of `GRID`: exact, from the bits of `SystemEntropy`; in floating
+    point from any other source, for simulations only. The records are PRIVATE: called only through
+    `dpgp_core.releasing.draw_release`. Unless `n_is_public` the number of records is that of the noisy
+    counts. Source: docs/accounting.md, section 6. Raises InvalidValue for another noise, or a record outside
+    the domain.
     """
     if not (np.isfinite(statistic_noise) and statistic_noise > 0):
         raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")

@@ -21,26 +21,14 @@ Reads = Literal["priors", "paths", "bound", "covariates", "looks", "values"]
 
 @dataclass(frozen=True)
 class Protection:
-    """Whom a mechanism protects, and what must be public for it.
+    """Whom a mechanism protects, and what must be public for it."""
 
-    Parameters
-    ----------
-    what
-        "values and places", or "values" where the places of the records are public.
-    units
-        Units of protection it takes.
-    relations
-        Neighbouring relations it is proved for.
-    public
-        What it takes as public beyond the domain, in words.
-    shows_public_places
-        Whether a release shows places that are public anyway, so that it hides values only.
-    """
-
-    what: Protects
-    units: tuple[Unit, ...]
-    relations: tuple[Relation, ...] = ("replace-one",)
+    what: Protects  # "values and places", or "values" where the places of the records are public
+    units: tuple[Unit, ...]  # units of protection it takes
+    relations: tuple[Relation, ...] = ("replace-one",)  # neighbouring relations it is proved for
+    # what it takes as public beyond the domain, in words
     public: tuple[str, ...] = ("the number of records",)
+    # whether a release shows places that are public anyway, so that it hides values only
     shows_public_places: bool = False
 
     def refusal(self, facts: PublicFacts) -> str:
@@ -80,21 +68,11 @@ NUMBER = Parameter("paths", "paths", "count")  # of paths
 
 @dataclass(frozen=True)
 class Budget:
-    """What a release may cost.
+    """What a release may cost."""
 
-    Parameters
-    ----------
-    epsilon
-        > 0, an upper bound on the cost at `delta`.
-    delta
-        In (0, 1).
-    bound
-        Name in `BOUNDS` of the bound to price with; None for the best proved one.
-    """
-
-    epsilon: float
-    delta: float
-    bound: str | None = None
+    epsilon: float  # > 0, an upper bound on the cost at `delta`
+    delta: float  # in (0, 1)
+    bound: str | None = None  # name in `BOUNDS` of the bound to price with; None for the best proved one
 
     @property
     def mu(self) -> float:
@@ -123,21 +101,13 @@ class Design:
     """What is fixed before the private data are touched; subclasses add their own parameters.
 
     A number outside its range raises `DesignError`.
-
-    Parameters
-    ----------
-    paths
-        Number of released paths, at least 1.
-    smoothing
-        Rounds of neighbour averaging applied to a released path: post-processing, free.
-    cutoff
-        Vote fraction, or exceedance probability, in (0, 1] from which a cell counts as inside the set.
     """
 
     mechanism: ClassVar[str] = ""
 
-    paths: int = 1
-    smoothing: int = 0
+    paths: int = 1  # number of released paths, at least 1
+    smoothing: int = 0  # rounds of neighbour averaging applied to a released path: post-processing, free
+    # vote fraction, or exceedance probability, in (0, 1] from which a cell counts as inside the set
     cutoff: float = 0.5
 
     def __post_init__(self) -> None:

@@ -31,32 +31,16 @@ from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 
 @dataclass(frozen=True)
 class PosteriorSamplingDesign(Design):
-    """Released paths `f ~ N(m_D, scale^2 k_D + noise_scale^2 k)`, responses clipped to [-1, 1].
-
-    Parameters
-    ----------
-    prior
-        Name in `PRIORS`.
-    lengthscale
-        Range of the prior, metres, > 0.
-    ridge
-        Effective ridge r > 0, the noise-to-signal ratio: `K + r^2 I`.
-    scale
-        Posterior scale sigma >= 0, response units.
-    noise_scale
-        Extra prior noise eta >= 0, response units (paper, Proposition 2).
-    bound
-        Name in `BOUNDS` of the proved bound that prices the design.
-    """
+    """Released paths `f ~ N(m_D, scale^2 k_D + noise_scale^2 k)`, responses clipped to [-1, 1]."""
 
     mechanism: ClassVar[str] = "posterior-sampling"
 
-    prior: str
-    lengthscale: float
-    ridge: float
-    scale: float
-    noise_scale: float = 0.0
-    bound: str = "sharp"
+    prior: str  # name in `PRIORS`
+    lengthscale: float  # range of the prior, metres, > 0
+    ridge: float  # effective ridge r > 0, the noise-to-signal ratio: `K + r^2 I`
+    scale: float  # posterior scale sigma >= 0, response units
+    noise_scale: float = 0.0  # extra prior noise eta >= 0, response units (paper, Proposition 2)
+    bound: str = "sharp"  # name in `BOUNDS` of the proved bound that prices the design
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,10 +35,7 @@ def mechanism_named(name: str) -> Mechanism:
 def design_from_mapping(values: Mapping[str, Any]) -> Design:
     """The design of a tagged mapping, as settings files and statements hold it.
 
-    Raises
-    ------
-    DesignError
-        If no mechanism is named, or its parameters are unknown, missing or impossible.
+    Raises DesignError if no mechanism is named, or its parameters are unknown, missing or impossible.
     """
     name = values.get("mechanism")
     if not isinstance(name, str):

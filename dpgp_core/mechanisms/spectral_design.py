@@ -40,69 +40,42 @@ SPREADS_OF_COUNTS = {"rate": 0.5, "density": 1.2}
 
 @dataclass(frozen=True)
 class SpectralStatisticsDesign(Design):
-    """Sums of public features over the records with Gaussian noise, and the model by which they are read.
-
-    Parameters
-    ----------
-    strategy
-        Name in `STRATEGIES`: which sums are released.
-    prior
-        Name in `PRIORS`, for the strategy and for the reading.
-    lengthscale
-        Range of the prior, metres, > 0.
-    middle
-        Mean of the field before clipping, response units, from public knowledge.
-    signal
-        Standard deviation of the clipped field, response units, > 0, for which the sums are chosen: the
-        larger, the more sums.
-    spread
-        What the reference says of the field's standard deviation before clipping, response units, > 0.
-    amplitude
-        Standard deviation that the reading reckons with, in units of `spread`, > 0.
-    ridge
-        Scatter of one record around its cell's value, in units of that deviation.
-    mu
-        Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
-    common
-        Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
-        is not known from reference data and is read from the release as well.
-    drift
-        Whether the release starts from a published reference and weighs how far the field has drifted since:
-        middle, spread, amplitude, ridge and common then say nothing of the reading.
-    cutoff_from
-        "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
-        the map without privacy noise, and `cutoff` is a placeholder until it is drawn.
-    covariates
-        Share of the variance that the public columns of the area explain together, if they explain anything,
-        in [0, 1); 0 where there are none. They add it to the field's own.
-    first
-        Share of mu^2 that a first look may cost, in [0, 1); 0 where there is one look. The second look is
-        centred, clipped and shaped by what the first has released.
-    tight
-        Clip bound of the second look, in deviations of a record about the map of the first, > 0.
-    law
-        Of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their
-        share, around which an answer scatters with deviation 1. Or "rate" and "density" for records that are
-        counted over public numbers: the field is the logarithm of their rate, and counts scatter by chance.
-    """
+    """Sums of public features over the records with Gaussian noise, and the model by which they are read."""
 
     mechanism: ClassVar[str] = "spectral-statistics"
 
-    strategy: str
-    prior: str
-    lengthscale: float
+    strategy: str  # name in `STRATEGIES`: which sums are released
+    prior: str  # name in `PRIORS`, for the strategy and for the reading
+    lengthscale: float  # range of the prior, metres, > 0
+    # standard deviation of the clipped field, response units, > 0, for which the sums are chosen: the larger,
+    # the more sums
     signal: float
-    middle: float
+    middle: float  # mean of the field before clipping, response units, from public knowledge
+    # what the reference says of the field's standard deviation before clipping, response units, > 0
     spread: float
-    amplitude: float
-    ridge: float
-    mu: float
+    amplitude: float  # standard deviation that the reading reckons with, in units of `spread`, > 0
+    ridge: float  # scatter of one record around its cell's value, in units of that deviation
+    mu: float  # Gaussian-DP parameter that the release may cost, > 0: smaller is safer
+    # share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean is
+    # not known from reference data and is read from the release as well
     common: float = 0.0
+    # "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
+    # the map without privacy noise, and `cutoff` is a placeholder until it is drawn
     cutoff_from: CutoffFrom = "design"
+    # whether the release starts from a published reference and weighs how far the field has drifted since:
+    # middle, spread, amplitude, ridge and common then say nothing of the reading
     drift: bool = False
+    # share of the variance that the public columns of the area explain together, if they explain anything, in
+    # [0, 1); 0 where there are none. They add it to the field's own.
     covariates: float = 0.0
+    # of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their share,
+    # around which an answer scatters with deviation 1. Or "rate" and "density" for records that are counted
+    # over public numbers: the field is the logarithm of their rate, and counts scatter by chance.
     law: Law = "amount"
+    # share of mu^2 that a first look may cost, in [0, 1); 0 where there is one look. The second look is
+    # centred, clipped and shaped by what the first has released.
     first: float = 0.0
+    # clip bound of the second look, in deviations of a record about the map of the first, > 0
     tight: float = TIGHT
 
     def __post_init__(self) -> None:
@@ -161,11 +134,6 @@ def fixed_design(spacing: float, model: tuple[float, float] | None = None) -> Sp
 
     On surveys without reference data it beats or equals designs searched on simulated fields in 14 of 17
     cases. The release chooses its own cutoff. `model` is the range and ridge that a private choice has found.
-
-    Examples
-    --------
-    >>> fixed_design(500.0).lengthscale, fixed_design(500.0, (900.0, 1.5)).ridge
-    (4000.0, 1.5)
     """
     lengthscale, ridge = model or (FIXED_RANGE * spacing, FIXED_RIDGE)
     return SpectralStatisticsDesign(

@@ -179,29 +179,10 @@ class Posterior(Protocol):
 def fit(prior: Prior, records: CollapsedRecords, ridge: float) -> Posterior:
     """Posterior of collapsed records with ridge r > 0: each cell mean has noise variance `r^2 / m_s`.
 
-    Equal, to rounding, to the posterior of the n single records with noise r^2 each
-    (docs/mathematics.md, sections 0 and 9).
-
-    Parameters
-    ----------
-    prior
-        Of the field, on the N cells of the domain.
-    records
-        Cells and mean clipped responses.
-    ridge
-        Standard deviation of one record around its cell's value, in units of the field's, > 0.
-
-    Returns
-    -------
-    Posterior
-        Its `mean` (N,) is in response units, its `variance` (N,) in units of scale^2.
-
-    Raises
-    ------
-    InvalidValue
-        If the ridge is not positive and finite.
-    NumericalFailure
-        If a factorisation fails.
+    Equal, to rounding, to the posterior of the n single records with noise r^2 each (docs/mathematics.md,
+    sections 0 and 9); the ridge is a record's deviation around its cell in units of the field's. The mean
+    (N,) is in response units, the variance (N,) in units of scale^2. Raises InvalidValue if the ridge is not
+    positive and finite, NumericalFailure if a factorisation fails.
     """
     if not (np.isfinite(ridge) and ridge > 0):
         raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")

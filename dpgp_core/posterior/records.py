@@ -21,31 +21,18 @@ UNIT = 2.0**-RESPONSE_BITS  # that public step, response units
 class CollapsedRecords:
     """Records at cell centres, collapsed exactly per non-empty cell; docs/mathematics.md, sections 0 and 9.
 
-    Parameters
-    ----------
-    index
-        (k,) positions in the domain's cell array, strictly increasing
-    count
-        (k,) records per cell, >= 1; a cell record has count 1
-    mean
-        (k,) mean clipped response per cell, in [-1, 1]
-    grid_total
-        (k,) sum of the responses, each rounded to a multiple of 2^-10, in these units: whole numbers, so the
-        same for every order of the records; None where only means are known
-    singles
-        (n,) the rounded response of every record in these units, cell by cell, for a second look; None where
-        only means are known
-
-    Raises
-    ------
-    InvalidValue
-        For no records, unequal lengths, cells out of order, an empty cell, or a response beyond -1 and 1.
+    Raises `InvalidValue` for no records, unequal lengths, cells out of order, an empty cell, or a response
+    beyond -1 and 1.
     """
 
-    index: Ints
-    count: Ints
-    mean: Floats
+    index: Ints  # (k,) positions in the domain's cell array, strictly increasing
+    count: Ints  # (k,) records per cell, >= 1; a cell record has count 1
+    mean: Floats  # (k,) mean clipped response per cell, in [-1, 1]
+    # (k,) sum of the responses, each rounded to a multiple of 2^-10, in these units: whole numbers, so the
+    # same for every order of the records; None where only means are known
     grid_total: Ints | None = None
+    # (n,) the rounded response of every record in these units, cell by cell, for a second look; None where
+    # only means are known
     singles: NDArray[np.int16] | None = None
 
     def __post_init__(self) -> None:
@@ -82,19 +69,10 @@ class CollapsedRecords:
 
     @classmethod
     def from_records(cls, index: Any, response: Any) -> CollapsedRecords:
-        """Collapse one row per record to cells, in any order of the rows.
+        """Collapse one row per record, in any order: positions (n,) of cells, and responses (n,) clipped
+        beforehand.
 
-        Parameters
-        ----------
-        index
-            (n,) position of each record's cell in the domain
-        response
-            (n,) response of each, clipped to [-1, 1] beforehand
-
-        Raises
-        ------
-        InvalidValue
-            For no records, a negative position, or a response that is not finite.
+        Raises InvalidValue for no records, a negative position, or a response that is not finite.
         """
         index = np.asarray(index, dtype=np.int64)
         response = np.asarray(response, dtype=np.float64)

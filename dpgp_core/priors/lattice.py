@@ -17,28 +17,15 @@ from dpgp_core.linalg import BandedCholesky, Floats, Ints, Ordering
 class Lattice:
     """Cells as a prior sees them.
 
-    Parameters
-    ----------
-    centres
-        (P, 2) projected cell centres, metres
-    adjacency
-        (P, P) symmetric 0/1 CSR matrix of touching cells
-    inside
-        (N,) positions of the domain's cells, in the domain's order, among the P padded cells; the others are
-        padding rings that keep a graph prior's variances even
-    spacing
-        typical distance between neighbouring centres, metres
-
-    Raises
-    ------
-    InvalidValue
-        If the shapes do not fit, a centre is not finite, or the spacing is not positive.
+    Raises `InvalidValue` if the shapes do not fit, a centre is not finite, or the spacing is not positive.
     """
 
-    centres: Floats
-    adjacency: sparse.csr_matrix
+    centres: Floats  # (P, 2) projected cell centres, metres
+    adjacency: sparse.csr_matrix  # (P, P) symmetric 0/1 CSR matrix of touching cells
+    # (N,) positions of the domain's cells, in the domain's order, among the P padded cells; the others are
+    # padding rings that keep a graph prior's variances even
     inside: Ints
-    spacing: float
+    spacing: float  # typical distance between neighbouring centres, metres
 
     def __post_init__(self) -> None:
         padded = self.centres.shape[0]
@@ -53,19 +40,10 @@ class Lattice:
 
     @classmethod
     def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
-        """A rectangle of square cells, row after row; cells with a common side touch.
+        """A rectangle of square cells of side `spacing`, metres, row after row; cells with a common side
+        touch.
 
-        Parameters
-        ----------
-        rows, columns
-            Number of cells along each side, at least 1.
-        spacing
-            Side of a cell, metres, > 0.
-
-        Raises
-        ------
-        InvalidValue
-            For a side without a cell, or a spacing that is not positive.
+        Raises InvalidValue for a side without a cell, or a spacing that is not positive.
         """
         if min(rows, columns) < 1:
             raise InvalidValue("rows and columns must be at least 1.")
@@ -136,23 +114,10 @@ def domain_adjacency(lattice: Lattice) -> sparse.csr_matrix:
 class Prior(Protocol):
     """A prior on the N cells of one lattice, with the public facts that price a design.
 
-    Attributes
-    ----------
-    name
-        Of its family in `PRIORS`.
-    lengthscale
-        Metres.
-    lattice
-        The public cells.
-    kappa
-        Proved lower bound of the covariance between any two cells of the domain, in [0, 1].
-    bounds
-        Names in `BOUNDS` of the sensitivity bounds proved for this prior; `GENERIC_BOUNDS` hold for each.
-    white_size
-        Number of standard normal numbers behind one prior draw.
-    graph
-        The prior itself where it has a sparse precision on the padded lattice; None where its correlation
-        is all there is. Posteriors, searches and audits take the way that this opens.
+    `name` is that of its family in `PRIORS`; `kappa` a proved lower bound of the covariance between any two
+    cells, in [0, 1]; `bounds` names in `BOUNDS` the sensitivity bounds proved for it; `white_size` normal
+    numbers stand behind one draw; `graph` is the prior itself where it has a sparse precision on the padded
+    lattice, else None.
     """
 
     @property

@@ -21,31 +21,17 @@ SE_NUGGET = 1e-6
 class PriorFamily:
     """A family of priors indexed by a lengthscale in metres.
 
-    Parameters
-    ----------
-    name
-        How settings, designs and statements call it.
-    title
-        What it is, in words: as screens call it.
-    sparse
-        Whether it does without a dense matrix, and so takes more than `dense.MAX_DENSE_CELLS`
-        cells.
-    make
-        The prior on a lattice at a lengthscale in metres; `PriorError` where there is none.
-    decay
-        Exponent a > 0 of its spectrum (1 + (lengthscale w)^2)^-a in the plane, by which plane waves are
-        weighed: nu + 1 for Matern kernels of smoothness nu. The smooth one's is a stand-in.
-
-    Raises
-    ------
-    PriorError
-        If name or title is empty, or the decay is left out, not finite or not positive.
+    Raises `PriorError` if name or title is empty, or the decay is left out, not finite or not positive.
     """
 
-    name: str
-    title: str
+    name: str  # how settings, designs and statements call it
+    title: str  # what it is, in words: as screens call it
+    # whether it does without a dense matrix, and so takes more than `dense.MAX_DENSE_CELLS` cells
     sparse: bool
+    # the prior on a lattice at a lengthscale in metres; `PriorError` where there is none
     make: Callable[[Lattice, float], Prior]
+    # exponent a > 0 of its spectrum (1 + (lengthscale w)^2)^-a in the plane, by which plane waves are
+    # weighed: nu + 1 for Matern kernels of smoothness nu. The smooth one's is a stand-in.
     decay: float = math.nan
 
     def __post_init__(self) -> None:
@@ -84,21 +70,9 @@ def can_make(name: str, cells: int) -> bool:
 
 
 def make_prior(name: str, lattice: Lattice, lengthscale: float) -> Prior:
-    """Make a prior on the N cells of a lattice.
+    """Make a prior of a name in `PRIORS` on the N cells of a lattice, lengthscale in metres, > 0.
 
-    Parameters
-    ----------
-    name
-        In `PRIORS`.
-    lattice
-        The public cells.
-    lengthscale
-        Metres, > 0.
-
-    Raises
-    ------
-    PriorError
-        For an unknown name, or a lengthscale that the prior does not take.
+    Raises PriorError for an unknown name, or a lengthscale that the prior does not take.
     """
     if name not in PRIORS:
         raise PriorError(f"unknown prior {name!r}: choose one of {', '.join(sorted(PRIORS))}.")

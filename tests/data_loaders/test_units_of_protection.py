@@ -96,7 +96,10 @@ def owned(owner: list[int], cells: list[int], value: list[float]) -> Observation
 
 
 def test_bounded_data_of_two_neighbours_differ_by_no_more() -> None:
-    """Lemma 1 and the propositions together: another owner's rows, bounded, binned and compared."""
+    """Lemma 1 and the propositions together: another owner's rows, bounded, binned and compared.
+
+    Proposition 4 of docs/units-of-protection.md: one record of each owner.
+    """
     for _ in range(200):
         others = RNG.integers(0, 3, 12)
         k, q = 7, int(RNG.integers(1, 6))
@@ -105,14 +108,17 @@ def test_bounded_data_of_two_neighbours_differ_by_no_more() -> None:
             cells = np.concatenate([np.arange(12) % 6, RNG.integers(0, 6, k)])
             value = np.concatenate([np.linspace(-1, 1, 12), RNG.choice([-1.0, 1.0], k)])
             tables.append((owned([*others.tolist(), *[9] * k], cells.tolist(), value.tolist()), cells))
-        plain, distinct = [], []
+        plain, distinct, single = [], [], []
         for rows, cells in tables:
             kept = bound_contributions(rows, q).observations
             plain.append(statistics(kept.x.astype(int), kept.value, 6))
             kept = bound_contributions(rows, q, cells=cells).observations
             distinct.append(statistics(kept.x.astype(int), kept.value, 6))
+            kept = bound_contributions(rows, 1).observations
+            single.append(statistics(kept.x.astype(int), kept.value, 6))
         assert np.linalg.norm(plain[0] - plain[1]) <= 2.0 * q + 1e-12
         assert np.linalg.norm(distinct[0] - distinct[1]) <= 2.0 * math.sqrt(q) + 1e-12
+        assert np.linalg.norm(single[0] - single[1]) <= 2.0 + 1e-12
 
 
 def delta_of(epsilon: mp.mpf, mu: mp.mpf) -> mp.mpf:
