@@ -66,7 +66,8 @@ def draw_map(
     shape = float(np.clip((high - low)[1] / (high - low)[0], 0.3, 1.5))
     top = 0.3 + 0.26 * len(heading) + 0.18 * len(below)
     wide, tall = width - 2 * SIDE, (width - 2 * SIDE) * shape
-    foot = 0.35 + 0.21 * len(painting.entries) + 0.16 * len(sources)
+    keys = [(key, _wrapped(f"{key.label}: {key.cells:,}", 10.0 * width)) for key in legend(painting, theme)]
+    foot = 0.35 + 0.21 * sum(len(lines) for _, lines in keys) + 0.16 * len(sources)
 
     page = _Sheet.of(width, top + tall + foot, dpi, colour("ground", theme))
     sheet = _MapSheet.showing(low - pad, high + pad, page.at(wide, tall), dpi, colour("ground", theme))
@@ -85,10 +86,12 @@ def draw_map(
     for row, line in enumerate(below):
         page.write(SIDE, 0.24 + 0.26 * len(heading) + 0.18 * row, line, ink, 9)
     y = top + tall
-    for row, entry in enumerate(legend(painting, theme)):
-        middle = y + 0.12 + 0.21 * row
-        page.key(SIDE, middle, entry.colour, entry.mark, entry.ink, ink)
-        page.write(SIDE + 0.35, middle, f"{entry.label}: {entry.cells:,}", ink, 9, anchor="lm")
+    middle = y + 0.12
+    for key, lines in keys:
+        page.key(SIDE, middle, key.colour, key.mark, key.ink, ink)
+        for line in lines:
+            page.write(SIDE + 0.35, middle, line, ink, 9, anchor="lm")
+            middle += 0.21
     _scale_and_north(page, sheet.metres_per_inch, wide, width - SIDE, y + 0.22, ink)
     for row, line in enumerate(sources):
         page.write(SIDE, y + foot - 0.16 * (len(sources) - row), line, ink, 7)

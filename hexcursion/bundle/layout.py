@@ -292,6 +292,11 @@ def check_script(content: bytes) -> None:
         raise BundleError("redraw.py is not the script that this program puts into bundles: do not run it.")
 
 
+def png_size(content: bytes) -> tuple[int, int]:
+    """Width and height of a PNG, pixels, from its header."""
+    return int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
+
+
 def check_picture(content: bytes) -> None:
     """Raise BundleError for anything but one PNG of at most `MOST_PIXELS` with only known parts and nothing
     after it."""
@@ -306,7 +311,7 @@ def check_picture(content: bytes) -> None:
         if zlib.crc32(content[place + 4 : end - 4]) != int.from_bytes(content[end - 4 : end], "big"):
             raise BundleError("map.png is damaged.")
         if not kinds and kind == b"IHDR" and length == 13:
-            width, height = (int.from_bytes(content[place + 8 + k : place + 12 + k], "big") for k in (0, 4))
+            width, height = png_size(content)
             if not 0 < width * height <= MOST_PIXELS:
                 raise BundleError("map.png is too large a picture.")
         kinds.append(kind)

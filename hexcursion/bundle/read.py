@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from dpgp_core.priors.lattice import smooth
-from geo import Domain, GeoError, domain_from_cells, geometry_dict
+from geo import Domain, GeoError, domain_from_cells
 from geo.context.own_layers import OwnLayer
 from hexcursion.bundle import layout
 from hexcursion.bundle.areas import read_layers
@@ -21,6 +21,7 @@ from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_columns, cell_properties, region_list
 from hexcursion.bundle.layout import check_picture, check_script, contents_of
 from hexcursion.bundle.page.label import label_html
+from hexcursion.bundle.page.papers import picture_html
 from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, Products, products_at
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
@@ -162,8 +163,8 @@ class Bundle:
     @property
     def label_html(self) -> str:
         """The label, made anew: a shipped page could hold anything, this one holds only checked text."""
-        region = geometry_dict(self.domain.region)
-        return label_html(self.statement, self.domain.cells, region, self.published, layers=self.layers)
+        picture = picture_html(self.statement, self.domain, self.published, self.layers)
+        return label_html(self.statement, self.published, picture)
 
 
 def read_bundle(source: str | Path | bytes | BinaryIO, *, just_written: bool = False) -> Bundle:

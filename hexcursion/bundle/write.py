@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from geo import GeoError, domain_from_cells, geometry_dict
+from geo import GeoError, domain_from_cells
 from geo.context.surroundings import around
 from hexcursion.bundle import layout
 from hexcursion.bundle.areas import layers_bytes, read_layers
@@ -19,9 +19,8 @@ from hexcursion.bundle.layers import Exported, boundary_geojson, cell_columns, c
 from hexcursion.bundle.layout import script_bytes, zip_bytes_to
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.page.html import map_html
-from hexcursion.bundle.page.label import label_html, picture_svg
-from hexcursion.bundle.page.papers import attribution_text, map_png, readme_text
-from hexcursion.bundle.products import threshold_words
+from hexcursion.bundle.page.label import label_html
+from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text
 from hexcursion.bundle.read import bundle_from_contents, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts
 from hexcursion.bundle.statement.designs import schema_bytes
@@ -152,13 +151,12 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     if own:
         contents[layout.LAYERS] = own
     contents |= {name: _exported(name, exported) for name in EXPORTS}
-    region = geometry_dict(domain.region)
-    picture = picture_svg(domain.cells, region, products, threshold_words(statement), layers)
+    picture = picture_html(statement, domain, products, layers)
     contents |= {
         layout.PATHS: paths_bytes(domain.cells, paths, field, records=records, shown=cut_by),
         layout.STATEMENT: statement_text(statement).encode(),
         layout.SCHEMA: schema_bytes(release.design.mechanism),
-        layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
+        layout.LABEL: label_html(statement, products, picture).encode(),
         layout.MAP: map_png(statement, domain, products, layers),
         layout.PAGE: map_html(
             Released(statement, domain, paths, field, around(domain, layers), draws),

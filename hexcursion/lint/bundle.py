@@ -13,8 +13,8 @@ from hexcursion.bundle.again import check_again
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_properties
 from hexcursion.bundle.layout import contents_of
-from hexcursion.bundle.page.papers import attribution_text, readme_text
-from hexcursion.bundle.published.bundle_store import page_of
+from hexcursion.bundle.page.papers import attribution_text, readme_text, without_picture
+from hexcursion.bundle.published.bundle_store import is_page_of, page_of
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.untrusted import strict_json
@@ -25,9 +25,10 @@ READERS = "everyone who gets the files"
 TEXTS = (layout.STATEMENT, layout.LABEL, layout.README, layout.ATTRIBUTION)
 _SEED = re.compile(r"\bseed\b[\"'\s:=]{1,4}\d", re.IGNORECASE)
 _ACTIVE = re.compile(
-    r"<\s*(script|iframe|object|embed|link|img|form)\b|\bon\w+\s*=|javascript:|https?://", re.I
+    r"<\s*(script|iframe|object|embed|link|img(?! src=\"data:image/png;base64,)|form)\b"
+    r"|\bon\w+\s*=|javascript:|https?://",
+    re.I,
 )
-_DRAWING = re.compile(r"<svg .*?</svg>", re.DOTALL)
 # Cells whose centre lies on the rounded outline of the region may fall either way.
 EDGE_SHARE = 0.005
 
@@ -141,16 +142,15 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fi
     if statement["software"] != {"name": NAME, "version": VERSION}:
         return
     made = {
-        layout.README: readme_text(statement, bundle.published),
-        layout.ATTRIBUTION: attribution_text(statement),
-        layout.LABEL: bundle.label_html,
+        layout.README: readme_text(statement, bundle.published).encode(),
+        layout.ATTRIBUTION: attribution_text(statement).encode(),
+        layout.LABEL: bundle.label_html.encode(),
     }
     page = contents.get(layout.PAGE)
-    # Made by an installation with the places around a region, or without them.
-    if page is not None and page not in (page_of(bundle), page_of(bundle, named=False)):
-        made[layout.PAGE] = page_of(bundle).decode()
+    if page is not None and not is_page_of(page, bundle):
+        made[layout.PAGE] = page_of(bundle)
     for name, text in made.items():
-        if _without_drawing(contents[name].decode("utf-8", "replace")) != _without_drawing(text):
+        if without_picture(contents[name]) != without_picture(text):
             yield checks.Finding(
                 "paper-changed",
                 f"Unknown: {name} does not say what the checked statement says.",
@@ -174,10 +174,6 @@ def _sums(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Find
             "Get the bundle again from where it was published; compute on the machine that wrote it.",
             checks.WARNING,
         )
-
-
-def _without_drawing(text: str) -> str:
-    return _DRAWING.sub("", text)
 
 
 def _active_content(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:

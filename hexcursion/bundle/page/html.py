@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from dpgp_core.numbers import upper
-from geo import geometry_dict
 from hexcursion import words
 from hexcursion.bundle.areas import BoroughTable, borough_table
 from hexcursion.bundle.page.drawn import Released, drawing
@@ -27,7 +26,7 @@ from hexcursion.bundle.page.facts import (
     three_facts,
     where,
 )
-from hexcursion.bundle.page.label import picture_svg
+from hexcursion.bundle.page.papers import picture_html
 from hexcursion.bundle.products import Products, threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.receipt_check import publishers_notes
@@ -42,18 +41,15 @@ def map_html(
 ) -> bytes:
     """The page's bytes: the same release always gives the same page. Every text of the release is escaped;
     the page's own policy runs its one script and style and lets nothing be loaded. `address`: where the page
-    will stand, for cards of links; `picture`: the SVG that stands there until the script draws; `signed`: who
-    signed the bundle, by a list of signers."""
+    will stand, for cards of links; `picture`: from `picture_html`, where it was made already; it stands there
+    until the script draws; `signed`: who signed the bundle, by a list of signers."""
     statement, domain = released.statement, released.domain
     question, added = heading_of(statement), added_title(statement)
     facts, places = three_facts(statement, products), released.around.places
     areas = _areas(released, products)
     lies = (areas.lead if areas else "") or where(domain, products.classes == 0, places)
     said = answer(products, lies)
-    region = geometry_dict(domain.region)
-    still = picture or picture_svg(
-        domain.cells, region, products, threshold_words(statement), released.around.own
-    )
+    still = picture or picture_html(statement, domain, products, released.around.own)
     body = f"""<header>
 <h1>{escape(question)}</h1>
 {f'<p class="question">{escape(added)}</p>' if added else ""}
@@ -133,7 +129,7 @@ def whole_page(title: str, about: str, body: str, style: str, script: str, card:
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; \
-style-src '{source_of(style)}'; script-src '{source_of(script)}'">
+img-src data:; style-src '{source_of(style)}'; script-src '{source_of(script)}'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>{escape(title)}</title>

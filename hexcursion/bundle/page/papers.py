@@ -1,10 +1,16 @@
-"""README.txt, ATTRIBUTION.txt and map.png of a bundle."""
+"""README.txt, ATTRIBUTION.txt and map.png of a bundle, and the picture of its pages."""
 
 from __future__ import annotations
 
+import io
+import re
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from html import escape
 from textwrap import fill
 from typing import Any
+
+from PIL import Image
 
 from dpgp_core.numbers import upper
 from geo import Domain
@@ -134,6 +140,36 @@ def map_pdf(
         kind="pdf",
         dpi=200,
     )
+
+
+# Inches and dots an inch of the picture in label and page; few colours keep it small: a page holds it whole.
+PICTURE_WIDTH, PICTURE_DPI, PICTURE_COLOURS = 5.2, 120, 32
+_PICTURE = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=]+")
+
+
+def picture_html(
+    statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
+) -> str:
+    """The map with its legend as an element of HTML that asks nobody for anything: a PNG inside of it."""
+    made = draw_map(
+        domain,
+        paint_classes(products, threshold_words(statement), ""),
+        around=around(domain, layers, world=False),
+        width=PICTURE_WIDTH,
+        dpi=PICTURE_DPI,
+    )
+    small = io.BytesIO()
+    with Image.open(io.BytesIO(made)) as image:
+        image.quantize(PICTURE_COLOURS).save(small, "PNG", optimize=True)
+    data = b64encode(small.getvalue()).decode()
+    return (
+        f'<img src="data:image/png;base64,{data}" alt="{escape(f"Map of the release. {counted(products)}")}">'
+    )
+
+
+def without_picture(page: bytes) -> str:
+    """A page without the bytes of its picture, which differ between versions of the drawing library."""
+    return _PICTURE.sub("", page.decode("utf-8", "replace"))
 
 
 def painted(statement: Mapping[str, Any], products: Products) -> Painting:

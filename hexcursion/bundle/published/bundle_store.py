@@ -23,7 +23,7 @@ from hexcursion.bundle.layers import Exported, cell_columns, cells_geojson, draw
 from hexcursion.bundle.layout import CELLS, MAP, PAGE, REGIONS, STATEMENT, contents_of, zip_bytes_to
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.page.html import map_html
-from hexcursion.bundle.page.papers import map_pdf, map_png
+from hexcursion.bundle.page.papers import map_pdf, map_png, without_picture
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.build import facts
@@ -241,14 +241,15 @@ def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, .
     rest = tuple(
         OfferedFile(title, f"{called}-{file}", folder / file)
         for file, title in _OFFERED
-        if (_is_ours(folder / file, bundle) if file == PAGE else (folder / file).is_file())
+        if (folder / file).is_file() and (file != PAGE or is_page_of((folder / file).read_bytes(), bundle))
     )
     return (OfferedFile("The bundle", f"{called}.zip", archive), *rest)
 
 
-def _is_ours(page: Path, bundle: Bundle) -> bool:
-    """Whether a page that a browser would run is there and is the one that follows from the bundle."""
-    return page.is_file() and page.read_bytes() in (page_of(bundle), page_of(bundle, named=False))
+def is_page_of(page: bytes, bundle: Bundle) -> bool:
+    """Whether a page that a browser would run follows from the checked bundle, with or without the places
+    around the region, which an installation may lack."""
+    return without_picture(page) in [without_picture(page_of(bundle, named=named)) for named in (True, False)]
 
 
 def _title(name: str, source: Path) -> str:

@@ -11,16 +11,15 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from geo import GeoError, geometry_dict
+from geo import GeoError
 from geo.context.surroundings import around
 from hexcursion import words
 from hexcursion.bundle import layout
-from hexcursion.bundle.layout import contents_of, zip_bytes_to
+from hexcursion.bundle.layout import contents_of, png_size, zip_bytes_to
 from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts, where
 from hexcursion.bundle.page.html import RESOURCES
-from hexcursion.bundle.page.label import picture_svg
-from hexcursion.bundle.products import threshold_words
-from hexcursion.bundle.published.bundle_store import file_size, offers, page_of, slug
+from hexcursion.bundle.page.papers import without_picture
+from hexcursion.bundle.published.bundle_store import file_size, is_page_of, offers, page_of, slug
 from hexcursion.bundle.published.series import read_together
 from hexcursion.bundle.published.series_files import PAGE as SERIES_PAGE
 from hexcursion.bundle.published.series_files import series_files
@@ -33,7 +32,6 @@ from hexcursion.new_place import made_whole, new_place, write_files
 
 INDEX = "index.html"
 EMBED = "embed.txt"
-PICTURE = "map.svg"  # of the index: a tenth of the bytes of the printed map
 EMBED_HEIGHT = 860  # pixels: question, answer, map and legend on a column of a page
 UNKNOWN = "https://YOUR-SERVER"
 NOBODY = Signers()
@@ -163,15 +161,11 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where, signed=signed))
     made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
     made[EMBED] = ("Code that shows the map in another page", embed_code(bundle, name, address).encode())
-    cells, region = bundle.domain.cells, geometry_dict(bundle.domain.region)
-    drawn = picture_svg(cells, region, bundle.published, threshold_words(bundle.statement), bundle.layers)
-    size = re.search(r'viewBox="-4 -4 ([0-9]+) ([0-9]+)"', drawn)
-    assert size is not None  # our own picture
-    made[PICTURE] = ("", drawn.encode())
     made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
     write_files(work / name, {file: content for file, (_, content) in made.items()})
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
-    return Listed(name, bundle, sizes, signed, f'width="{size[1]}" height="{size[2]}"', path)
+    wide, high = png_size(made[layout.MAP][1])
+    return Listed(name, bundle, sizes, signed, f'width="{wide}" height="{high}"', path)
 
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
@@ -210,11 +204,9 @@ def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: 
 
 
 def _pages_follow(contents: Mapping[str, bytes], bundle: Bundle) -> bool:
-    """Whether what a browser would run is, byte for byte, what follows from the checked bundle."""
-    page = contents.get(layout.PAGE)
-    return contents[layout.LABEL] == bundle.label_html.encode() and (
-        page is None or page in (page_of(bundle), page_of(bundle, named=False))
-    )
+    """Whether what a browser would run is, but for the bytes of pictures, what follows from the bundle."""
+    label, page = without_picture(contents[layout.LABEL]), contents.get(layout.PAGE)
+    return label == without_picture(bundle.label_html.encode()) and (page is None or is_page_of(page, bundle))
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -272,11 +264,11 @@ def _article(one: Listed, *, first: bool) -> str:
         f'<li><a href="{one.folder}/{file}">{escape(name)}</a> '
         f'<span class="soft">{file_size(size)}</span></li>'
         for file, (name, size) in one.files.items()
-        if file not in (layout.PAGE, PICTURE)
+        if file != layout.PAGE
     )
     later = "" if first else ' loading="lazy"'
     return f"""<article>
-<div><img src="{one.folder}/{PICTURE}" {one.size} alt="Map: {title}"{later}></div>
+<div><img src="{one.folder}/{layout.MAP}" {one.size} alt="Map: {title}"{later}></div>
 <div>
 <h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
 <p class="question">{escape(added_title(statement))}</p>

@@ -17,7 +17,7 @@ def rows(release: Release, domain: Domain) -> dict[str, bool]:
     """Topic of each row of the label's table -> whether it is marked."""
     statement = build_statement(release)
     products = published_products(statement, domain, release.paths)
-    html = label_html(statement, domain.cells, release.region, products)
+    html = label_html(statement, products, "<img>")
     return {
         topic: bool(mark) for mark, topic in re.findall(r"<tr( class=\"warning\")?><th>([^<]*)</th>", html)
     }

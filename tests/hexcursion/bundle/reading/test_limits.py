@@ -19,7 +19,7 @@ LIMITS = {
         "NAMES": 120, "OWN_NAMES": 200, "OWN_LINE_CORNERS": 8_000, "EMPTY": 128,
     },
     "page.facts": {"MOST": 8},
-    "page.label": {"CORNERS": 4_000, "MAX_CREDITS": 900, "MAX_VERTICES": 6_000, "NAMES": 40},
+    "page.label": {"MAX_CREDITS": 900},
     "published.bundle_store": {"LONGEST_STATEMENT": 4_000_000},
     "published.view": {"MAX_ROUNDS": 20},
     "tables": {"MAX_PATHS": 10_000, "MAX_VALUES": 50_000_000, "MAX_MAGNITUDE": 2.0**30},
