@@ -65,7 +65,7 @@ def test_a_folder_of_bundles_becomes_a_site(
     )
     with zipfile.ZipFile(tmp_path / "site.zip") as packed:
         assert packed.read("site/index.html") == (out / "index.html").read_bytes()
-        assert len(packed.namelist()) == 14
+        assert len(packed.namelist()) == 13
     assert main(["site", str(bundle_folder), "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
 
