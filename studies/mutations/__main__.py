@@ -23,8 +23,18 @@ from pathlib import Path
 
 from studies.mutations.mutants import Mutant, change_of, function_around, mutants_of, sampled, sampled_each
 from studies.mutations.reach import Reach
-from studies.mutations.record import Outcome, Part, Survivor, score, store, stored, unexplained
-from studies.mutations.rooms import TESTS, covering_tests, modules_of
+from studies.mutations.record import (
+    Outcome,
+    Part,
+    Survivor,
+    explanations,
+    score,
+    store,
+    stored,
+    table,
+    unexplained,
+)
+from studies.mutations.rooms import TESTS, covering_tests, modules_of, near_tests
 from studies.mutations.trial import Verdict, copy_checkout, judge, learn, preload
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,16 +58,30 @@ def main() -> int:
         "--only", metavar="FILE", help="mutants of this file alone; prints, and stores nothing"
     )
     parser.add_argument(
-        "--list", action="store_true", help="print the stored survivors without a reason, and stop"
+        "--list",
+        action="store_true",
+        help="print what is stored and the survivors without a reason, and stop",
     )
     parser.add_argument(
         "--again", action="store_true", help="try the stored survivors again, after tests were written"
+    )
+    parser.add_argument(
+        "--at-draw",
+        action="store_true",
+        help="with --again: the tests are as old as the latest draw, so it counts what they notice",
+    )
+    parser.add_argument(
+        "--near", action="store_true", help="only the package's tests that import the mutated modules"
+    )
+    parser.add_argument(
+        "--within", type=float, metavar="S", help="a mutant's quickest tests alone, S CPU seconds of them"
     )
     parser.add_argument(
         "--by", nargs="+", metavar="TEST", help="files of tests to try them on, not all of the package's"
     )
     asked = parser.parse_args()
     if asked.list:
+        print(table(stored().values()))
         return _said(list(stored().values()))
     packages = tuple(asked.packages or (stored() if asked.again else TESTS))
     try:
@@ -84,14 +108,22 @@ def main() -> int:
             print(f"{name}: {len(mine):,} of {len(mutants[name]):,} mutants", file=sys.stderr, flush=True)
             copy = Path(tempfile.mkdtemp(dir=folder))
             copy_checkout(ROOT, copy)
-            reach = learn(copy, tests[name], sorted({mutant.file for mutant in mine}))
-            found = _try_all(mine, reach, folder, asked.jobs)
+            files = sorted({mutant.file for mutant in mine})
+            mine_tests = near_tests(ROOT, tests[name], files) if asked.near else tests[name]
+            reach = learn(copy, mine_tests, files)
+            found = _try_all(mine, replace(reach, within=asked.within), folder, asked.jobs)
             seed = asked.seed if asked.sample or asked.each else None
             if asked.again:
-                alive = [one for _, _, one in found if one is not None]
-                part = stored()[name].retried(_commit(), alive, [outcome for outcome, _, _ in found])
+                old, known = stored()[name], explanations()
+                part = old.retried(
+                    _commit(),
+                    alive=[one for _, _, one in found if one is not None],
+                    outcomes=[outcome for outcome, _, _ in found],
+                    kept=[one for one in old.survivors if one.key in known],
+                    at_draw=asked.at_draw,
+                )
             else:
-                part = Part.of(name, _commit(), seed, len(mutants[name]), found)
+                part = Part.of(name, _commit(), seed, len(mutants[name]), found).after(stored().get(name))
             parts.append(part)
             if not asked.only:
                 store({name: part}, f"python -m studies.mutations {' '.join(sys.argv[1:])}".strip())
@@ -99,10 +131,11 @@ def main() -> int:
 
 
 def _survivors_among(mutants: list[Mutant]) -> list[Mutant]:
-    """Those mutants that are stored survivors: the same change by the same operator, at the nearest line."""
+    """Those mutants that are stored survivors without a reason: the same change by the same operator, at the
+    nearest line."""
     left = list(mutants)
     for part in stored().values():
-        for one in part.survivors:
+        for one in unexplained([part]):
             same = [
                 mutant
                 for mutant in left

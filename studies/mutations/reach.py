@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,10 +26,13 @@ class Reach:
         file -> line -> names of tests that run it; the name "" stands for what runs at import
     seconds
         CPU seconds of each test with the fixtures that were made for it, in the order of the run
+    within
+        CPU seconds that the tests of a mutant may take together, None for all of them
     """
 
     lines: Mapping[str, Mapping[int, tuple[str, ...]]]
     seconds: Mapping[str, float]
+    within: float | None = None
 
     def tests_for(self, file: str, line: int, around: range) -> tuple[str, ...]:
         """Names of the tests that could notice a change in a line, the quickest files first.
@@ -37,7 +41,13 @@ class Reach:
         function of which nothing is known (it may run in another process). Otherwise these are the tests that
         run the line, or else any line `around` it: its function; and laws, which read it.
         """
-        return self._quick_files_first(self._tests_for(file, line, around))
+        names = self._quick_files_first(self._tests_for(file, line, around))
+        spent = itertools.accumulate(self.seconds[name] for name in names)
+        return tuple(
+            name
+            for number, (name, total) in enumerate(zip(names, spent, strict=True))
+            if number == 0 or self.within is None or total <= self.within
+        )
 
     def _tests_for(self, file: str, line: int, around: range) -> tuple[str, ...]:
         known = self.lines.get(file, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -35,8 +35,28 @@ class Survivor:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """A fresh sample of a package's mutants: how many were noticed before a test was written for any of them.
+
+    Parameters
+    ----------
+    seed
+        seed of the sample, None for a full run
+    commit
+        abbreviated commit of the checkout, with "+" where files had changed since
+    tried, noticed
+        how many mutants were tried, and how many of them were noticed
+    """
+
+    seed: int | None
+    commit: str
+    tried: int
+    noticed: int
+
+
+@dataclass(frozen=True)
 class Part:
-    """One package's share of a run.
+    """One package's share of the record: all of its draws together.
 
     Parameters
     ----------
@@ -44,10 +64,10 @@ class Part:
         the package that was mutated
     commit
         abbreviated commit of the checkout, with "+" where files had changed since
-    seed
-        seed of the sample, None for a full run
+    draws
+        every fresh draw, the earliest first
     mutants, tried
-        how many there are, and how many were tried
+        how many there are, and how many were tried in all draws, less those whose line is gone
     outcomes
         how many were killed, stopped, broken and survived; they add up to `tried`
     cpu_seconds
@@ -58,7 +78,7 @@ class Part:
 
     package: str
     commit: str
-    seed: int | None
+    draws: tuple[Draw, ...]
     mutants: int
     tried: int
     outcomes: Mapping[Outcome, int]
@@ -74,24 +94,45 @@ class Part:
         mutants: int,
         found: Sequence[tuple[Outcome, float, Survivor | None]],
     ) -> Part:
-        """From each trial's outcome, CPU seconds and survivor."""
+        """From each trial's outcome, CPU seconds and survivor: one draw."""
         counted = Counter(outcome for outcome, _, _ in found)
-        alive = sorted(
-            (one for _, _, one in found if one is not None),
-            key=lambda one: (one.file, one.line, one.operator),
-        )
+        alive = [one for _, _, one in found if one is not None]
         return cls(
             package,
             commit,
-            seed,
+            (Draw(seed, commit, len(found), len(found) - counted["survived"]),),
             mutants,
             len(found),
             {name: counted[name] for name in OUTCOMES},
             round(sum(seconds for _, seconds, _ in found), 1),
-            tuple(alive),
+            _in_order(alive),
         )
 
-    def retried(self, commit: str, alive: Sequence[Survivor], outcomes: Sequence[Outcome]) -> Part:
+    def after(self, earlier: Part | None) -> Part:
+        """This draw added to the package's earlier ones; what survived twice stands once."""
+        if earlier is None:
+            return self
+        again = [one for one in self.survivors if one in earlier.survivors]
+        return replace(
+            self,
+            draws=earlier.draws + self.draws,
+            tried=earlier.tried + self.tried - len(again),
+            outcomes={
+                name: earlier.outcomes[name] + self.outcomes[name] - (len(again) if name == "survived" else 0)
+                for name in OUTCOMES
+            },
+            cpu_seconds=round(earlier.cpu_seconds + self.cpu_seconds, 1),
+            survivors=_in_order({*earlier.survivors, *self.survivors}),
+        )
+
+    def retried(
+        self,
+        commit: str,
+        alive: Sequence[Survivor],
+        outcomes: Sequence[Outcome],
+        kept: Sequence[Survivor] = (),
+        at_draw: bool = False,
+    ) -> Part:
         """The part after its survivors were tried again.
 
         Parameters
@@ -101,16 +142,25 @@ class Part:
         alive
             those that survived again
         outcomes
-            outcome of every survivor whose line still exists; the others are no longer counted as tried
+            outcome of every survivor that was tried and whose line still exists; the others are no longer
+            counted as tried
+        kept
+            survivors that were not tried, as their reason is known
+        at_draw
+            the tests that tried them are as old as the latest draw, which then counts what they noticed
         """
-        counted: Counter[Outcome] = Counter({**self.outcomes, "survived": 0}) + Counter(outcomes)
-        gone = len(self.survivors) - len(outcomes)
+        counted: Counter[Outcome] = Counter({**self.outcomes, "survived": len(kept)}) + Counter(outcomes)
+        gone = len(self.survivors) - len(kept) - len(outcomes)
+        last = self.draws[-1]
+        if at_draw:
+            last = replace(last, noticed=last.noticed + sum(one != "survived" for one in outcomes))
         return replace(
             self,
             commit=commit,
+            draws=(*self.draws[:-1], last),
             tried=self.tried - gone,
             outcomes={name: counted[name] for name in OUTCOMES},
-            survivors=tuple(alive),
+            survivors=_in_order([*kept, *alive]),
         )
 
     @classmethod
@@ -120,7 +170,12 @@ class Part:
             Survivor(**{name: value for name, value in one.items() if name != "explained"})
             for one in data["survivors"]
         )
-        return cls(**{**data, "survivors": survivors})
+        draws = tuple(Draw(**one) for one in data["draws"])
+        return cls(**{**data, "survivors": survivors, "draws": draws})
+
+
+def _in_order(survivors: Iterable[Survivor]) -> tuple[Survivor, ...]:
+    return tuple(sorted(survivors, key=lambda one: (one.file, one.line, one.operator, one.after)))
 
 
 def stored(path: Path = RESULTS) -> dict[str, Part]:
@@ -184,3 +239,16 @@ def score(parts: Any) -> str:
         f"{noticed:,} of {tried:,} mutants tried (of {of:,} there are) were noticed, "
         f"{100 * noticed // tried} %; {explained:,} survivors are explained, {open_:,} are not."
     )
+
+
+def table(parts: Iterable[Part]) -> str:
+    """Packages, their fresh draws and where they stand now, as rows of a table in Markdown."""
+    reasons = explanations()
+    rows = ["| package | noticed at first, by seed | now |", "|---|---|---|"]
+    for part in parts:
+        draws = "; ".join(f"{one.seed}: {one.noticed} of {one.tried}" for one in part.draws)
+        explained = sum(one.key in reasons for one in part.survivors)
+        now = f"{part.tried - part.outcomes['survived']} of {part.tried}"
+        said = f", {explained} explained" if explained else ""
+        rows.append(f"| `{part.package}` | {draws} | {now}{said} |")
+    return "\n".join(rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,10 +34,13 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/releasing/test_release.py",
     ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
+    "dpgp_core": (FROZEN, "tests/dpgp_core"),
     "geo": (
         FROZEN,
         "tests/geo",
+        "tests/hexcursion/project/test_counts.py",
         "tests/hexcursion/project/test_covariates.py",
+        "tests/hexcursion/project/test_relative.py",
         "tests/hexcursion/bundle/exports/test_areas.py",
     ),
     "data_loaders": (FROZEN, "tests/data_loaders"),
@@ -46,6 +51,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/cli/test_periods.py",
         "tests/hexcursion/project",
     ),
+    "hexcursion/cli": (FROZEN, "tests/hexcursion/cli"),
     "hexcursion/project": (FROZEN, "tests/hexcursion/project", "tests/hexcursion/releasing/test_release.py"),
     "pages": (FROZEN, "tests/architecture/test_looks.py", "tests/pages"),
 }
@@ -58,7 +64,9 @@ left out, as tests move from loose files into folders; a package none of whose t
 
 
 def modules_of(root: Path, package: str) -> tuple[str, ...]:
-    """Paths of a package's modules from `root`, sorted; a package may still be a single module.
+    """Paths of a package's modules from `root`, sorted; a package may be a single module.
+
+    Modules of packages inside it that have a line of their own in `TESTS` are left to these.
 
     Raises
     ------
@@ -67,7 +75,10 @@ def modules_of(root: Path, package: str) -> tuple[str, ...]:
     """
     folder, module = root / package, root / f"{package}.py"
     if folder.is_dir():
-        return tuple(sorted(path.relative_to(root).as_posix() for path in folder.rglob("*.py")))
+        others = [other for other in TESTS if other.startswith(f"{package}/")]
+        inner = tuple(start for other in others for start in (f"{other}/", f"{other}.py"))
+        paths = (path.relative_to(root).as_posix() for path in folder.rglob("*.py"))
+        return tuple(sorted(path for path in paths if not path.startswith(inner)))
     if module.is_file():
         return (f"{package}.py",)
     raise ValueError(f"There is no package {package!r} in this checkout: name one as in {', '.join(TESTS)}.")
@@ -87,3 +98,55 @@ def covering_tests(root: Path, package: str) -> tuple[str, ...]:
     if not found:
         raise ValueError(f"None of the tests of {package!r} exists: correct studies/mutations/rooms.py.")
     return tuple(sorted(found))
+
+
+def near_tests(root: Path, tests: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+    """Those of the tests that import one of the modules, and the laws that read the source.
+
+    A module that none of them imports is stood for by those modules of its package that import it.
+
+    Parameters
+    ----------
+    tests
+        files and folders of tests from `root`
+    files
+        paths of the mutated modules from `root`, all of one package
+
+    Raises
+    ------
+    ValueError
+        In one sentence, where no test imports any of them.
+    """
+    paths = [path for test in tests for path in _python_files(root / test) if path.name.startswith("test_")]
+    imported = {path.relative_to(root).as_posix(): _imported(path) for path in paths}
+    found: set[str] = set()
+    for file in files:
+        name = _dotted(file)
+        near = {test for test, names in imported.items() if name in names}
+        if not near:
+            house = _python_files(root / file.split("/")[0])
+            users = {_dotted(path.relative_to(root).as_posix()) for path in house if name in _imported(path)}
+            near = {test for test, names in imported.items() if names & users}
+        found |= near
+    if not found:
+        raise ValueError(f"No test imports {', '.join(files)}: leave --near out.")
+    return tuple(sorted(found | {test for test in imported if test.startswith("tests/architecture/")}))
+
+
+def _dotted(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _python_files(place: Path) -> list[Path]:
+    return [place] if place.suffix == ".py" else sorted(place.rglob("*.py"))
+
+
+def _imported(path: Path) -> set[str]:
+    """Dotted names that a file imports: modules, and what it takes from them."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,15 +11,17 @@ from studies.mutations.reach import Reach
 from studies.mutations.record import (
     EXPLAINED,
     FOLDER,
+    Draw,
     Part,
     Survivor,
     explanations,
     score,
     store,
     stored,
+    table,
     unexplained,
 )
-from studies.mutations.rooms import FROZEN, TESTS, covering_tests, modules_of
+from studies.mutations.rooms import FROZEN, TESTS, covering_tests, modules_of, near_tests
 
 ROOT = FOLDER.parent
 LIVES = Survivor("made/up.py", 3, "core/AddNot", "if a:", "if not a:", "@@ -3 +3 @@")
@@ -61,6 +64,28 @@ def test_survivors_that_are_tried_again_are_counted_anew() -> None:
     assert (again.survivors, again.commit, again.mutants) == ((LIVES,), "def", 90)
 
 
+def test_a_fresh_draw_is_added_and_what_survives_twice_counts_once() -> None:
+    other = Survivor("made/up.py", 1, "core/AddNot", "if b:", "if not b:", "@@ -1 +1 @@")
+    two = part((LIVES, other)).after(part())
+    assert two.draws == (Draw(7, "abc", 4, 3), Draw(7, "abc", 5, 3))
+    assert two.survivors == (other, LIVES), "in the order of their lines"
+    assert two.tried == 8
+    assert two.outcomes == {"killed": 2, "stopped": 2, "broken": 2, "survived": 2}
+    assert two.cpu_seconds == 50.0
+    assert part().after(None) == part()
+
+
+def test_tests_as_old_as_the_draw_count_for_it_and_later_ones_do_not() -> None:
+    """Of two that are tried again one is killed; a third has its reason and is not tried."""
+    three = part((LIVES, LIVES, LIVES))
+    old = three.retried("def", [LIVES], ["killed", "survived"], kept=[LIVES], at_draw=True)
+    new = three.retried("def", [LIVES], ["killed", "survived"], kept=[LIVES])
+    assert old.draws == (Draw(7, "abc", 6, 4),)
+    assert new.draws == (Draw(7, "abc", 6, 3),)
+    assert old.tried == new.tried == 6
+    assert old.outcomes == new.outcomes == {"killed": 2, "stopped": 1, "broken": 1, "survived": 2}
+
+
 def test_an_explanation_needs_a_reason_and_stands_once(tmp_path: Path) -> None:
     table = tmp_path / "explained.toml"
     entry = '[[survivor]]\nfile = "a.py"\nbefore = "x"\nafter = "y"\nreason = "{}"\n'
@@ -91,9 +116,16 @@ def test_no_explanation_outlives_its_line() -> None:
         )
 
 
-def test_the_score_of_the_tests_is_the_stored_one() -> None:
-    said = " ".join((ROOT / "tests" / "README.md").read_text(encoding="utf-8").split())
-    assert score(stored().values()) in said
+def test_the_readme_says_the_stored_score_and_every_fresh_draw() -> None:
+    said = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    assert score(stored().values()) in " ".join(said.split())
+    assert table(stored().values()) in said
+
+
+def test_the_table_says_each_draw_and_what_is_left() -> None:
+    assert table([part().after(part(()))]).splitlines()[2:] == [
+        "| `made/up` | 7: 3 of 3; 7: 3 of 4 | 6 of 7 |"
+    ]
 
 
 def test_the_tests_that_run_a_line_are_chosen_with_the_quickest_file_first() -> None:
@@ -108,6 +140,9 @@ def test_the_tests_that_run_a_line_are_chosen_with_the_quickest_file_first() -> 
     assert reach.tests_for("m.py", 1, range(1, 2)) == everything, "a constant reaches everywhere"
     assert reach.tests_for("m.py", 9, range(8, 10)) == everything, "perhaps in another process"
     assert Reach.from_json(reach.to_json()) == reach
+    few = replace(reach, within=4.5)
+    assert few.tests_for("m.py", 1, range(1, 2)) == ("t/b.py::two", "t/a.py::one")
+    assert replace(reach, within=0.5).tests_for("m.py", 1, range(1, 2)) == ("t/b.py::two",), "one at least"
     law = "tests/architecture/test_looks.py::law"
     reach = Reach({"m.py": {6: ("t/b.py::two",)}}, {"t/b.py::two": 1.0, "t/c.py::three": 9.0, law: 2.0})
     assert reach.tests_for("m.py", 6, range(5, 8)) == ("t/b.py::two", law), "a law reads every line"
@@ -119,6 +154,9 @@ def test_packages_and_their_tests(tmp_path: Path) -> None:
     assert {"dpgp_core/mechanisms", "dpgp_core/accounting"} < set(TESTS)
     assert "hexcursion/ledger/account.py" in modules_of(ROOT, "hexcursion/ledger")
     assert covering_tests(ROOT, "hexcursion/ledger") == (FROZEN, "tests/hexcursion/ledger")
+    assert "dpgp_core/noise.py" in modules_of(ROOT, "dpgp_core")
+    assert "dpgp_core/accounting/pld.py" not in modules_of(ROOT, "dpgp_core"), "of a package of its own"
+    assert "dpgp_core/releasing.py" not in modules_of(ROOT, "dpgp_core"), "of a package of its own"
     (tmp_path / "hexcursion").mkdir()
     (tmp_path / "hexcursion" / "releasing.py").touch()
     assert modules_of(tmp_path, "hexcursion/releasing") == ("hexcursion/releasing.py",)
@@ -126,3 +164,26 @@ def test_packages_and_their_tests(tmp_path: Path) -> None:
         modules_of(ROOT, "hexcursion/none")
     with pytest.raises(ValueError, match="None of the tests"):
         covering_tests(tmp_path, "hexcursion/releasing")
+
+
+def test_near_tests_import_the_module_or_else_a_module_that_does(tmp_path: Path) -> None:
+    for name, text in {
+        "room/used.py": "",
+        "room/inner.py": "",
+        "room/outer.py": "from room.inner import deep",
+        "room/alone.py": "",
+        "tests/test_used.py": "from room import used",
+        "tests/test_name.py": "def test():\n    from room.used import name",
+        "tests/test_outer.py": "import room.outer",
+        "tests/helper.py": "import room.used",
+        "tests/architecture/test_law.py": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    law = "tests/architecture/test_law.py"
+    used = near_tests(tmp_path, ["tests"], ["room/used.py"])
+    assert used == (law, "tests/test_name.py", "tests/test_used.py")
+    assert near_tests(tmp_path, ["tests"], ["room/inner.py"]) == (law, "tests/test_outer.py")
+    assert near_tests(tmp_path, ["tests/test_outer.py"], ["room/outer.py"]) == ("tests/test_outer.py",)
+    with pytest.raises(ValueError, match=r"No test imports room/alone\.py"):
+        near_tests(tmp_path, ["tests"], ["room/alone.py"])
