@@ -14,7 +14,7 @@ import pytest
 from shapely.geometry import Point, shape
 
 from data_loaders import DEMO_YEARS, DemoFiles, demo_data, load_postcodes, load_sales, write_demo
-from data_loaders.demo_data import NOISE, WARDS, inside, river_north, to_km, to_lonlat
+from data_loaders.demo_data import NOISE, WARDS, DemoField, inside, river_north, to_km, to_lonlat
 
 
 @pytest.fixture(scope="module")
@@ -201,3 +201,33 @@ def test_the_files_of_the_invented_city_are_the_published_ones(demo: DemoFiles) 
     corners = [len(ward["geometry"]["coordinates"][0]) for ward in wards]
     assert corners == [7, 28, 35, 37, 32, 12, 5, 11, 11, 34, 7, 30]
     assert wards[0]["properties"] == {"name": "Amber Reach", "generated": True}
+
+
+def test_the_city_stands_in_the_open_sea_and_kilometres_are_true() -> None:
+    """A degree north is 111.3 km, a degree east as many times the cosine of 54.75 degrees."""
+    east, north = to_km([2.2, 3.2, 2.2], [54.75, 54.75, 55.75])
+    np.testing.assert_allclose(east, [0.0, 64.2369, 0.0], atol=1e-3)
+    np.testing.assert_allclose(north, [0.0, 0.0, 111.3], atol=1e-3)
+
+
+def near(*numbers: float) -> object:
+    return pytest.approx(numbers, abs=2e-4)
+
+
+def test_the_shape_of_the_city_is_the_published_one() -> None:
+    """Kilometres to its outline, its river and the density of its postcodes, at places known by heart."""
+    assert demo_data.radius([0.0, 1.0, 2.5]).tolist() == near(18.1194, 14.4877, 16.7927)
+    assert river_north([-5.0, 0.0, 7.2]).tolist() == near(-2.3483, -0.0159, -0.2815)
+    east, north = np.array([0.5, -5.5, 3.4, 10.0, 0.0]), np.array([1.0, 4.6, 4.69, -9.0, 0.0])
+    assert demo_data.river_distance(east, north).tolist() == near(0.6521, 6.9555, 3.6325, 7.3997, 0.0137)
+    assert demo_data.density(east, north).tolist() == near(1.2304, 0.0, 0.0, 0.1619, 0.0)
+    assert demo_data.ward_of(east, north).tolist() == [0, 2, 4, 9, 0]
+
+
+def test_the_changed_field_differs_in_its_last_year_alone() -> None:
+    """Logarithms of prices in the west, in the new quarter and down the river where they fall."""
+    lon, lat = to_lonlat(np.array([-2.6, 0.5, 7.2]), np.array([1.9, 8.2, 0.3]))
+    plain, other = DemoField(20, 2024), DemoField(20, 2024, changed=True)
+    assert plain.log_price(lon, lat).tolist() == near(13.9224, 12.7033, 13.4167)
+    assert (other.log_price(lon, lat) - plain.log_price(lon, lat)).tolist() == near(0.0006, 0.62, -0.4789)
+    assert other.log_price(lon, lat, 2023).tolist() == plain.log_price(lon, lat, 2023).tolist()

@@ -1,0 +1,189 @@
+"""Every reason that is given for a guess, and where one guess turns into another: shares, ranges and rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from data_loaders import DataError, guess_columns
+from data_loaders.columns import sensortable
+from data_loaders.columns.profiles import profile_from
+from data_loaders.columns.sensortable import count_entries, find_header
+from data_loaders.files.blocks import Line
+
+DEGREES = "Columns 'lon' and 'lat' are named as longitude and latitude and hold degrees."
+NO_UNIT = "The unit of the value is not in its name: state it."
+
+
+NONE = (
+    "No column looks like measured numbers: leave empty, in the file, what was not measured; rows without "
+    "values can be counted."
+)
+ANSWERS = "It holds 1 and 0: where these are answers of yes and no, ask for a share of yes."
+MARKS = "decimals or thousands: state the decimal mark."
+WRITE = "write 12 for 12 % in the file."
+
+
+def numeric(name: str) -> str:
+    return f"Column {name!r} is numeric and no coordinate."
+
+
+def said(text: str) -> tuple[str, ...]:
+    return guess_columns(text.encode()).reasons
+
+
+def table(header: str, *rows: str) -> str:
+    return "\n".join([header, *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "place"),
+    [
+        ("a,b", ["x,y"], "No pair of columns looks like coordinates: choose them."),
+        ("lon,lat", ["13.4,52.5"], DEGREES),
+        (
+            "x,y",
+            ["12.5,41.9"],
+            "Columns 'x' and 'y' are in the range of degrees: confirm EPSG:4326 or choose a system.",
+        ),
+        (
+            "easting,northing",
+            ["530000,180000"],
+            "Columns 'easting' and 'northing' fit the British National Grid: confirm EPSG:27700.",
+        ),
+        (
+            "x rd,y rd",
+            ["121000,487000"],
+            "Columns 'x rd' and 'y rd' fit the Dutch grid: confirm EPSG:28992.",
+        ),
+        (
+            "x,y",
+            ["530000,180000"],
+            "Columns 'x' and 'y' are projected coordinates: state their EPSG code.",
+        ),
+    ],
+)
+def test_how_places_are_read_is_said(header: str, rows: list[str], place: str) -> None:
+    assert said(table(f"{header},no2 (ppb)", *(f"{row},7.5" for row in rows))) == (
+        place,
+        numeric("no2 (ppb)"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "reasons"),
+    [
+        ("no2", ["7.5"], (numeric("no2"), NO_UNIT)),
+        ("no2 (ppb)", ["1", "0"], (numeric("no2 (ppb)"),)),
+        ("mean", ["1", "0"], (numeric("mean"), ANSWERS)),
+        ("mean", ["1", "2"], (numeric("mean"), NO_UNIT)),
+        ("no2 (ppb)", ['"1,234"'], (numeric("no2 (ppb)"), "Commas may mark " + MARKS)),
+        ("share", ["1 %"], (NONE, "'share' cannot be read, for a percent sign: " + WRITE, NO_UNIT)),
+        ("share", ["high"], (NONE, NO_UNIT)),
+    ],
+)
+def test_how_the_value_is_read_is_said(name: str, entries: list[str], reasons: tuple[str, ...]) -> None:
+    assert said(table(f"lon;lat;{name}", *(f"13.4;52.5;{one}" for one in entries))) == (DEGREES, *reasons)
+
+
+@pytest.mark.parametrize(
+    ("header", "low", "beyond", "crs"),
+    [
+        ("easting,northing", "0,1300000", "-1,1300000", "EPSG:27700"),
+        ("easting,northing", "700000,1300000", "700001,1300000", "EPSG:27700"),
+        ("easting,northing", "700000,1300000", "700000,1300001", "EPSG:27700"),
+        ("easting,northing", "530000,0", "530000,-1", "EPSG:27700"),
+        ("x_rd,y_rd", "-7000,289000", "-7001,289000", "EPSG:28992"),
+        ("x_rd,y_rd", "-7000,289000", "-7000,288999", "EPSG:28992"),
+        ("x_rd,y_rd", "300000,629000", "300001,629000", "EPSG:28992"),
+        ("x_rd,y_rd", "300000,629000", "300000,629001", "EPSG:28992"),
+        ("lon,lat", "-180,-90", "-180.1,-90", "EPSG:4326"),
+        ("lon,lat", "360,90", "360.1,90", "EPSG:4326"),
+        ("lon,lat", "360,90", "360,90.1", "EPSG:4326"),
+        ("lon,lat", "-180,-90", "-180,-90.1", "EPSG:4326"),
+    ],
+)
+def test_a_grid_ends_where_its_country_does(header: str, low: str, beyond: str, crs: str) -> None:
+    home = {"EPSG:27700": "530000,180000", "EPSG:28992": "121000,487000", "EPSG:4326": "13.4,52.5"}[crs]
+    assert guess_columns(table(f"{header},no2", f"{home},5", *[f"{low},5"] * 9).encode()).crs == crs
+    assert guess_columns(table(f"{header},no2", f"{home},5", *[f"{beyond},5"] * 9).encode()).crs != crs
+
+
+@pytest.mark.parametrize(("stray", "crs"), [(2, "EPSG:4326"), (3, None)])
+def test_one_row_in_five_may_lie_anywhere(stray: int, crs: str | None) -> None:
+    rows = ["13.4,52.5,5"] * (10 - stray) + ["9999,9999,5"] * stray
+    assert guess_columns(table("lon,lat,no2", *rows).encode()).crs == crs
+
+
+@pytest.mark.parametrize(("words", "value"), [(2, "no2"), (3, None)])
+def test_four_in_five_entries_of_a_value_are_numbers(words: int, value: str | None) -> None:
+    rows = ["13.4,52.5,5.5"] * (10 - words) + ["13.4,52.5,high"] * words
+    assert guess_columns(table("lon,lat,no2", *rows).encode()).value == value
+
+
+@pytest.mark.parametrize(("many", "chosen"), [(5, True), (6, False)])
+def test_a_column_may_filter_with_at_most_one_entry_in_four_rows(many: int, chosen: bool) -> None:
+    rows = [f"13.4,52.5,5.5,k{i % many}" for i in range(20)]
+    assert bool(dict(guess_columns(table("lon,lat,no2,kind", *rows).encode()).choices)) == chosen
+
+
+@pytest.mark.parametrize(("many", "chosen"), [(30, True), (31, False)])
+def test_a_column_may_filter_with_at_most_thirty_entries(many: int, chosen: bool) -> None:
+    rows = [f"13.4,52.5,5.5,k{i % many}" for i in range(130)]
+    assert bool(dict(guess_columns(table("lon,lat,no2,kind", *rows).encode()).choices)) == chosen
+
+
+def lines(*rows: str) -> list[Line]:
+    return [Line(tuple(row.split(",")), number, number + 1) for number, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("units", "rest", "passed"),
+    [
+        ("deg,deg,ppb", ["1.5,2.5,3"] * 5, True),
+        ("deg,deg,ppb", ["1.5,2.5,3"] * 4 + ["1.5,2.5,no"], True),
+        ("deg,deg,x", ["1.5,a,3"] * 3 + ["1.5,2.5,no"] * 2, False),
+        ("deg,x,x", ["1.5,a,b"] * 5, False),
+        ("deg,,", ["1.5,2.5,3"] * 5, False),
+        ("deg,ppb,", ["1.5,2.5,3"] * 5, True),
+        ("deg,ppb,7", ["1.5,2.5,3"] * 5, False),
+        ("deg,ppb,<7", ["1.5,2.5,3"] * 5, False),
+        ("n/a,n/a,ppb", ["1.5,2.5,3"] * 5, False),
+        ("deg,deg,ppb", [], False),
+        ("deg,deg,ppb", ["1.5,2.5,3"], True),
+        ("deg,deg,ppb", ["n/a,n/a,n/a"], False),
+    ],
+)
+def test_a_row_of_words_over_numbers_holds_units(units: str, rest: list[str], passed: bool) -> None:
+    """Two columns at least are numbers in four of five rows, and none has a number in its place."""
+    header = find_header("t", lines("lon,lat,no2", units, *rest))
+    assert header.names == ("lon", "lat", "no2")
+    assert header.first == (2 if passed else 1)
+    assert header.said == (("Row 2 holds units of measure and was passed over.",) if passed else ())
+    assert header.checked is not passed
+
+
+def test_a_header_below_titles_is_said_and_a_row_that_is_not_there_refused() -> None:
+    rows = lines("Air quality", "of a town", "lon,lat,no2", "1.5,2.5,3", "1.5,2.5,3")
+    assert find_header("t", rows).said == ("The names of the columns stand in row 3.",)
+    assert find_header("t", rows).number == 3
+    assert find_header("t", rows, 5).number == 5
+    with pytest.raises(DataError, match="t has no row 6: say which row names its columns"):
+        find_header("t", rows, 6)
+
+
+def test_entries_are_counted_to_a_limit_in_number_and_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sensortable, "MOST", 2)
+    monkeypatch.setattr(sensortable, "LONGEST", 3)
+    text = table("kind,town,long,v", "b,x,abc,1", "a,x,abcd,1", "a,y,abc,2", "b,z,,2", "b,y,abc,2")
+    found = count_entries(text.encode(), ("kind", "town", "long"), {})
+    assert found.counts == {"kind": (("b", 3), ("a", 2)), "town": (("x", 2), ("y", 2)), "long": (("abc", 3),)}
+    assert (found.rows, found.kept, found.crowded) == (5, 5, ("town",))
+    kept = count_entries(text.encode(), ("kind", "town"), {"v": "2.0", "kind": "b"})
+    assert kept.counts == {"kind": (("b", 2), ("a", 1)), "town": (("y", 1), ("z", 1))}
+    assert (kept.rows, kept.kept, kept.crowded) == (5, 2, ())
+
+
+def test_a_profile_that_cannot_be_read_is_named() -> None:
+    for text in ("title", "kind = 'table'", "title = 'T'\nunknown = 1", "title = 'T'\nplaces = 3"):
+        with pytest.raises(DataError, match=r"The profile 'mine' cannot be read: "):
+            profile_from("mine", text)
