@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Python loses a Ctrl-C that comes while it tidies up after an import: it is heard when all is there.
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        import numpy
+
+        # scipy takes over all that numpy has, and would load a compiler's front end: a tenth of a second
+        vars(numpy).setdefault("f2py", None)
         from hexcursion.cli import main as run
 
         gc.freeze()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
@@ -105,7 +105,7 @@ def least_sum(variances: Floats, power: float) -> float:
         high = float(s.size)
         if lowest(eta, high).sum() >= high:
             return high
-        return float(brentq(lambda t: lowest(eta, t).sum() - t, 0.0, high, xtol=1e-10 * high))
+        return float(scipy.optimize.brentq(lambda t: lowest(eta, t).sum() - t, 0.0, high, xtol=1e-10 * high))
 
     def slack(log_eta: float) -> float:
         eta = math.exp(log_eta)
@@ -126,7 +126,7 @@ def least_sum(variances: Floats, power: float) -> float:
     low, high = math.log(1e-18 * min(1.0, top * top / power)), math.log(1e3 * top * top * (1.0 + 1.0 / power))
     found = [free]
     if slack(low) > 0.0 > slack(high):
-        found.append(dual(math.exp(brentq(slack, low, high, xtol=1e-7))))
+        found.append(dual(math.exp(scipy.optimize.brentq(slack, low, high, xtol=1e-7))))
     else:
         found.append(dual(math.exp(low if slack(low) <= 0.0 else high)))
     return max(found) * _DOWN
@@ -172,7 +172,7 @@ def most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
         return np.asarray(np.clip((g / eta + power - 2.0 * t) / (2.0 * power), 0.0, 1.0))
 
     def sum_at(eta: float) -> float:
-        return float(brentq(lambda t: highest(eta, t).sum() - t, 0.0, float(g.size) + 1.0))
+        return float(scipy.optimize.brentq(lambda t: highest(eta, t).sum() - t, 0.0, float(g.size) + 1.0))
 
     def slack(log_eta: float) -> float:
         eta = math.exp(log_eta)
@@ -180,7 +180,8 @@ def most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
         return float(r.sum() ** 2 - power * np.sum(r - r * r))
 
     low, high = math.log(1e-12 * g.max() / (power + g.size)), math.log(1e6 * g.max() / power)
-    eta = math.exp(brentq(slack, low, high, xtol=1e-9) if slack(low) > 0.0 > slack(high) else low)
+    inside = slack(low) > 0.0 > slack(high)
+    eta = math.exp(scipy.optimize.brentq(slack, low, high, xtol=1e-9) if inside else low)
     t = sum_at(eta)
     r = highest(eta, t)
     return r, float(np.sum(g * r - eta * r * (power * r + 2.0 * t - power))) + eta * t * t

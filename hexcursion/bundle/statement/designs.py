@@ -216,7 +216,8 @@ def check_schema(statement: Any) -> None:
             f"The mechanism {mechanism[:60]!r} is not known here: install the package that brings it, or a "
             "newer version of this program."
         )
-    errors = _validator(tuple(MECHANISMS)).iter_errors(statement)
+    names = (mechanism,) if isinstance(mechanism, str) else tuple(MECHANISMS)
+    errors = _validator(names).iter_errors(statement)
     problem = next(iter(sorted(errors, key=lambda error: list(map(str, error.path)))), None)
     if problem is not None:
         told = _of_its_variant(problem)
