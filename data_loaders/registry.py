@@ -14,6 +14,7 @@ from data_loaders.files.layers import POINT_SUFFIXES
 from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
 from data_loaders.house_prices.sales import load_sales
 from data_loaders.observations import Kind, LoadReport, Observations
+from data_loaders.repeats import EqualRows
 from data_loaders.sensors import load_sensors
 
 _kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
@@ -47,6 +48,7 @@ class Wanted:
     condition: str | None = None
     limit_column: str | None = None
     day_first: bool | None = None
+    equal_rows: EqualRows | None = None
     place_sd: str | None = None
     trip: str | None = None
     loader: str | None = None  # a name in LOADERS; None leaves it to what else is said
@@ -151,6 +153,7 @@ def read_table(
         condition=wanted.condition,
         limit_column=wanted.limit_column,
         day_first=wanted.day_first,
+        equal_rows=wanted.equal_rows,
     )
 
 
@@ -159,7 +162,7 @@ PRICE_PAID = Loader(
     once_each=True,
     ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip",
              "header_row", "decimal", "missing", "censored", "detection_limit", "condition", "limit_column",
-             "day_first"),
+             "day_first", "equal_rows"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(

@@ -25,6 +25,8 @@ _AROUND = " \t\r\n{}"
 LONGEST = 64  # bytes of an identifier; a longer one is replaced by its hash, in as many hexadecimal digits
 
 Hashes = NDArray[np.uint64]
+EqualRows = Literal["once", "each"]
+"""Whether rows without an identifier that agree in everything count once, or each of them is a record."""
 CONTENT = ("x", "y", "value", "time", "owner", "place_sd")
 """What two rows must agree in to be one record, as far as a table has it."""
 
@@ -100,6 +102,7 @@ class Repeats:
     named: int  # rows left out that carry the identifier of an earlier row
     unnamed: int  # rows left out without an identifier that equal an earlier row
     timed: bool  # whether times were compared
+    each: int = 0  # rows kept, because that was said, which equal an earlier row
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
@@ -109,19 +112,35 @@ class Repeats:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to do where equal rows are records of their own."""
+        """What became of equal rows, and what to do where they are records of their own."""
+        if self.each:
+            return (f"Each of {self.each:,} rows that equal an earlier one is a record, as was said.",)
         if not self.unnamed:
             return ()
         name = "an identifier" if self.timed else "their time, or an identifier,"
-        return (f"Equal rows count as one record: name the column of {name} if they are different ones.",)
+        return (
+            f"Equal rows count as one record: name the column of {name} if they are different ones, or say "
+            "so with `equal_rows` (--equal-rows each).",
+        )
 
 
-def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
+def refuse_to_guess(repeats: Repeats, name: str) -> None:
+    """Raise `DataError` where rows of answers, or of nothing but a place, are equal: that tells nothing."""
+    if repeats.unnamed:
+        rows = "1 row" if repeats.unnamed == 1 else f"{repeats.unnamed:,} rows"
+        raise DataError(
+            f"{rows} of {name} equal{'s' * (repeats.unnamed == 1)} an earlier one, as two wells in one "
+            "building do: name the column of an identifier, or say with `equal_rows` (--equal-rows each, or "
+            "once) whether each of them is a record."
+        )
+
+
+def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once") -> Repeats:
     """Find the rows of (n,) columns that list a record again. Rows with one `identifier` (bytes, b"" for
     none) are one record; so are rows without one that agree in everything of `CONTENT` that the table has:
     `x`, `y`, `value`, and where there are any `time`, `owner` and `place_sd`. The first is kept. Raise
     `DataError` where rows with one identifier differ in anything of `CONTENT`: which of them is the record is
-    not the program's to say.
+    not the program's to say. Where `equal` is "each", every row without an identifier is a record.
 
     Which rows are kept is a public rule that looks at nothing but whether rows agree. It makes a set of
     records out of a list of rows, and that is stable (docs/units-of-protection.md, lemma 2). One row more or
@@ -135,8 +154,8 @@ def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
     content = _content_hashes(columns)
     names = columns.get("identifier")
     if names is None:
-        kept = one_of_each(content, "first")
-        return Repeats(kept, 0, int(np.count_nonzero(~kept)), "time" in columns)
+        kept, named = one_of_each(content, "first"), np.zeros(content.size, dtype=bool)
+        return _repeats(kept, named, equal, "time" in columns)
     records, rows, named = Column(), Column(), np.empty(content.size, dtype=bool)
     for part in strides(content.size):
         named[part] = names[part] != b""
@@ -151,16 +170,21 @@ def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
             "here: if it names a sensor or a person, give that column as owner (--owner) with records per "
             "owner (--records-per-owner); otherwise leave the identifier out, or keep one row of each."
         )
-    left = ~kept
-    return Repeats(
-        kept, int(np.count_nonzero(left & named)), int(np.count_nonzero(left & ~named)), "time" in columns
-    )
+    return _repeats(kept, named, equal, "time" in columns)
 
 
-def repeats_of(observations: Observations) -> Repeats:
+def _repeats(kept: NDArray[np.bool_], named: NDArray[np.bool_], equal: EqualRows, timed: bool) -> Repeats:
+    """Count (n,) rows left out; those without a name are kept all the same where each is a record."""
+    again, unnamed = int(np.count_nonzero(~kept & named)), int(np.count_nonzero(~kept & ~named))
+    if equal == "each":
+        return Repeats(kept | ~named, again, 0, timed, unnamed)
+    return Repeats(kept, again, unnamed, timed)
+
+
+def repeats_of(observations: Observations, equal: EqualRows = "once") -> Repeats:
     """Find the rows of loaded observations that list a record again; errors as `find_repeats`."""
     given = {name: getattr(observations, name) for name in (*CONTENT, "identifier")}
-    return find_repeats({name: column for name, column in given.items() if column is not None})
+    return find_repeats({name: column for name, column in given.items() if column is not None}, equal)
 
 
 def hashed_names(names: NDArray[np.bytes_]) -> Hashes:

@@ -18,7 +18,7 @@ from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
 from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, tables_note
-from data_loaders.repeats import find_repeats, numbered_again
+from data_loaders.repeats import EqualRows, find_repeats, numbered_again, refuse_to_guess
 from data_loaders.sensor_rows import ONE_EACH, Columns, Found, Stated, read_rows
 
 _RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}
@@ -48,6 +48,7 @@ def load_sensors(
     condition: str | None = None,
     limit_column: str | None = None,
     day_first: bool | None = None,
+    equal_rows: EqualRows | None = None,
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
     """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
@@ -70,7 +71,8 @@ def load_sensors(
 
     Every row without two coordinates in range, a finite value and (where asked for) an owner and the noise of
     its place is dropped and counted by reason. So is every row that lists a record again
-    (`repeats.find_repeats`). Raise `DataError` for unusable settings or tables; for degrees offered as
+    (`repeats.find_repeats`): without an identifier one that equals another, unless `equal_rows` says that
+    each is a record. Raise `DataError` for unusable settings or tables; for degrees offered as
     metres, metres as degrees, and columns that are swapped by name; for rows that differ under one
     identifier."""
     counted, value = value is None, ONE_EACH if value is None else value
@@ -128,7 +130,9 @@ def load_sensors(
     if place_sd is not None:
         columns["place_sd"] = found.number(place_sd)
     columns = kept_rows(columns, inside)
-    repeats = find_repeats(columns)
+    repeats = find_repeats(columns, equal_rows or "once")
+    if equal_rows is None and identifier is None and time is None and np.isin(columns["value"], (0, 1)).all():
+        refuse_to_guess(repeats, name)
     for reason, count in repeats.reasons:
         tally.drop(reason, count)
     columns = kept_rows(columns, repeats.kept)
@@ -244,5 +248,7 @@ def _notes(found: Found, made: Observations, chosen: Columns, stated: Stated) ->
     places = _places(made)
     if places < made.size:
         advice = "" if chosen.conditions else "; filter by species or year if the table holds several"
-        said.append(f"{made.size - places:,} rows share their coordinates with another row{advice}.")
+        shared = made.size - places
+        share = "1 row shares its" if shared == 1 else f"{shared:,} rows share their"
+        said.append(f"{share} coordinates with another row{advice}.")
     return said

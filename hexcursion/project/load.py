@@ -122,7 +122,7 @@ def _read_records(source: SourceSettings, unit: str, owner: str | None) -> tuple
     found, report = source.read_by.read(source, unit, owner)
     if source.read_by.once_each:
         return found, report
-    repeats = repeats_of(found)
+    repeats = repeats_of(found, source.equal_rows or "once")
     if repeats.kept.all():
         return found, report
     dropped = (*report.dropped, *(reason for reason in repeats.reasons if reason[1]))

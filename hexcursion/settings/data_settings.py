@@ -110,6 +110,11 @@ class SourceSettings(Checked, Wanted):
         "Dates of a sensor table such as 3/4/2018 have the day first.", "data",
         otherwise="found; the day where no date tells, and said",
     )] = None
+    equal_rows: Annotated[Literal["once", "each"] | None, Setting(
+        "Whether rows without an identifier that are equal in place, value and time count once, or each is a "
+        "record.", "data",
+        otherwise="once; asked for where values are 1 and 0, or are counted, and no time is named",
+    )] = None
     place_sd: Annotated[str | None, Setting(
         "Column of a sensor table with the standard deviation of a row's place in metres per axis, where "
         "places carry known noise.", "data", shortest=1, metavar="COLUMN", otherwise="none: places are exact",

@@ -34,7 +34,7 @@ def report_lines(lines: Iterable[str]) -> None:
     first, *rest = lines
     st.markdown(plain(first))
     if rest:
-        st.markdown("\n".join(f"- {plain(line)}" for line in rest))
+        st.markdown("\n".join(f"- {plain(on_screen(line))}" for line in rest))
 
 
 def rows_table(preview: Preview, value_name: str) -> None:

@@ -144,7 +144,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         )
         numbers = table_columns.numbers(guess, path)
         owner, most = table_columns.owner(table_columns.owners(guess, path), guess.question, path)
-        identifier, time, day_first = table_columns.further(columns, guess.identifier, guess.time, path)
+        known_by = table_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = table_columns.place_noise(columns, path)
         trip = None
         if place_sd is not None:
@@ -213,7 +213,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             file, value=value, x=x, y=y, crs=crs.strip(), where=rows or (),
             layer=told["layer"] if file == path else None, header_row=told["header_row"], **numbers,
             place_sd=place_sd if file == path else None, trip=trip if file == path else None,
-            identifier=identifier, time=time, day_first=day_first,
+            **known_by,
         )  # fmt: skip
 
     choices: dict[str, Any] = {
@@ -268,6 +268,7 @@ def refill(work: Workspace) -> None:
             ("crs", data.crs),
             ("identifier", data.identifier),
             ("time", data.time),
+            ("equal_rows", data.equal_rows),
             ("place_sd", data.place_sd),
             ("day_first", table_columns.order_words(data.day_first)),
             ("owner", work.choices.get("owner")),

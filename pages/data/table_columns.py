@@ -18,6 +18,8 @@ from pages.shared.session.previews import propose_columns
 KEEP: Any = {"persist_state": "session"}
 DATES = "Dates such as 3/4/2018"
 ORDERS = {"have the day first": True, "have the month first": False}
+EQUAL = "Rows that are equal in everything"
+EQUALS = {"once": "count once: a record is listed again", "each": "are records of their own"}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
 
 
@@ -81,11 +83,9 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
     return name, int(most)
 
 
-def further(
-    columns: list[str], identifier: str | None, time: str | None, path: str
-) -> tuple[str | None, str | None, bool | None]:
-    """Columns by which the ledger knows a row again, as guessed; nothing of them is ever published."""
-    with st.expander("Columns by which the ledger knows a row again (optional)"):
+def further(columns: list[str], identifier: str | None, time: str | None, path: str) -> dict[str, Any]:
+    """Settings by which a row is known again, as guessed; nothing of them is ever published."""
+    with st.expander("What tells one record from another (optional)"):
         name = st.selectbox(
             "Name of the row, such as a sample number", columns, index=at(columns, identifier),
             placeholder="none", **kept("identifier", path),
@@ -97,7 +97,12 @@ def further(
             DATES, list(ORDERS), index=None, placeholder="found; the day stands first where no date tells",
             **kept("day_first", path),
         )  # fmt: skip
-    return name, moment, None if order is None else ORDERS[order]
+        equal = st.selectbox(
+            EQUAL, list(EQUALS), index=None, format_func=EQUALS.__getitem__,
+            placeholder="count once; asked for where values are 1 and 0, or none", **kept("equal_rows", path),
+        )  # fmt: skip
+    first = None if order is None else ORDERS[order]
+    return {"identifier": name, "time": moment, "day_first": first, "equal_rows": equal}
 
 
 def order_words(day_first: bool | None) -> str | None:
@@ -130,6 +135,7 @@ FIELDS = {
     "detection_limit": "Limit of readings that name none, such as ND",
     "condition": "Column that says which readings are below or above a limit",
     "limit_column": "Column with the limit of readings that name none", "day_first": DATES,
+    "equal_rows": EQUAL,
     "value_unit": "Its unit", "value": "Measured value",
 }  # fmt: skip
 """What the fields of this screen are called, by the settings that they ask for."""
@@ -165,7 +171,8 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
             st.dataframe(
                 [
                     {"row": at, **{f"{column + 1}": cell for column, cell in enumerate(cells)}}
-                    for at, cells in enumerate((_wide(cells, width) for cells in guess.top), start=1)
+                    for at, top in enumerate(guess.top, start=1)
+                    for cells in [[*top, *[""] * (width - len(top))]]
                 ],
                 hide_index=True,
                 height="content",
@@ -241,10 +248,6 @@ def _forget_columns(path: str) -> None:
     for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit", "condition",
                  "limit_column"):  # fmt: skip
         st.session_state.pop(f"sensors_{name}_{path}", None)
-
-
-def _wide(cells: tuple[str, ...], width: int) -> list[str]:
-    return [*cells, *[""] * (width - len(cells))]
 
 
 Rows = tuple[tuple[str, str], ...]

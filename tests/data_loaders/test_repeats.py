@@ -40,12 +40,34 @@ def test_a_sample_that_is_listed_three_times_is_one_record() -> None:
 def test_equal_rows_without_an_identifier_are_one_record() -> None:
     made, report = load(*ROWS, *ROWS, time="time")
     assert (made.size, reasons(report)) == (3, {EQUAL_TIMED: 3})
-    assert "Equal rows count as one record: name the column of an identifier if they are different ones." in (
-        report.notes
-    )
+    assert any("name the column of an identifier if they are different ones" in note for note in report.notes)
     untimed, report = load(*ROWS)
     assert (untimed.size, reasons(report)) == (2, {EQUAL: 1})
     assert any("name the column of their time, or an identifier, if" in note for note in report.notes)
+
+
+def test_equal_rows_are_records_of_their_own_where_that_is_said() -> None:
+    blank = [row[2:] for row in ROWS]
+    made, report = load(*ROWS, *ROWS, equal_rows="each")
+    assert (made.size, reasons(report)) == (6, {})
+    assert "Each of 4 rows that equal an earlier one is a record, as was said." in report.notes
+    named = (*blank, *blank, ROWS[0], ROWS[0])
+    made, report = load(*named, identifier="sample", time="time", equal_rows="each")
+    assert (made.size, reasons(report)) == (7, {LISTED_AGAIN: 1})
+
+
+def test_equal_answers_are_asked_about() -> None:
+    """Two wells in one building are equal in place and answer: nothing tells whether one is listed twice."""
+    rows = ("S1,-0.1,51.5,1,2024-01-01", "S2,-0.1,51.5,1,2024-01-02", "S3,-0.2,51.5,0,2024-01-01")
+    message = refused(lambda: load(*rows))
+    assert message.startswith("1 row of")
+    assert "--equal-rows each, or once" in message
+    assert load(*rows, equal_rows="each")[0].size == 3
+    assert load(*rows, equal_rows="once")[0].size == 2
+    assert load(*rows, time="time")[0].size == 3
+    assert load(rows[0], rows[2])[0].size == 2
+    counted = b"lon,lat\n1,51\n1,51\n2,51\n"
+    assert "--equal-rows" in refused(lambda: load_sensors(counted, value=None, x="lon", y="lat", unit=""))
 
 
 def test_rows_of_two_owners_or_two_names_are_two_records() -> None:
