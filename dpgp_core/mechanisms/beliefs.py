@@ -139,7 +139,9 @@ def _check(
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:
     """The same simulated releases under each belief of a plan."""
-    return tuple(readings.under(basis) for basis, _ in plan.beliefs)
+    beliefs = plan.beliefs
+    made = {id(basis): readings.under(basis) for basis, _ in beliefs}
+    return tuple(made[id(basis)] for basis, _ in beliefs)
 
 
 def simulated(

@@ -51,6 +51,9 @@ BELIEFS_OF_COUNTS = (
 """Of counted records: range and deviation in units of the design's, the share of the variance that neighbours
 share, and how likely each is before a release."""
 
+BELIEFS_OF_AMOUNTS = ((1.0, 1.0), (1.0, 0.5), (0.5, 1.0), (0.5, 0.5))
+"""Of amounts without reference data: range and ridge in units of the design's, as likely as one another."""
+
 COLUMNS = 0.2
 """How likely public columns explain something, before a release: many that people name say nothing."""
 
@@ -89,6 +92,27 @@ class SpectralPlan:
                 raise InvalidValue(f"the {name} of the variance must be at least 0 and below 1.")
 
     @property
+    def several(self) -> bool:
+        """Whether amounts are read under BELIEFS_OF_AMOUNTS: no reference data say how they vary.
+
+        Two looks see enough for one.
+        """
+        return self.common > 0.0 and self.field.law == "amount" and not self.whole
+
+    @property
+    def laws(self) -> tuple[tuple[PublicPrior, float], ...]:
+        """What is believed of the field but for its range, and how likely each is before a release."""
+        field = self.field
+        if field.counted:
+            return tuple((field.scaled(wide), odds) for _, wide, _, odds in BELIEFS_OF_COUNTS)
+        if self.several:
+            share = 1.0 / len(BELIEFS_OF_AMOUNTS)
+            return tuple(
+                (replace(field, ridge=field.ridge * ridge), share) for _, ridge in BELIEFS_OF_AMOUNTS
+            )
+        return ((field, 1.0),)
+
+    @property
     def sensitivity(self) -> float:
         """Sensitivity for features of length 1, which is what strategies reckon with."""
         full = 2.0 if self.relation == "add-or-remove" else 4.0  # squared; without values half of it
@@ -125,31 +149,32 @@ class Prepared:
     basis: FieldBasis  # of the field: the same with a common part
     prior: ClippedPrior
     columns: Floats | None = None  # (M, k) that may explain the field, if the plan reads any
-    further: tuple[FieldBasis, ...] = ()  # of counted records: one for each of BELIEFS_OF_COUNTS
+    further: tuple[FieldBasis, ...] = ()  # one for each law of the plan, where there are several
 
     @property
     def beliefs(self) -> tuple[tuple[FieldBasis, ClippedPrior], ...]:
         """Basis and prior of the field: with public columns where there are any, and without.
 
-        Of counted records the ranges, deviations and shares of BELIEFS_OF_COUNTS, columns beside the first.
+        Without them those of the plan's `laws`, and with them the same; of counted records the first alone.
         """
-        share, field = self.plan.covariates, self.plan.field
-        plain = [(self.basis, self.prior)]
-        if self.further:
-            laws = [field.scaled(deviation) for _, deviation, _, _ in BELIEFS_OF_COUNTS]
-            plain = [(basis, ClippedPrior.of(law)) for basis, law in zip(self.further, laws, strict=True)]
+        share, plan = self.plan.covariates, self.plan
+        laws = list(zip(self.further or (self.basis,), (law for law, _ in plan.laws), strict=True))
+        plain = [(basis, ClippedPrior.of(law)) for basis, law in laws]
         if self.columns is None or not share:
             return tuple(plain)
-        wider = ClippedPrior.of(field.scaled(float(np.sqrt(1.0 / (1.0 - share)))))
-        return (self.basis.with_columns(self.columns, share), wider), *plain
+        bases = {id(basis): basis.with_columns(self.columns, share) for basis, _ in laws}
+        wider = float(np.sqrt(1.0 / (1.0 - share)))
+        beside = laws[:1] if plan.field.counted else laws
+        return (*((bases[id(basis)], ClippedPrior.of(law.scaled(wider))) for basis, law in beside), *plain)
 
     @property
     def odds(self) -> Floats:
         """(B,) how likely each of the beliefs is before a release."""
-        plain = np.array([each[-1] for each in BELIEFS_OF_COUNTS] if self.further else [1.0])
+        plain = np.array([odds for _, odds in self.plan.laws])
         if self.columns is None or not self.plan.covariates:
             return plain
-        return np.concatenate([[COLUMNS], (1.0 - COLUMNS) * plain])
+        beside = np.ones(1) if self.plan.field.counted else plain
+        return np.concatenate([COLUMNS * beside, (1.0 - COLUMNS) * plain])
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
         """The prior of the counts; where n is not public it is estimated from the released ones (p,)."""
@@ -251,7 +276,7 @@ class SpectralModel:
         scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
-            plan.covariates, plan.whole, deviation, scatter, plan.field.counted,
+            plan.covariates, plan.whole, deviation, scatter, plan.field.counted, plan.several,
         )  # fmt: skip
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
@@ -259,10 +284,10 @@ class SpectralModel:
                 self._cores.popitem(last=False)
         self._cores.move_to_end(key)
         core = self._cores[key]
-        basis = core.with_common(plan.common)
+        basis, further = core.with_common(plan.common)
         return Prepared(
             plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior,
-            self.columns if plan.covariates else None, core.further,
+            self.columns if plan.covariates else None, further,
         )  # fmt: skip
 
     def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
@@ -286,9 +311,17 @@ class SpectralModel:
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
         noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted)
         kept = None if plan.whole else 2 * features.size + 64
-        counted = plan.field.counted
-        further = self.bases_of_counts(plan.prior, plan.lengthscale, kept) if counted else ()
-        return _Core(features, products, noise, FieldBasis.of(smooth, kept), further)
+        shape = FieldBasis.of(smooth, kept)
+        further: tuple[FieldBasis, ...] = ()
+        if plan.field.counted:
+            further = self.bases_of_counts(plan.prior, plan.lengthscale, kept)
+        elif plan.several:
+            made = {1.0: shape}
+            for wide, _ in BELIEFS_OF_AMOUNTS:
+                if wide not in made:
+                    made[wide] = FieldBasis.of(self.smooth_pairs(plan.prior, wide * plan.lengthscale), kept)
+            further = tuple(made[wide] for wide, _ in BELIEFS_OF_AMOUNTS)
+        return _Core(features, products, noise, shape, further)
 
     def bases_of_counts(
         self, prior: str, lengthscale: float, kept: int | None = None
@@ -309,10 +342,12 @@ class _Core:
     noise: SpectralNoise
     shape: FieldBasis
     further: tuple[FieldBasis, ...]
-    bases: dict[float, FieldBasis] = field(default_factory=dict)
+    bases: dict[float, tuple[FieldBasis, tuple[FieldBasis, ...]]] = field(default_factory=dict)
 
-    def with_common(self, share: float) -> FieldBasis:
-        """The field's basis where nodes have a share of the variance in common, made once."""
+    def with_common(self, share: float) -> tuple[FieldBasis, tuple[FieldBasis, ...]]:
+        """`shape` and `further` where nodes have a share of the variance in common, each made once."""
         if share not in self.bases:
-            self.bases[share] = self.shape.with_common(share) if share else self.shape
+            several = (self.shape, *self.further)
+            made = {id(each): each.with_common(share) if share else each for each in several}
+            self.bases[share] = made[id(self.shape)], tuple(made[id(each)] for each in self.further)
         return self.bases[share]

@@ -123,7 +123,7 @@ def test_the_reading_with_columns_is_the_textbook_posterior() -> None:
     made = model.prepare(replace(plan_for(), covariates=0.4, common=0.2))
     m = np.bincount(some_records(LATTICE.size, 200, 5).cell, minlength=LATTICE.size).astype(float) + 1.0
     reader = made.readers(NodeCounts.known(m, made.features.size))[0]
-    (basis, prior), (_, plain) = made.beliefs
+    (basis, prior), plain = made.beliefs[0], made.beliefs[4][1]
     assert prior.before.deviation == pytest.approx(0.5 / np.sqrt(0.6))
     assert prior.before.scatter == pytest.approx(plain.before.scatter)
     covariance = prior.deviation**2 * (basis.rows @ basis.rows.T + np.diag(basis.rest))
@@ -171,11 +171,14 @@ def test_simulated_releases_share_their_draws_between_beliefs() -> None:
     shared = readings[0].stated(totals, prior, 0.1)
     for one, other in zip(anew, shared, strict=True):
         assert np.allclose(one, other)
-    assert readings[1]._made.basis is made.basis
+    assert readings[4]._made.basis is made.basis
+    assert len({id(each) for each in readings}) == 4, "a range with columns or without is multiplied once"
     probability, own = simulated(readings, made, totals, np.full(LATTICE.size, 0.1), 1.0, lambda _: 0.0)
     parts = [each.stated(totals, law, 0.1) for each, (_, law) in zip(readings, made.beliefs, strict=True)]
-    first = 1.0 / (1.0 + 4.0 * np.exp(parts[1][2] - parts[0][2]))[:, None]
-    assert np.allclose(probability, first * parts[0][0] + (1.0 - first) * parts[1][0])
+    likely = np.exp([density - parts[0][2] for _, _, density in parts])
+    weight = np.array([0.05] * 4 + [0.2] * 4)[:, None] * likely
+    weight /= weight.sum(axis=0)
+    assert np.allclose(probability, np.einsum("br,brn->rn", weight, [each for each, _, _ in parts]))
     assert own is not None
     assert own.shape == (4,)
 
