@@ -109,8 +109,7 @@ def least_sum(variances: Floats, power: float) -> float:
 
     def slack(log_eta: float) -> float:
         eta = math.exp(log_eta)
-        r = lowest(eta, sum_at(eta))
-        return float(r.sum() ** 2 - power * np.sum(r - r * r))
+        return _slack(lowest(eta, sum_at(eta)), power)
 
     def dual(eta: float) -> float:
         t = sum_at(eta)
@@ -130,6 +129,11 @@ def least_sum(variances: Floats, power: float) -> float:
     else:
         found.append(dual(math.exp(low if slack(low) <= 0.0 else high)))
     return max(found) * _DOWN
+
+
+def _slack(r: Floats, power: float) -> float:
+    """By how much the condition of `least_sum` is broken."""
+    return float(r.sum() ** 2 - power * np.sum(r - r * r))
 
 
 def _least_weighted(scaled: Floats, weight: Floats, power: float) -> float:
@@ -176,8 +180,7 @@ def most_linear(gain: Floats, power: float) -> tuple[Floats, float]:
 
     def slack(log_eta: float) -> float:
         eta = math.exp(log_eta)
-        r = highest(eta, sum_at(eta))
-        return float(r.sum() ** 2 - power * np.sum(r - r * r))
+        return _slack(highest(eta, sum_at(eta)), power)
 
     low, high = math.log(1e-12 * g.max() / (power + g.size)), math.log(1e6 * g.max() / power)
     inside = slack(low) > 0.0 > slack(high)

@@ -12,7 +12,7 @@ from scipy.spatial import Delaunay, QhullError, cKDTree
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.priors.lattice import Lattice, domain_adjacency
+from dpgp_core.priors.lattice import Lattice
 
 MOST_NODES = 3_000
 """Default number of nodes: a dense eigenproblem of this size takes a few seconds, once per domain."""
@@ -79,12 +79,6 @@ class Nodes:
     def cells_per_node(self) -> Floats:
         """(M,) number of cells of each node."""
         return self.gather(np.ones(self.cells))
-
-    @cached_property
-    def averaging(self) -> sparse.csr_matrix:
-        """(M, M) mean over a node and its neighbours."""
-        graph = sparse.csr_matrix(domain_adjacency(self.lattice) + sparse.eye_array(self.size))
-        return sparse.csr_matrix(sparse.diags_array(1.0 / np.asarray(graph.sum(axis=1)).ravel()) @ graph)
 
     def thinned(self, step: int) -> tuple[Ints, sparse.csr_matrix]:
         """Every `step`-th node (K,), and weights (M, K) that carry values there to all nodes; kept."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +16,52 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import GraphPrior, Prior
 
 
-def check_draw(scale: float, paths: int, noise_scale: float) -> None:
-    """Raise InvalidValue for a negative or infinite scale, a mean without any noise, or no path."""
-    if not (np.isfinite(scale) and scale >= 0 and np.isfinite(noise_scale) and noise_scale >= 0):
-        raise InvalidValue("scale and noise_scale must be finite and not negative.")
-    if scale == 0 and noise_scale == 0:
-        raise InvalidValue("scale and noise_scale are both 0: that is the exact posterior mean, not a draw.")
-    if paths < 1:
-        raise InvalidValue(f"the number of paths must be at least 1, got {paths}.")
+class Posterior(ABC):
+    """A Gaussian posterior on the N cells of the domain, given k observed cells.
+
+    `mean` (N,) is in response units, and so are draws.
+    """
+
+    prior: Prior
+    mean: Floats
+
+    @property
+    @abstractmethod
+    def variance(self) -> Floats:
+        """(N,) posterior variance in units of scale^2, between 0 and 1."""
+
+    @abstractmethod
+    def log_determinant(self) -> float:
+        """`log det (I + K_cc R^-1)` for the noise variances R of the observed cells, in units of scale^2."""
+
+    @abstractmethod
+    def mean_of(self, observed: Floats) -> Floats:
+        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
+
+    @abstractmethod
+    def residuals(self, paths: int, entropy: Entropy) -> Floats:
+        """Exact draws (N, L) of N(0, k_D): the posterior at scale 1 around its mean."""
+
+    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
+        """Exact draws (L, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`; InvalidValue without any noise."""
+        if not (np.isfinite(scale) and scale >= 0 and np.isfinite(noise_scale) and noise_scale >= 0):
+            raise InvalidValue("scale and noise_scale must be finite and not negative.")
+        if scale == 0 and noise_scale == 0:
+            raise InvalidValue(
+                "scale and noise_scale are both 0: that is the exact posterior mean, not a draw."
+            )
+        if paths < 1:
+            raise InvalidValue(f"the number of paths must be at least 1, got {paths}.")
+        values = np.repeat(self.mean[:, None], paths, axis=1)
+        if scale > 0:
+            values += scale * self.residuals(paths, entropy)
+        if noise_scale > 0:
+            values += noise_scale * self.prior.colour(entropy.normal((self.prior.white_size, paths)))
+        return np.ascontiguousarray(values.T)
 
 
 @dataclass(frozen=True, eq=False)
-class DensePosterior:
+class DensePosterior(Posterior):
     """Posterior with any prior, by its correlation; see `Posterior` for the units.
 
     With observed cells c, noise variances R and `C = K_cc + R = L L^T`: mean = K_.c C^-1 y, variance =
@@ -54,13 +89,11 @@ class DensePosterior:
         return cls(prior, index, noise_variance, factor, cross @ weights)
 
     def mean_of(self, observed: Floats) -> Floats:
-        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
         weights = solve_lower(self.factor, solve_lower(self.factor, observed), transposed=True)
         return np.asarray(self.prior.correlation()[:, self.index] @ weights)
 
     @cached_property
     def variance(self) -> Floats:
-        """(N,) posterior variance in units of scale^2, between 0 and 1."""
         correlation = self.prior.correlation()
         explained = solve_lower(self.factor, correlation[self.index])
         variance = correlation.diagonal() - np.einsum("ij,ij->j", explained, explained)
@@ -69,26 +102,20 @@ class DensePosterior:
     def log_determinant(self) -> float:
         return float(2.0 * np.sum(np.log(self.factor.diagonal())) - np.sum(np.log(self.noise_variance)))
 
-    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (L, N): `g - K_.c C^-1 (g_c + e)` for a prior draw g and e ~ N(0, R) (Matheron).
+    def residuals(self, paths: int, entropy: Entropy) -> Floats:
+        """(N, L) `g - K_.c C^-1 (g_c + e)` for a prior draw g and e ~ N(0, R), by Matheron's rule.
 
-        Response units. The covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
+        The covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
         """
-        check_draw(scale, paths, noise_scale)
-        values = np.repeat(self.mean[:, None], paths, axis=1)
-        if scale > 0:
-            prior_draw = self.prior.colour(entropy.normal((self.prior.white_size, paths)))
-            noise = np.sqrt(self.noise_variance)[:, None] * entropy.normal((self.index.size, paths))
-            data = solve_lower(self.factor, prior_draw[self.index] + noise)
-            weights = solve_lower(self.factor, data, transposed=True)
-            values += scale * (prior_draw - self.prior.correlation()[:, self.index] @ weights)
-        if noise_scale > 0:
-            values += noise_scale * self.prior.colour(entropy.normal((self.prior.white_size, paths)))
-        return np.ascontiguousarray(values.T)
+        prior_draw = self.prior.colour(entropy.normal((self.prior.white_size, paths)))
+        noise = np.sqrt(self.noise_variance)[:, None] * entropy.normal((self.index.size, paths))
+        data = solve_lower(self.factor, prior_draw[self.index] + noise)
+        weights = solve_lower(self.factor, data, transposed=True)
+        return np.asarray(prior_draw - self.prior.correlation()[:, self.index] @ weights)
 
 
 @dataclass(frozen=True, eq=False)
-class SparsePosterior:
+class SparsePosterior(Posterior):
     """Posterior with a prior of sparse precision; see `Posterior` for the units.
 
     With data precisions W at the observed cells and `A + W = L L^T`: mean = (A + W)^-1 W y, variance = diag
@@ -117,29 +144,18 @@ class SparsePosterior:
         return cls(prior, index, noise_variance, factor, mean)
 
     def mean_of(self, observed: Floats) -> Floats:
-        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
         return _mean(self.prior, self.factor, self.index, observed, self.noise_variance)
 
     @cached_property
     def variance(self) -> Floats:
-        """(N,) posterior variance in units of scale^2, between 0 and 1."""
         return self.factor.variance()[self.prior.lattice.inside]
 
     def log_determinant(self) -> float:
         return self.factor.log_determinant() - self.prior.factor.log_determinant()
 
-    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (L, N), response units: `mean + scale L^-T z`, plus `noise_scale` times a prior
-        draw.
-        """
-        check_draw(scale, paths, noise_scale)
-        values = np.repeat(self.mean[:, None], paths, axis=1)
-        if scale > 0:
-            white = entropy.normal((self.prior.white_size, paths))
-            values += scale * self.factor.colour(white)[self.prior.lattice.inside]
-        if noise_scale > 0:
-            values += noise_scale * self.prior.colour(entropy.normal((self.prior.white_size, paths)))
-        return np.ascontiguousarray(values.T)
+    def residuals(self, paths: int, entropy: Entropy) -> Floats:
+        """(N, L) `L^-T z` at the cells of the domain."""
+        return self.factor.colour(entropy.normal((self.prior.white_size, paths)))[self.prior.lattice.inside]
 
 
 def _mean(
@@ -148,32 +164,6 @@ def _mean(
     right = np.zeros((prior.lattice.centres.shape[0], *observed.shape[1:]), order="F")
     right[prior.lattice.inside[index]] = (observed.T / noise_variance).T
     return factor.solve(right)[prior.lattice.inside]
-
-
-class Posterior(Protocol):
-    """A Gaussian posterior on the N cells of the domain."""
-
-    @property
-    def mean(self) -> Floats:
-        """(N,) response units."""
-        ...
-
-    @property
-    def variance(self) -> Floats:
-        """(N,) in units of scale^2, so between 0 and 1."""
-        ...
-
-    def log_determinant(self) -> float:
-        """`log det (I + K_cc R^-1)` for the noise variances R of the observed cells, in units of scale^2."""
-        ...
-
-    def mean_of(self, observed: Floats) -> Floats:
-        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
-        ...
-
-    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws (L, N) of `N(mean, scale^2 k_D + noise_scale^2 k)`, response units."""
-        ...
 
 
 def fit(prior: Prior, records: CollapsedRecords, ridge: float) -> Posterior:

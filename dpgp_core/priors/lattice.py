@@ -73,7 +73,7 @@ class Lattice:
     @cached_property
     def averaging(self) -> sparse.csr_matrix:
         """(N, N) mean over each cell of the domain and its neighbours there, without the padding."""
-        return averaging(sparse.csr_matrix(self.adjacency[self.inside][:, self.inside]))
+        return averaging(domain_adjacency(self))
 
 
 def averaging(adjacency: sparse.csr_matrix) -> sparse.csr_matrix:

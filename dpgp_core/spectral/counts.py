@@ -126,7 +126,7 @@ def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: b
     public = nodes.gather(np.asarray(reference, dtype=np.float64))
     if np.any(public < 0) or public.sum() <= 0:
         raise InvalidValue("reference counts must not be negative, and some must be positive.")
-    around = nodes.averaging @ (nodes.averaging @ public)
+    around = nodes.lattice.averaging @ (nodes.lattice.averaging @ public)
     mean = (public + NEIGHBOUR_SHARE * around) / (1.0 + NEIGHBOUR_SHARE)
     mean = mean * (n / mean.sum()) + LEAST_SHARE * n * nodes.cells_per_node / nodes.cells
     mean *= n / mean.sum()
@@ -205,7 +205,7 @@ def read_counts(
         if shared is not None and relative is not None:
             found += mean * (relative @ (shared @ pull))
         if step < prior.rounds:
-            around = nodes.averaging @ np.maximum(found, 2.0 * FLOOR * mean.mean())
+            around = nodes.lattice.averaging @ np.maximum(found, 2.0 * FLOOR * mean.mean())
             white = white * (around * (total / around.sum()) / mean)
             mean = around * (total / around.sum())
     found = np.maximum(found, FLOOR * np.minimum(mean, mean.mean()))

@@ -189,7 +189,7 @@ def joint_counts(
             )
             found = mean[place] * (1.0 + relative @ state) + white[place] * (a @ pull)
             if step < rounds:
-                around = model.nodes.averaging @ np.maximum(found, 2.0 * FLOOR * mean[place].mean())
+                around = model.nodes.lattice.averaging @ np.maximum(found, 2.0 * FLOOR * mean[place].mean())
                 around *= total / around.sum()
                 white[place] = white[place] * (around / mean[place])
                 mean[place] = around

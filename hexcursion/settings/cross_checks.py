@@ -73,11 +73,8 @@ def _agree_on_question(settings: Choices) -> None:
 def _agree_on_layers(settings: Choices) -> None:
     """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
     layers = len(settings.layers)
-    for given, what in (
-        (len(settings.label_columns), "label columns"),
-        (len(settings.layer_colours), "layer colours"),
-        (len(settings.layer_widths), "layer widths"),
-    ):
+    for name in ("label_columns", "layer_colours", "layer_widths"):
+        given, what = len(getattr(settings, name)), name.replace("_", " ")
         if (given > 1 and given != layers) or (given and not layers):
             raise WorkflowError(
                 f"{given} {what} are given for {layers} layers: give one for each, or one for all."
@@ -119,12 +116,8 @@ def _agree_on_looks(settings: Choices) -> None:
     taken = any("looks" in MECHANISMS[name].reads for name in settings.mechanisms)
     if not taken or settings.values != "amount":
         raise WorkflowError("Two looks are taken by spectral statistics of amounts alone: set `looks` to 1.")
-    for given, name in (
-        (settings.reference, "reference"),
-        (settings.pilot, "pilot"),
-        (settings.lengthscale, "lengthscale"),
-    ):
-        if given is not None:
+    for name in ("reference", "pilot", "lengthscale"):
+        if getattr(settings, name) is not None:
             raise WorkflowError(f"Two looks belong to the one fixed design, without `{name}`: leave it out.")
 
 
@@ -167,16 +160,8 @@ def _agree_on_published_answers(settings: Choices) -> None:
 
 def _refuse_tuning(settings: Choices, what: str) -> None:
     """Raise `WorkflowError` for whatever would tune or scale a release of records without amounts."""
-    for given, name in (
-        (settings.pilot, "pilot"),
-        (settings.range_choice, "range_choice"),
-        (settings.limits, "limits"),
-        (settings.lengthscale, "lengthscale"),
-        (settings.transform, "transform"),
-        (settings.centre, "centre"),
-        (settings.clip, "clip"),
-    ):
-        if given is not None:
+    for name in ("pilot", "range_choice", "limits", "lengthscale", "transform", "centre", "clip"):
+        if getattr(settings, name) is not None:
             raise WorkflowError(f"{what} released by one fixed design, without `{name}`: leave that out.")
 
 
@@ -244,12 +229,12 @@ def _agree_on_reference(settings: Choices) -> None:
     """Raise `WorkflowError` where something public is asked of reference data that are not published."""
     if settings.reference is not None and settings.reference_public:
         return
-    for wanted, subject in (
-        (settings.prior_mean, "A prior mean must be public"),
-        (settings.public_counts, "Public counts come from published data"),
-        (settings.change, "Change is told from a public map"),
+    for name, subject in (
+        ("prior_mean", "A prior mean must be public"),
+        ("public_counts", "Public counts come from published data"),
+        ("change", "Change is told from a public map"),
     ):
-        if wanted:
+        if getattr(settings, name):
             raise WorkflowError(
                 f"{subject}: name `reference` data and declare them public with `reference_public`."
             )

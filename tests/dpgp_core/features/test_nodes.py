@@ -60,7 +60,7 @@ def test_lines_and_islands_have_nodes_too() -> None:
 
 def test_averaging_keeps_constants() -> None:
     nodes = Nodes.of(disk(4), 20)
-    assert np.allclose(nodes.averaging @ np.ones(nodes.size), 1.0)
+    assert np.allclose(nodes.lattice.averaging @ np.ones(nodes.size), 1.0)
 
 
 def test_impossible_nodes_are_refused() -> None:
