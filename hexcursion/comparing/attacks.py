@@ -7,28 +7,14 @@ rule without randomness either publishes another table when the record is taken 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import betainc, ndtr
 
 from dpgp_core.accounting.composition import Cost
-from hexcursion.comparing.practice import (
-    CAP,
-    Bools,
-    Floats,
-    Ints,
-    Records,
-    Rule,
-    Table,
-    rounded,
-    smoothed,
-    units_of,
-)
-
-EXACT = 0.5  # units within which a recovered value is exact
+from hexcursion.comparing.practice import Bools, Floats, Ints, Records, Rule, smoothed
 
 
 def two_editions(records: Records, rule: Rule) -> float:
@@ -43,79 +29,17 @@ def two_editions(records: Records, rule: Rule) -> float:
             near, weight = _row(weights, cell)
             seen[cell] = np.any(count[near] - weight >= least)
         return float(np.mean(seen[records.cell]))
-    if rule.kind == "merged":
-        return float(np.mean(_by_units(records, int(least))[0][records.cell]))
-    if rule.kind == "minimum":
-        before = records.count[records.cell] - 1.0
-        return float(np.mean((before >= least) | (least <= 1.0)))
-    return float(
-        np.mean([abs(found - value) <= EXACT for found, value in _by_rounded_sums(records, int(least))])
-    )
-
-
-def _by_units(records: Records, least: int) -> tuple[Bools, Bools]:
-    """(N,) for a record of each hexagon: whether two editions tell its value, and whether one differs."""
-    count, after = records.count, units_of(records, least)
-    exact, changed = np.zeros((2, records.size), dtype=bool)
-    shown = _published(after, count, least)
-    for cell in np.unique(records.cell):
-        less = count.copy()
-        less[cell] -= 1.0
-        before = units_of(records, least, less)
-        region = max(after == after[cell], before == before[cell], key=np.count_nonzero)
-        exact[cell] = _whole(after, count, region, least) and _whole(before, less, region, least)
-        changed[cell] = bool(np.any(_published(before, less, least) != shown))
-    return exact, changed
-
-
-def _published(unit: Ints, count: Floats, least: int) -> Floats:
-    """(N,) published count of each hexagon's unit; -1 where it is blank."""
-    many = np.bincount(unit, weights=count)[unit]
-    return np.where(many >= least, many, -1.0)
-
-
-def _whole(unit: Ints, count: Floats, region: Bools, least: int) -> bool:
-    """Whether the published units add up to all records of a region (N,), which is a union of units."""
-    many = np.bincount(unit[region], weights=count[region])
-    return bool(many.max() >= least and np.all((many == 0.0) | (many >= least)))
-
-
-def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
-    """For each record the difference of its hexagon's published sums (NaN where blank), and its value."""
-    full = rounded(records, least)
-    assert full.count is not None
-    assert full.mean is not None
-    found: list[tuple[float, float]] = []
-    for cell, value, alone in _without_each(records):
-        if alone is None or alone.cell.size < least:
-            found.append((np.nan, value))
-            continue
-        before = rounded(alone, least, _cap_without(records, value))
-        assert before.count is not None
-        assert before.mean is not None
-        now = float(full.count[cell] * full.mean[cell])
-        found.append((now - float(before.count[0] * before.mean[0]), value))
-    return found
+    before = records.count[records.cell] - 1.0
+    return float(np.mean((before >= least) | (least <= 1.0)))
 
 
 def changes(records: Records, rule: Rule) -> float:
     """Share of the records without which the table would be another one."""
     if rule.kind == "smoothed":
         return _smoothed_changes(records, rule)
-    count, least = records.count[records.cell], int(rule.least)
-    if rule.kind == "minimum":  # its count tells, where the hexagon is shown
-        found = (count >= least) if rule.numbers else (count == least) | ((count > least) & _turns(records))
-        return float(np.mean(found))
-    if rule.kind == "merged":
-        return float(np.mean(_by_units(records, least)[1][records.cell]))
-    full, changed = rounded(records, least), 0
-    for cell, value, alone in _without_each(records):
-        if alone is None:
-            changed += bool(full.shown[cell])
-            continue
-        table = rounded(alone, least, _cap_without(records, value))
-        changed += not _same(full, cell, table, numbers=rule.numbers)
-    return changed / records.cell.size
+    count, least = records.count[records.cell], rule.least  # its count tells, where the hexagon is shown
+    found = (count >= least) if rule.numbers else (count == least) | ((count > least) & _turns(records))
+    return float(np.mean(found))
 
 
 def _turns(records: Records) -> Bools:
@@ -134,35 +58,6 @@ def _turns(records: Records) -> Bools:
         middle = [np.where(np.arange(n) <= j, value[j + 1], value[j]) for j in (low, high)]
         found[places] = records.beyond(0.5 * (middle[0] + middle[1])) != records.beyond(np.median(value))
     return found
-
-
-def _without_each(records: Records) -> Iterator[tuple[int, float, Records | None]]:
-    """Each record's hexagon and value, and the others of that hexagon, alone on one; None without others."""
-    order = np.argsort(records.cell, kind="stable")
-    places, first = np.unique(records.cell[order], return_index=True)
-    for cell, values in zip(places, np.split(records.value[order], first[1:]), strict=True):
-        for place, value in enumerate(values):
-            others = np.delete(values, place)
-            alone = replace(
-                records, cell=np.zeros(others.size, dtype=np.int64), value=others, centres=records.centres[:1]
-            )
-            yield int(cell), float(value), alone if others.size else None
-
-
-def _cap_without(records: Records, value: float) -> float:
-    """The cap of the rounding rule where one record of that value is taken out."""
-    return float(np.quantile(np.delete(records.value, np.flatnonzero(records.value == value)[0]), CAP))
-
-
-def _same(full: Table, cell: int, alone: Table, *, numbers: bool) -> bool:
-    if full.shown[cell] != alone.shown[0]:
-        return False
-    if not full.shown[cell]:
-        return True
-    if full.inside[cell] != alone.inside[0]:
-        return False
-    pairs = ((full.count, alone.count), (full.mean, alone.mean), (full.median, alone.median))
-    return not numbers or all(one is None or other is None or one[cell] == other[0] for one, other in pairs)
 
 
 def _smoothed_changes(records: Records, rule: Rule) -> float:
@@ -190,13 +85,6 @@ def _row(weights: csr_array, cell: int) -> tuple[Ints, Floats]:
 def told_apart(changed: float) -> float:
     """AUC of "was it in?" for a rule without randomness that changes for this share of the records."""
     return 0.5 * (1.0 + changed)
-
-
-def own_medians(table: Table, records: Records) -> float:
-    """IoU with the sides of the hexagons' own medians, over occupied ones; a blank one is outside the set."""
-    occupied, truth = records.count > 0, records.beyond(records.typical)
-    both, either = table.inside & truth, table.inside | truth
-    return float(both[occupied].sum() / max(1, either[occupied].sum()))
 
 
 @dataclass(frozen=True)

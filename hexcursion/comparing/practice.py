@@ -1,4 +1,4 @@
-"""Rules by which agencies publish a table of hexagons today: minimum counts, rounding, kernel smoothing.
+"""Rules by which agencies publish a table of hexagons today: minimum counts and kernel smoothing.
 
 Minimum frequency is the rule of most statistical offices; smoothing with masking is that of de Jonge and de
 Wolf (2016). A hexagon is in the set where the median of its values, or most of its weighted records, are
@@ -8,8 +8,7 @@ curator's eyes and for studies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -23,7 +22,6 @@ from dpgp_core.excursion import excursion, iou
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
-from geo.domains.hexagons import parents
 from hexcursion.project.baseline import FieldModel
 from hexcursion.project.model import Project
 
@@ -31,8 +29,6 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-CAP = 0.95  # quantile at which the rounding rule caps values
-TO = 5.0  # to which it rounds counts
 REACH = 3.0  # bandwidths at which a kernel ends
 AT_ONCE = 1_000  # hexagons for which the nearest shown one is sought together
 
@@ -49,8 +45,6 @@ class Records:
     below: bool = False  # whether the question is where values lie at or under the threshold
     # values are answers, 100 for yes and 0 for no; the threshold is a share of yes, per cent
     shares: bool = False
-    # for one and two resolutions coarser, (N,) number of the hexagon in which each one stands
-    above: tuple[Ints, ...] = ()
 
     @classmethod
     def of(cls, project: Project, threshold: float | None = None) -> Records:
@@ -64,7 +58,6 @@ class Records:
             lattice.spacing,
             settings.direction == "below",
             project.answers is not None,
-            _above(project.domain.cells),
         )
 
     def beyond(self, values: Floats | float) -> Bools:
@@ -129,25 +122,12 @@ class Table:
     median: Floats | None = None
 
 
-def minimum(records: Records, least: int) -> Table:
+def minimum(records: Records, least: float) -> Table:
     """Count, mean and median of the hexagons with at least so many records."""
     count, median = records.count, records.typical
     shown = count >= least
     mean = records.total / np.maximum(count, 1.0)
     return Table(shown, shown & records.beyond(median), count, mean, median)
-
-
-def rounded(records: Records, least: int, cap: float | None = None) -> Table:
-    """The same with values capped at a quantile of all, counts to the nearest 5, and two digits."""
-    top = np.quantile(records.value, CAP) if cap is None else cap
-    capped = replace(records, value=np.minimum(records.value, top))
-    table = minimum(capped, least)
-    assert table.count is not None
-    assert table.mean is not None
-    assert table.median is not None
-    median = two_digits(table.median)
-    inside = table.shown & records.beyond(median)
-    return Table(table.shown, inside, TO * np.round(table.count / TO), two_digits(table.mean), median)
 
 
 def smoothed(records: Records, least: float) -> Table:
@@ -160,81 +140,18 @@ def smoothed(records: Records, least: float) -> Table:
     return Table(shown, shown & (share > records.quorum * count), count, total / np.maximum(count, 1e-12))
 
 
-def units_of(records: Records, least: int, count: Floats | None = None) -> Ints:
-    """(N,) number of the unit in which each hexagon is published where few records send it to coarser ones.
-
-    A hexagon with some records, but fewer than `least`, sends its whole parent, siblings included, to that
-    parent; a parent with too few likewise. After two steps what is left below `least` is hidden. (A hexagonal
-    kin of the quadtrees of Sune et al. 2017.) `count`, (N,), stands for that of the records.
-    """
-    count = records.count if count is None else count
-    levels, level = (np.arange(records.size), *records.above), np.zeros(records.size, dtype=np.int64)
-    for up in range(1, len(levels)):
-        many = np.bincount(levels[up - 1], weights=count)[levels[up - 1]]
-        few = (level == up - 1) & (many > 0) & (many < least)
-        level[np.isin(levels[up], levels[up][few])] = up
-    place = np.stack(levels)[level, np.arange(records.size)]
-    return np.unique(np.stack([level, place]), axis=1, return_inverse=True)[1].ravel()
-
-
-def merged(records: Records, least: int) -> Table:
-    """Count, mean and median of units of hexagons with at least so many records; see `units_of`."""
-    unit = units_of(records, least)
-    first = np.unique(unit, return_index=True)[1]
-    table = minimum(replace(records, cell=unit[records.cell], centres=records.centres[first]), least)
-    assert table.mean is not None
-    assert table.median is not None
-    return Table(table.shown[unit], table.inside[unit], None, table.mean[unit], table.median[unit])
-
-
 @dataclass(frozen=True)
 class Rule:
     """A rule of disclosure control as it is in use today."""
 
-    kind: Literal["minimum", "merged", "rounded", "smoothed"]  # how a hexagon's numbers are made
+    kind: Literal["minimum", "smoothed"]  # how a hexagon's numbers are made
     least: float  # a hexagon with fewer records, or a smaller weighted number, stays blank
     numbers: bool = True  # whether counts, means and medians are published beside the classes
 
     def apply(self, records: Records) -> Table:
         """What it publishes of these records."""
-        if self.kind == "smoothed":
-            made = smoothed(records, self.least)
-        elif self.kind == "merged":
-            made = merged(records, int(self.least))
-        elif self.kind == "rounded":
-            made = rounded(records, int(self.least))
-        else:
-            made = minimum(records, int(self.least))
+        made = smoothed(records, self.least) if self.kind == "smoothed" else minimum(records, self.least)
         return made if self.numbers else Table(made.shown, made.inside)
-
-
-RULES = {
-    "everything": Rule("minimum", 1.0),
-    "at least 3": Rule("minimum", 3.0),
-    "at least 5": Rule("minimum", 5.0),
-    "at least 10": Rule("minimum", 10.0),
-    "at least 5, by larger units": Rule("merged", 5.0),
-    "at least 5, rounded": Rule("rounded", 5.0),
-    "smoothed, at least 10": Rule("smoothed", 10.0),
-    "at least 5, class only": Rule("minimum", 5.0, numbers=False),
-    "smoothed, class only": Rule("smoothed", 10.0, numbers=False),
-}
-
-
-def _above(cells: Sequence[str]) -> tuple[Ints, ...]:
-    """For one and two resolutions coarser, (N,) numbers of the hexagons in which cells stand."""
-    found, at = [], list(cells)
-    for _ in range(2):
-        at = parents(at)
-        found.append(np.unique(at, return_inverse=True)[1].astype(np.int64))
-    return tuple(found)
-
-
-def two_digits(values: Floats) -> Floats:
-    """Values of any shape, rounded to two significant digits; NaN stays."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1.0)
-        return np.where(values == 0.0, 0.0, np.round(values / unit) * unit)
 
 
 def filled(table: Table, records: Records) -> Bools:

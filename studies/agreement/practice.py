@@ -21,8 +21,8 @@ import numpy as np
 
 from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from hexcursion.comparing.attacks import changes, own_medians, told_apart, two_editions
-from hexcursion.comparing.practice import RULES, Records, Table, careful
+from hexcursion.comparing.attacks import told_apart
+from hexcursion.comparing.practice import Records, Table, careful
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.example import county_settings
@@ -32,6 +32,7 @@ from hexcursion.search.choice import Choice
 from hexcursion.search.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.panel import simulated
+from studies.agreement.rules import changes, own_medians, rules_of, two_editions
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser
 
@@ -85,7 +86,7 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
         f"{int(truth.sum())} above",
         f"  {'rule':24} shown %  records %  agreement  filled    own  exact %  changes %   AUC",
     ]
-    for name, rule in RULES.items():
+    for name, rule in rules_of(project.domain.cells).items():
         table = rule.apply(records)
         exact, changed = 100.0 * two_editions(records, rule), changes(records, rule)
         told = careful(project, model, records, table, truth)

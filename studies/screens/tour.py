@@ -43,7 +43,7 @@ from hexcursion.bundle.statement.expected import told_words
 from hexcursion.bundle.statement.guarantee import with_words
 from hexcursion.bundle.write import statement_text
 from hexcursion.comparing.attacks import changes, one_more, two_editions
-from hexcursion.comparing.practice import RULES, Records, careful, minimum, smoothed
+from hexcursion.comparing.practice import Records, Rule, careful, minimum, smoothed
 from hexcursion.ledger import open_ledger
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.example import COUNTY_YEARS, county_settings
@@ -189,8 +189,8 @@ def main() -> None:
         "frontier": frontier(project, tuned, truth, draws),
         "practice": {
             "least": LEAST,
-            "exact": round(two_editions(records, RULES["at least 5"]), 4),
-            "classes": round(changes(records, RULES["at least 5, class only"]), 4),
+            "exact": round(two_editions(records, Rule("minimum", 5.0)), 4),
+            "classes": round(changes(records, Rule("minimum", 5.0, numbers=False)), 4),
         },
         "house": house(records, float(bundle.statement["design"]["mu"])),
         "public_map": bits(known),

@@ -18,7 +18,6 @@ from hexcursion.comparing.attacks import (
     changes,
     most_told_apart,
     one_more,
-    own_medians,
     told_apart,
     two_editions,
 )
@@ -26,16 +25,13 @@ from hexcursion.comparing.practice import (
     Records,
     Rule,
     filled,
-    merged,
     minimum,
-    rounded,
     smoothed,
-    two_digits,
-    units_of,
 )
 from hexcursion.project.load import load_project
 from pages.compare.view import Line, edition_sentences, release_sentence
 from studies.agreement.practice import lucas_settings
+from studies.agreement.rules import own_medians
 
 ROW = Records(
     np.array([0, 0, 0, 1, 1, 3]),
@@ -79,12 +75,10 @@ def test_minimum_counts_on_lucas_county(
     assert own_medians(table, lucas) == pytest.approx(own, abs=1e-4)
 
 
-def test_classes_alone_change_for_few_and_rounding_hides_exact_values(lucas: Records) -> None:
+def test_classes_alone_change_for_few(lucas: Records) -> None:
     assert changes(lucas, Rule("minimum", 5, numbers=False)) == pytest.approx(0.049, abs=2e-3)
     assert changes(lucas, Rule("smoothed", 10, numbers=False)) == pytest.approx(0.111, abs=2e-3)
     assert told_apart(0.049) == pytest.approx(0.5245)
-    small = Records(lucas.cell[:400], lucas.value[:400], lucas.threshold, lucas.centres, lucas.spacing)
-    assert two_editions(small, Rule("rounded", 5)) == 0.0
 
 
 def test_a_minimum_count_blanks_hexagons_and_shows_medians() -> None:
@@ -110,26 +104,6 @@ def test_a_kernel_weighs_neighbours_and_ends() -> None:
     assert two_editions(ROW, Rule("smoothed", 1.0)) == 1.0
     assert two_editions(ROW, Rule("smoothed", 100.0)) == 0.0
     assert changes(ROW, Rule("smoothed", 1.0)) == 1.0
-
-
-def test_rounding_caps_and_keeps_two_digits() -> None:
-    assert two_digits(np.array([123.0, 0.0456, 0.0, 99.6])).tolist() == pytest.approx(
-        [120.0, 0.046, 0.0, 100.0]
-    )
-    table = rounded(ROW, 2)
-    assert table.count is not None
-    assert table.mean is not None
-    assert table.count.tolist() == [5.0, 0.0, 0.0, 0.0, 0.0]
-    assert table.mean[1] == 49.0  # 40 and the cap of 57.5
-
-
-def test_a_record_is_taken_out_under_the_cap_of_all_that_stay() -> None:
-    """Of ten records one is dear, and dearer ones lie elsewhere: the cap of 900 does not touch it."""
-    value = np.concatenate([np.full(9, 100.0), [400.0], np.full(30, 900.0)])
-    centres = np.array([[0.0, 0.0], [9.0, 0.0]])
-    town = Records(np.repeat([0, 1], [10, 30]), value, 30.0, centres, 1.0)
-    # The mean of 130 stays 130 (of 133) without a cheap record, and becomes 100 without the dear one.
-    assert changes(town, Rule("rounded", 5)) == pytest.approx(1 / 40)
 
 
 @pytest.mark.parametrize("below", [False, True])
@@ -266,34 +240,3 @@ def test_an_exchange_that_costs_less_than_two_steps_bounds_what_a_value_moves() 
 def test_shares_are_written_as_shares_and_bounds_upwards(apart: float, bound: bool, said: str) -> None:
     line = Line("a rule", 1.0, 0.5, 0.5, 0.0, None, apart, bound=bound)
     assert line.cells()["was it in?"] == said
-
-
-def test_few_records_send_their_hexagon_and_its_siblings_to_larger_units() -> None:
-    """3, 2, 0, 1 and 0 records: of the pairs the second has one, so that four hexagons are one unit."""
-    above = (np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 0, 1]))
-    row = replace(ROW, above=above)
-    table = merged(row, 3)
-    assert table.shown.tolist() == [True, True, True, True, False]
-    assert table.inside.tolist() == [True, True, True, True, False]
-    assert table.mean is not None
-    assert table.median is not None
-    assert table.mean[:4].tolist() == [34.5] * 4
-    assert table.median[:4].tolist() == [37.5] * 4
-    # The one record on the right sends its pair, and then both pairs; with a minimum of one nothing moves.
-    assert units_of(row, 2).tolist() == [1, 1, 1, 1, 0]
-    assert units_of(row, 1).tolist() == [0, 1, 2, 3, 4]
-    left = replace(row, cell=np.array([0, 0, 0, 1]), value=row.value[:4])
-    assert units_of(left, 2).tolist() == [3, 3, 0, 1, 2]  # one step is enough where nobody is on the right
-    rule = Rule("merged", 3.0)
-    assert (two_editions(row, rule), changes(row, rule)) == (1.0, 1.0)
-    # A minimum of 7 hides all of them, in every edition.
-    assert not merged(row, 7).shown.any()
-    assert (two_editions(row, Rule("merged", 7.0)), changes(row, Rule("merged", 7.0))) == (0.0, 0.0)
-
-
-def test_larger_units_on_lucas_county(lucas: Records) -> None:
-    """The note's figures: three quarters of the hexagons are shown, and every value follows."""
-    table = merged(lucas, 5)
-    assert float(table.shown.mean()) == pytest.approx(0.75, abs=0.01)
-    assert two_editions(lucas, Rule("merged", 5.0)) > 0.99
-    assert changes(lucas, Rule("merged", 5.0)) > 0.99
