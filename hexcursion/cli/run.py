@@ -35,6 +35,7 @@ from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
+from hexcursion.settings.catalogue import flag_of
 from hexcursion.words import agreement_words, plural, range_words, ratio_words
 
 
@@ -139,9 +140,10 @@ def _release(
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
     elif settings.pays_for_a_look:
-        look = "A pilot" if settings.pilot is not None else "A private choice of the range"
-        flag = "--pilot" if settings.pilot is not None else "--range-choice"
-        raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
+        look, name = settings.look_words
+        raise WorkflowError(
+            f"{look} spends budget, so it has no dry run: leave --dry-run or {flag_of(field(name))} out."
+        )
     if options is not None:
         settings = with_resolution(settings, options)
     told = _Printed()

@@ -104,30 +104,12 @@ def plan_settings(
 ) -> Planned:
     """Load, search on reference data, and plan: everything before the button.
 
-    Parameters
-    ----------
-    settings
-        Public choices.
-    place
-        The ledger, as for `open_ledger`.
-    told
-        Who is told how far it is.
-    tables
-        Sensor tables in memory, by the `path` that the settings give them.
-    wanted
-        An agreement (IoU, 0 to 1) on reference data: the smallest epsilon that reaches it is planned, at most
-        the settings'.
-    same_as
-        Ledger entries whose data hold the same records in other words.
-    pay
-        Whether a pilot or a private choice of the range that the settings ask for is charged and drawn.
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for what stops the release.
-    Unreleased
-        Where a paid look broke off after its charge.
+    `place` is the ledger, as for `open_ledger`; `told` hears how far it is; `tables` are those in memory, by
+    the `path` that the settings give them; `wanted` is an agreement (IoU, 0 to 1) on reference data, for
+    which the smallest epsilon, at most the settings', is planned; `same_as` are ledger entries whose data
+    hold the same records in other words; `pay`: whether a look at the records that the settings ask for is
+    charged and drawn. Raise `WorkflowError`, `DataError` or `GeoError`, one sentence, for what stops the
+    release, `Unreleased` where a paid look broke off after its charge.
     """
     told = told or Listener()
     _refuse_looks(settings, wanted, pay)
@@ -168,22 +150,9 @@ def search_design(
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
 ) -> Tuned:
-    """Search on the project's reference data, where its settings say, with the executor of that name.
-
-    Parameters
-    ----------
-    report
-        Told (fraction, text); may raise to cancel.
-    executor, processes
-        Where designs are scored, and in how many processes; None for one per core.
-    beside, walked
-        Further epsilons, as for `tune`.
-
-    Raises
-    ------
-    WorkflowError
-        As `tune`, and where the executor cannot be reached.
-    """
+    """Search on the project's reference data with the executor of that name, in so many processes (None: one
+    per core). The other arguments are those of `tune`, and so are the errors; `WorkflowError` also where the
+    executor cannot be reached."""
     with closing(make_executor(executor, processes, project.settings.dask)) as where:
         return tune(project, report, where, beside=beside, walked=walked)
 
@@ -200,21 +169,9 @@ def compare_settings(
 ) -> tuple[Project, Comparison]:
     """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
 
-    Parameters
-    ----------
-    names
-        The mechanisms; () for all that can serve.
-    epsilons
-        The budgets, each > 0.
-    executor, processes
-        As for `search_design`.
-    tables
-        As for `plan_settings`.
-
-    Raises
-    ------
-    WorkflowError, DataError, GeoError
-        One sentence, for settings or data that cannot be used.
+    `names` are the mechanisms, () for all that can serve; `epsilons` the budgets, each > 0; `executor` and
+    `processes` as for `search_design`, `tables` as for `plan_settings`. Raise `WorkflowError`, `DataError` or
+    `GeoError`, one sentence, for settings or data that cannot be used.
     """
     tell = report or (lambda fraction, text: None)
     project = load_with_earlier(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
@@ -233,21 +190,9 @@ def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned |
 def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
     """Charge the ledger, draw once, write the bundle, and put it in its place.
 
-    Parameters
-    ----------
-    planned
-        From `plan_settings`.
-    folder
-        A new folder for the bundle; by default in `releases` in this installation's home.
-    aged
-        Whether time may have passed since the plan: its receipt is made anew where the ledger has moved on.
-
-    Raises
-    ------
-    WorkflowError
-        As `publish`, before any charge; where the ledger refuses, none is begun for it.
-    Unreleased
-        If it broke off after the charge: it names the entry that stands without a release.
+    `folder` is new, by default in `releases` in this installation's home; `aged`: whether time may have
+    passed since the plan, so that its receipt is made anew where the ledger has moved on. Raise as `publish`;
+    where the ledger refuses, none is begun for it.
     """
     planned.check()
     plan, ledger = planned.plan, begin(planned.ledger)
@@ -261,8 +206,7 @@ def _refuse_looks(settings: ReleaseSettings, wanted: float | None, pay: bool) ->
     """Refuse a look that is not to be paid, or that would be paid for nothing: before anything is loaded."""
     if not settings.pays_for_a_look:
         return
-    look = "A pilot" if settings.pilot is not None else "A private choice of the range"
-    name = "pilot" if settings.pilot is not None else "range_choice"
+    look, name = settings.look_words
     if not pay:
         raise WorkflowError(f"{look} spends budget, so it is part of a release alone: leave `{name}` out.")
     if wanted is not None:

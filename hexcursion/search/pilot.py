@@ -64,15 +64,14 @@ def fingerprint(project: Project, ledger: Ledger) -> str:
     return ledger.fingerprint(observations.x, observations.y, observations.value)
 
 
-def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bool = False) -> Project:
+def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
     """Pay for noisy cell statistics once and put what they say in the place of reference data.
 
     The share `settings.pilot` of epsilon is spent on one Gaussian release of all cells' sums and counts
     (docs/mathematics.md, section 11), charged to the ledger before it is drawn. All after it, the model
     choice by marginal likelihood and the whole search, is post-processing and free. A session pays for one
-    pilot once; `insist` pays although `pilot_warning` says that it would show next to nothing.
-
-    Raise, before any charge, `WorkflowError`, `BudgetExceeded` or `RequestTaken`; after it `Unreleased`.
+    pilot once. Raise, before any charge, `WorkflowError`, `BudgetExceeded` or `RequestTaken`; after it
+    `Unreleased`.
     """
     settings = project.settings
     if settings.pilot is None or settings.reference is not None:
@@ -80,7 +79,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     if project.pilot is not None:
         raise WorkflowError("A pilot was paid for already, and stands in for reference data.")
     project.refuse_large_delta()
-    if not insist and (warning := pilot_warning(project)):
+    if warning := pilot_warning(project):
         raise WorkflowError(warning)
     records = bin_records(project.private.placed, project.response, settings.unit).records
     n, n_is_public = private_n(project), settings.relation == "replace-one"
@@ -259,13 +258,12 @@ BLUNTEST = 0.05
 """Largest difference of mean squared errors, response units, that the odds of a choice may need."""
 
 
-def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, insist: bool = False) -> Project:
+def run_range_choice(project: Project, ledger: Ledger, session: str = "") -> Project:
     """Pay for a choice of range and scatter once, and simulate the reference data with what was chosen.
 
     The share `settings.range_choice` of epsilon is spent on one exponential mechanism over public candidates,
     by their cross-validated squared errors (docs/public-places.md), charged to the ledger before it is drawn.
-    The search afterwards is post-processing and free. Session, `insist` and errors (`WorkflowError` and
-    others) are those of `run_pilot`.
+    The search afterwards is post-processing and free. Session and errors are those of `run_pilot`.
     """
     settings = project.settings
     if settings.range_choice is None:
@@ -276,7 +274,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     epsilon = settings.range_choice * settings.epsilon
     records = bin_records(project.private.placed, project.response, settings.unit).records
     choice = planned_choice(project, records)
-    if not insist and (warning := _warning(choice, records.n, epsilon)):
+    if warning := _warning(choice, records.n, epsilon):
         raise WorkflowError(warning)
     charge = _charge(
         project,

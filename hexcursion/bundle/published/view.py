@@ -78,31 +78,16 @@ class Viewer:
         """Confidences that this number of paths supports, of the usual ones; empty for a few paths."""
         return tuple(c for c in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99) if supports(self.draws, c))
 
-    def at(
-        self,
-        threshold: float | None = None,
-        *,
-        direction: Direction | None = None,
-        smoothing: int | None = None,
-        cutoff: float | None = None,
-        confidence: float | None = None,
-    ) -> Products:
-        """All products at a threshold in the data's unit; what is not given is as published. Raise
-        `WorkflowError`, one sentence, for settings that make no sense."""
+    def at(self, threshold: float | None = None, *, smoothing: int | None = None) -> Products:
+        """All products at a threshold in the data's unit, smoothed so many times; what is not given is as
+        published. Raise `WorkflowError` as `level` and `smoothed`."""
         published = self.bundle.statement["products"]
-        rounds = published["smoothing"] if smoothing is None else smoothing
-        share = published["cutoff"] if cutoff is None else cutoff
-        sure = (published["confidence"] or CONFIDENCE) if confidence is None else confidence
-        if not 0 < share <= 1:
-            raise WorkflowError("The vote cutoff must be above 0 and at most 1.")
-        if not 0 < sure < 1:
-            raise WorkflowError("The confidence must lie strictly between 0 and 1.")
         return products_at(
-            self.smoothed(rounds),
+            self.smoothed(published["smoothing"] if smoothing is None else smoothing),
             self.level(threshold),
-            direction or self.direction,
-            cutoff=share,
-            confidence=sure,
+            self.direction,
+            cutoff=published["cutoff"],
+            confidence=published["confidence"] or CONFIDENCE,
             field=self.bundle.field,
             draws=self.bundle.draws,
             records=self.bundle.records,

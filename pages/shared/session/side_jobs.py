@@ -12,6 +12,7 @@ import streamlit as st
 
 from dpgp_core.mechanisms.design import Design
 from hexcursion.errors import WorkflowError
+from hexcursion.estimates.forecasts import duration
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease
 from hexcursion.settings.model import ReleaseSettings
@@ -20,14 +21,6 @@ from pages.shared.session.workspace import Workspace
 from pages.shared.subprocess_job import Job
 
 POLL_SECONDS = 0.4
-
-
-def duration(seconds: float) -> Markdown:
-    """A forecast in words, no finer than it can be: "5 s", "40 s", "3 min"."""
-    if seconds < 90:
-        step = 5 if seconds < 30 else 10
-        return f"{max(step, round(seconds / step) * step):d} s"
-    return f"{round(seconds / 60):d} min"
 
 
 @st.fragment(run_every=POLL_SECONDS)

@@ -304,12 +304,12 @@ def test_the_warning_looks_at_public_numbers_alone(town: Town) -> None:
     assert pilot_warning(replace(weak, private=replace(weak.private, placed=other))) == pilot_warning(weak)
 
 
-def test_a_curator_may_insist_on_a_weak_pilot_and_pays_for_it_once(town: Town, ledger: Ledger) -> None:
-    weak = piloted(town, epsilon=0.2, pilot=0.2)
-    paid = run_pilot(weak, ledger, "a session", insist=True)
+def test_a_pilot_is_paid_for_once_in_a_session(town: Town, ledger: Ledger) -> None:
+    asked = piloted(town, epsilon=2.0, pilot=0.3)
+    paid = run_pilot(asked, ledger, "a session")
     assert paid.pilot is not None
     with pytest.raises(RequestTaken):
-        run_pilot(weak, ledger, "a session", insist=True)
+        run_pilot(asked, ledger, "a session")
     assert charged(ledger) == ["budget", "records", "reserve", "draw", "commit"]
 
 

@@ -88,9 +88,9 @@ def test_it_is_paid_for_once_in_a_session_and_not_when_it_would_be_chance(town: 
         run_range_choice(weak, ledger)
     assert charged(ledger) == []
     assert look_warning(weak) == choice_warning(weak) != ""
-    run_range_choice(weak, ledger, "a session", insist=True)
+    run_range_choice(asked(town), ledger, "a session")
     with pytest.raises(RequestTaken):
-        run_range_choice(weak, ledger, "a session", insist=True)
+        run_range_choice(asked(town), ledger, "a session")
     assert charged(ledger).count("draw") == 1
 
 
