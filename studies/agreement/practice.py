@@ -32,7 +32,7 @@ from hexcursion.search.choice import Choice
 from hexcursion.search.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.panel import simulated
-from studies.agreement.rules import changes, own_medians, rules_of, two_editions
+from studies.attacks.table_rules import changes, own_medians, rules_of, two_editions
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser
 

@@ -31,7 +31,7 @@ from hexcursion.comparing.practice import (
 from hexcursion.project.load import load_project
 from pages.compare.view import Line, edition_sentences, release_sentence
 from studies.agreement.practice import lucas_settings
-from studies.agreement.rules import own_medians
+from studies.attacks.table_rules import own_medians
 
 ROW = Records(
     np.array([0, 0, 0, 1, 1, 3]),

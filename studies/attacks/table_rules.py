@@ -45,7 +45,7 @@ class Rounded:
         return changed / records.cell.size
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Merged:
     """Minimum counts, of larger units where few records lie: see `units_of`."""
 

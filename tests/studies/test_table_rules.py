@@ -10,7 +10,7 @@ import pytest
 from hexcursion.comparing.practice import Records
 from hexcursion.project.load import load_project
 from studies.agreement.practice import lucas_settings
-from studies.agreement.rules import (
+from studies.attacks.table_rules import (
     Merged,
     Rounded,
     changes,
