@@ -9,7 +9,7 @@ from typing import Any
 
 from dpgp_core.plugins import Registry
 from hexcursion.bundle.geopackage import GEOPACKAGE
-from hexcursion.bundle.layers import Export, Exported
+from hexcursion.bundle.layers import Export, Exported, frame_of
 from hexcursion.bundle.untrusted import (
     BundleError,
     checked_parquet,
@@ -26,12 +26,10 @@ COLUMNS = 12
 
 def write_parquet(exported: Exported) -> bytes:
     """GeoParquet 1.1, WGS 84; the exact outlines of the cells."""
-    import geopandas
-
-    outlines = [shape.geoms[0] if len(shape.geoms) == 1 else shape for shape in exported.outlines]
-    frame = geopandas.GeoDataFrame(dict(exported.columns), geometry=outlines, crs="EPSG:4326")
     sink = io.BytesIO()
-    frame.to_parquet(sink, index=False, compression="zstd", schema_version="1.1.0")
+    frame_of(exported.columns, exported.outlines).to_parquet(
+        sink, index=False, compression="zstd", schema_version="1.1.0"
+    )
     return sink.getvalue()
 
 

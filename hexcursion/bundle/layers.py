@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from shapely.geometry import MultiPolygon
@@ -27,6 +27,9 @@ from hexcursion.project.response import ResponseScale
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
 MAX_PATH_REGIONS = 8
+
+if TYPE_CHECKING:  # it is loaded where a table is made
+    from geopandas import GeoDataFrame
 
 Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
@@ -141,6 +144,15 @@ class Exported:
     def regions(self) -> Drawn:
         """(outline, properties) of every region."""
         return drawn_regions(self.domain.cells, self.products)
+
+
+def frame_of(columns: Mapping[str, Any], outlines: Sequence[MultiPolygon]) -> GeoDataFrame:
+    """Columns of N values as a table with the (N,) outlines of the cells, WGS 84; only one that crosses the
+    date line has two parts."""
+    from geopandas import GeoDataFrame
+
+    shapes = [shape.geoms[0] if len(shape.geoms) == 1 else shape for shape in outlines]
+    return GeoDataFrame(dict(columns), geometry=shapes, crs="EPSG:4326")
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from geo.crs import project
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.again import density_of
+from hexcursion.bundle.layers import frame_of
 from hexcursion.bundle.layout import contents_of, zip_bytes_to
 from hexcursion.bundle.products import class_column
 from hexcursion.bundle.statement.designs import design_from
@@ -82,8 +83,6 @@ class Released:
             published set; `probability` of lying on that side and `mean` in the unit of the value, NaN where
             the mechanism has none.
         """
-        import geopandas
-
         bundle, products = self.bundle, self.bundle.published
         unknown = np.full(bundle.domain.size, np.nan)
         columns = {
@@ -93,9 +92,7 @@ class Released:
             "probability": unknown if products.probability is None else products.probability,
             "mean": unknown if bundle.field is None else bundle.response.value(bundle.field[0]),
         }
-        shapes = cell_polygons(bundle.domain.cells)  # two parts where a cell crosses the date line
-        outlines = [each.geoms[0] if len(each.geoms) == 1 else each for each in shapes]
-        made = geopandas.GeoDataFrame(columns, geometry=outlines, crs="EPSG:4326")
+        made = frame_of(columns, cell_polygons(bundle.domain.cells))
         made.attrs = {"unit": str(self.statement["subject"]["unit"]), "threshold": bundle.threshold}
         return made
 
@@ -118,12 +115,8 @@ class Released:
         BundleError
             For no density, and a bundle without released counts of single records.
         """
-        import geopandas
-
         found = density_of(self.bundle, above)
-        shapes = cell_polygons(self.bundle.domain.cells)
-        outlines = [each.geoms[0] if len(each.geoms) == 1 else each for each in shapes]
-        return geopandas.GeoDataFrame(found.columns(), geometry=outlines, crs="EPSG:4326")
+        return frame_of(found.columns(), cell_polygons(self.bundle.domain.cells))
 
     @property
     def deck(self) -> Any:

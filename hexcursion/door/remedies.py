@@ -18,7 +18,7 @@ from geo import GeoError
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import COARSEST
 from hexcursion.project.load import load_project
-from hexcursion.project.model import HeldTable, Project
+from hexcursion.project.model import Project
 from hexcursion.record import Expected
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
@@ -135,12 +135,7 @@ def weak(expected: Expected | None) -> bool:
     return expected is not None and expected.little
 
 
-def try_remedies(
-    project: Project,
-    tuned: Tuned,
-    report: Report | None = None,
-    tables: Mapping[str, HeldTable] | None = None,
-) -> Iterator[Tried]:
+def try_remedies(project: Project, tuned: Tuned, report: Report | None = None) -> Iterator[Tried]:
     """Judge one remedy after the other; those of a plan with a paid look are not tried.
 
     A search is a quick one, so that what it finds may be a little less than a full one would. Tell
@@ -156,7 +151,7 @@ def try_remedies(
 
         part(0.0, "")
         try:
-            changed, choice = _tried(project, tuned, remedy, part, tables)
+            changed, choice = _tried(project, tuned, remedy, part)
         except (WorkflowError, CoreError, DataError, GeoError) as error:
             yield Tried(remedy, note=str(error))
             continue
@@ -164,9 +159,7 @@ def try_remedies(
         yield Tried(remedy, choice.expected, bool(against))
 
 
-def _tried(
-    project: Project, tuned: Tuned, remedy: Remedy, report: Report, tables: Mapping[str, HeldTable] | None
-) -> tuple[Project, Choice]:
+def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tuple[Project, Choice]:
     """The project with one choice changed, and the design that simulations propose for it."""
     if remedy.name == "epsilon" and (known := at_budget(tuned, remedy.changes["epsilon"])) is not None:
         return settle_on(project, tuned, known)
@@ -176,5 +169,5 @@ def _tried(
     if set(remedy.changes) <= WITHOUT_RELOADING:
         changed = replace(project, settings=settings)
     else:
-        changed = load_project(settings, lambda fraction, text: report(0.3 * fraction, text), tables)
+        changed = load_project(settings, lambda fraction, text: report(0.3 * fraction, text))
     return changed, tune(changed, lambda share, text: report(0.3 + 0.7 * share, text), beside=()).choice

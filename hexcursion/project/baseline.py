@@ -61,7 +61,7 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
         mean, sd = map_of_counts(facts, counts, model.lengthscale)
         probability = exceedance_probability(mean, sd, project.level, settings.direction)
         return Baseline(mean, probability, excursion(mean, project.level, settings.direction))
-    records = bin_records(placed, project.response, settings.unit).records
+    records = bin_records(placed, project.response, settings.unit)
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
     mean = mean_about(posterior, records, project.usual_answer)
     sd, level = model.scale * np.sqrt(posterior.variance), project.response.seen(project.level)

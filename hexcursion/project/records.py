@@ -48,20 +48,6 @@ class PlacedObservations:
         return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
 
 
-@dataclass(frozen=True, repr=False)
-class BinnedRecords:
-    """Records of one unit of protection; `clipped` of them lay beyond the clip bound (curator only)."""
-
-    records: CollapsedRecords
-    unit: Unit
-    clipped: int
-
-    @property
-    def n(self) -> int:
-        """Number of records."""
-        return self.records.n
-
-
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
     """Return each row's position in the cell array, (n,), -1 outside, the likeliest where noise is known.
 
@@ -147,7 +133,7 @@ def bin_records(
     unit: Unit,
     prior_mean: Floats | None = None,
     own: ResponseScale | None = None,
-) -> BinnedRecords:
+) -> CollapsedRecords:
     """Collapse placed observations to records in response units.
 
     Point record: each observation, moved to its cell centre, is a record. Cell record: the median value of
@@ -159,12 +145,10 @@ def bin_records(
     value, index = placed.value, placed.index
     if unit == "cell":
         index, value = cell_medians(placed)
-    held = value if own is None else own.cut(value)
-    raw = response.forward(held)
+    raw = response.forward(value if own is None else own.cut(value))
     if prior_mean is not None and response.transform != "probit":
         raw = raw - prior_mean[index]
-    clipped = int(((np.abs(raw) > 1.0) | (held != value)).sum())
-    return BinnedRecords(CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0)), unit, clipped)
+    return CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0))
 
 
 def public_n(placed: PlacedObservations, unit: Unit) -> int:

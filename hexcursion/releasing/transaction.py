@@ -17,6 +17,7 @@ from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
+from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import Prepared, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
@@ -28,7 +29,7 @@ from hexcursion.ledger.places import home
 from hexcursion.ledger.sentences import account_lines
 from hexcursion.project.model import Project, area_facts, record_keys
 from hexcursion.project.public_numbers import Covariates
-from hexcursion.project.records import BinnedRecords, bin_records
+from hexcursion.project.records import bin_records
 from hexcursion.record import PrivacyFacts, ReceiptLine, Release
 from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside
 from hexcursion.releasing.release_guard import stop_or_state
@@ -47,7 +48,7 @@ class Plan:
 
     project: Project
     choice: Choice
-    binned: BinnedRecords  # private records (curator only)
+    records: CollapsedRecords  # private (curator only)
     prepared: Prepared  # the draw, ready: everything that can fail before it has been tried
     privacy: PrivacyFacts
     charge: Charge
@@ -80,7 +81,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     level = choice.level(settings.threshold)
     worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
     mean, wide = (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
-    binned = bin_records(project.private.placed, choice.response, settings.unit, mean, wide)
+    records = bin_records(project.private.placed, choice.response, settings.unit, mean, wide)
     project.refuse_large_delta()
     mechanism, facts = mechanism_of(design), choice.facts(project)
     mechanism.refuse_unprotected(facts)  # whatever a package has made of its `guarantee`
@@ -135,8 +136,8 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
     if bound.method == "renyi" and by_curve.at_edge:
         receipt += (ReceiptLine("Orders", AT_EDGE),)
-    prepared = prepare_draw(design, facts, binned.records)
-    return Plan(project, choice, binned, prepared, privacy, charge, preview, receipt)
+    prepared = prepare_draw(design, facts, records)
+    return Plan(project, choice, records, prepared, privacy, charge, preview, receipt)
 
 
 def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str = "") -> Published:
@@ -154,7 +155,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     target = folder if folder is not None else home() / "releases" / release_id
     targets(target)
     with working_beside(target, ledger) as work:
-        facts, records = plan.choice.facts(plan.project), plan.binned.records
+        facts, records = plan.choice.facts(plan.project), plan.records
         trial = try_draw(plan.prepared)
         tried = read_release(plan.choice.design, facts, records, trial, trial=True)
         rehearse_writing(

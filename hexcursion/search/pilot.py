@@ -81,7 +81,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
     project.refuse_large_delta()
     if warning := pilot_warning(project):
         raise WorkflowError(warning)
-    records = bin_records(project.private.placed, project.response, settings.unit).records
+    records = bin_records(project.private.placed, project.response, settings.unit)
     n, n_is_public = private_n(project), settings.relation == "replace-one"
     share = settings.pilot * settings.epsilon
     noise = statistic_noise_for(share, project.delta)
@@ -185,7 +185,7 @@ def pilot_warning(project: Project) -> str:
 def _simulated(project: Project, noise: float) -> NoisyStatistics:
     """Statistics of the simulated reference data, which know no more of the private ones than n."""
     placed = project.reference
-    records = bin_records(placed, project.response, project.settings.unit).records
+    records = bin_records(placed, project.response, project.settings.unit)
     return release_statistics(records, project.domain.size, noise, SimulationEntropy(SIMULATION_SEED))
 
 
@@ -272,7 +272,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "") -> Pro
         raise WorkflowError("A range was chosen and paid for already.")
     project.refuse_large_delta()
     epsilon = settings.range_choice * settings.epsilon
-    records = bin_records(project.private.placed, project.response, settings.unit).records
+    records = bin_records(project.private.placed, project.response, settings.unit)
     choice = planned_choice(project, records)
     if warning := _warning(choice, records.n, epsilon):
         raise WorkflowError(warning)
@@ -312,7 +312,7 @@ def choice_warning(project: Project) -> str:
     settings = project.settings
     if settings.range_choice is None:
         return ""
-    records = bin_records(project.private.placed, project.response, settings.unit).records
+    records = bin_records(project.private.placed, project.response, settings.unit)
     return _warning(planned_choice(project, records), records.n, settings.range_choice * settings.epsilon)
 
 

@@ -198,7 +198,7 @@ def reference_mean(
     project: Project, placed: PlacedObservations, model: FieldModel, scale: ResponseScale
 ) -> Floats:
     """(N,) posterior mean of reference observations under a model, in response units of `scale`."""
-    records = bin_records(placed, project.response, project.settings.unit).records
+    records = bin_records(placed, project.response, project.settings.unit)
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
     shown = project.response.field_of(mean_about(posterior, records, project.usual_answer))
     transformed = shown * project.response.clip + project.response.centre

@@ -121,7 +121,7 @@ def make_scene(
     """
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
     level = float(response.forward(threshold))
-    records = bin_records(reference, response, unit, prior_mean, own).records
+    records = bin_records(reference, response, unit, prior_mean, own)
     shares = response.transform == "probit"
     labelled, medians = cell_shares(reference) if shares else cell_medians(reference)
     held = _held_out(cells)

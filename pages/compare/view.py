@@ -35,44 +35,28 @@ if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
 
 @dataclass(frozen=True)
 class Measure:
-    """One figure that is compared: its name on the axis, its value in a row, and whether more is better."""
+    """One figure that is compared: its name on the axis, its value in a row, and the deviation of that."""
 
     title: str
     value: Callable[[Row], float]
-    spread: Callable[[Row], float]
-    more: bool
+    spread: Callable[[Row], float] = lambda row: 0.0
 
 
 MeasureName = Literal["agreement", "area", "bce", "calibration", "lost"]
 
+
+def _achieved(name: str) -> Callable[[Row], float]:
+    """A figure of the best design; NaN where there is none."""
+    return lambda row: math.nan if row.best is None else float(getattr(row.best.utility, name))
+
+
 MEASURES: dict[MeasureName, Measure] = {
-    "agreement": Measure(
-        "expected agreement (IoU)",
-        lambda row: _of(row, lambda made: made.agreement),
-        lambda row: _of(row, lambda made: made.agreement_sd),
-        True,
-    ),
-    "area": Measure(
-        "error of the area (share of the true area)",
-        lambda row: _of(row, lambda made: made.area_error),
-        lambda row: 0.0,
-        False,
-    ),
-    "bce": Measure(
-        "cross-entropy on held-out hexagons (BCE)",
-        lambda row: _of(row, lambda made: made.bce),
-        lambda row: 0.0,
-        False,
-    ),
-    "calibration": Measure(
-        "calibration error of the probabilities", lambda row: row.calibration, lambda row: 0.0, False
-    ),
-    "lost": Measure("share of the field's variance left", lambda row: row.lost, lambda row: 0.0, False),
+    "agreement": Measure("expected agreement (IoU)", _achieved("agreement"), _achieved("agreement_sd")),
+    "area": Measure("error of the area (share of the true area)", _achieved("area_error")),
+    "bce": Measure("cross-entropy on held-out hexagons (BCE)", _achieved("bce")),
+    "calibration": Measure("calibration error of the probabilities", lambda row: row.calibration),
+    "lost": Measure("share of the field's variance left", lambda row: row.lost),
 }
-
-
-def _of(row: Row, look: Callable[[Any], float]) -> float:
-    return math.nan if row.best is None else look(row.best.utility)
 
 
 def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[dict[str, Any]]:

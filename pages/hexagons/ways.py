@@ -14,6 +14,7 @@ import streamlit as st
 from geo import DomainError, region_from_geojson
 from geo.context.named_areas import LEAST_KM, MOST_KM, MOST_NAMES, SOURCE, area_names, areas_named, box_around
 from geo.context.surroundings import Place, find_places, folder
+from hexcursion.bundle.page.facts import coordinates
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import EXAMPLE_REGION, of_example
 from pages.data.sources import refill
@@ -202,9 +203,8 @@ def _around_place(work: Workspace) -> Asked | None:
 
 def place_words(place: Place) -> str:
     """A place among others of its name: where it lies and how many people it has."""
-    north = f"{abs(place.latitude):.2f}° {'N' if place.latitude >= 0 else 'S'}"
-    east = f"{abs(place.longitude):.2f}° {'E' if place.longitude >= 0 else 'W'}"
-    return plain(f"{place.name}, {north}, {east}, about {place.population:,} people")
+    where = coordinates(place.longitude, place.latitude)
+    return plain(f"{place.name}, {where}, about {place.population:,} people")
 
 
 def _drawn(work: Workspace) -> Asked | None:

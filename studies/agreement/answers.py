@@ -97,7 +97,7 @@ def settings_of(folder: Path, work: Path) -> ReleaseSettings:
 def map_without_privacy(project: Project) -> Floats:
     """(N,) probit of the share of yes: the moments of answers read once, from the records themselves."""
     law = ClippedPrior.of(PublicPrior(0.0, SPREAD_OF_ANSWERS, 1.0 / SPREAD_OF_ANSWERS, "yes-no"))
-    records = bin_records(project.private.placed, project.response, "point").records
+    records = bin_records(project.private.placed, project.response, "point")
     prior = make_prior("exponential", project.lattice, FIXED_RANGE * project.lattice.spacing)
     covariance = law.deviation**2 * prior.correlation() + LEVEL
     index, mean = records.index, float(np.average(records.mean, weights=records.count))

@@ -231,7 +231,7 @@ def fixed_sets(
     design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
     if design is None:
         raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
-    records = bin_records(project.private.placed, project.response, project.settings.unit).records
+    records = bin_records(project.private.placed, project.response, project.settings.unit)
     prepared, entropy = mechanism.prepare(design, facts, records), SimulationEntropy(SEED)
     for _ in range(releases):
         released = draw_release(prepared, entropy, simulation=True)

@@ -222,7 +222,7 @@ def simulated(
     """Simulated releases of the private records, each with its set and its probabilities, (N,) both."""
     mean = None if choice.public_map is None else choice.public_map.mean
     own = None if mean is None else project.response
-    records = bin_records(project.private.placed, choice.response, project.settings.unit, mean, own).records
+    records = bin_records(project.private.placed, choice.response, project.settings.unit, mean, own)
     prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), records)
     level = float(choice.response.forward(project.settings.threshold))
     for number in range(releases):

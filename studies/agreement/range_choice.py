@@ -71,7 +71,7 @@ def compared(title: str, project: Project, truth: Bools, epsilon: float) -> str:
     entropy = SimulationEntropy(SEED)
     asked = replace(project, settings=project.settings.with_changes(epsilon=epsilon))
     free, plain = judged(asked, truth, GROUPS * EACH, entropy)
-    records = bin_records(asked.private.placed, asked.response, "point").records
+    records = bin_records(asked.private.placed, asked.response, "point")
     plan, paid = planned_choice(asked, records), SHARE * epsilon
     settings = asked.settings.with_changes(range_choice=SHARE)
 

@@ -35,7 +35,7 @@ def paper_recipe(
     """
     settings, n = project.settings, private_n(project)
     world = _scene(project).world
-    records = bin_records(project.private.placed, project.response, settings.unit).records
+    records = bin_records(project.private.placed, project.response, settings.unit)
     grid = coarse_grid(project.lattice, n, settings.quick)
     for epsilon in epsilons:
         best, found = np.inf, None

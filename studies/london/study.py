@@ -268,7 +268,7 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
     """
     settings, design = project.settings, choice.design
     offset, own = (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
-    records = bin_records(project.private.placed, choice.response, settings.unit, offset, own).records
+    records = bin_records(project.private.placed, choice.response, settings.unit, offset, own)
     mechanism, facts = mechanism_of(design), choice.facts(project)
     scene = make_scene(
         facts,

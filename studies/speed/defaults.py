@@ -114,7 +114,7 @@ def peer_seconds(folder: Path, project: Project) -> float:
     assert spec.loader is not None
     peer = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(peer)
-    records = bin_records(project.reference, project.response, "cell").records
+    records = bin_records(project.reference, project.response, "cell")
     places, _ = peer.normalise_xy(project.lattice.domain_centres[records.index])
     response = np.clip(records.mean - project.level, -1.0, 1.0)
     train, held = peer.validation_split(response.size, 0.5, SEED)

@@ -179,7 +179,7 @@ def london(project: Project, judge: Network, draws: int) -> Iterator[str]:
             ("earlier", asked.reference, CHOICES),
             ("later", asked.private.placed, draws),
         ):
-            records: CollapsedRecords = bin_records(placed, chosen.response, "point", None).records
+            records: CollapsedRecords = bin_records(placed, chosen.response, "point", None)
             scene = make_scene(
                 facts,
                 asked.domain.cells,

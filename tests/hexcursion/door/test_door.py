@@ -126,8 +126,8 @@ def test_a_table_and_its_file_are_the_same_records(rows: pandas.DataFrame, town:
     assert len({each.plan.charge.dataset for each in plans}) == 1
     assert len({each.epsilon for each in plans}) == 1
     assert plans[0].receipt == plans[1].receipt == plans[2].receipt
-    projected = hexcursion.plan(points.to_crs("EPSG:32632"), **pointed).plan.binned.records
-    assert projected.count.tolist() == plans[0].plan.binned.records.count.tolist()
+    projected = hexcursion.plan(points.to_crs("EPSG:32632"), **pointed).plan.records
+    assert projected.count.tolist() == plans[0].plan.records.count.tolist()
     assert charges(open_ledger(create=False)) == ["genesis"]
 
 
@@ -137,7 +137,7 @@ def test_a_plan_charges_nothing_and_is_published_once(rows: pandas.DataFrame, tm
     assert 1.9 < planned.epsilon <= 2.0
     assert repr(planned) == "<Planned release by posterior-sampling on 16 hexagons, epsilon 2>"
     plan = planned.plan
-    for private in (plan, plan.binned, plan.binned.records, plan.prepared, plan.project.private):
+    for private in (plan, plan.records, plan.prepared, plan.project.private):
         assert "array(" not in repr(private), "a notebook is passed on"
     hexcursion.publish(planned, tmp_path / "bundle")
     before = charges(open_ledger(create=False))

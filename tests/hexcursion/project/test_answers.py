@@ -248,7 +248,7 @@ def test_a_release_of_answers_starts_from_a_published_reference(
     west = domain.centres_lonlat[:, 0] <= float(np.median(domain.centres_lonlat[:, 0]))
     assert ndtr(public.mean[west]).mean() > 0.6 > 0.3 > ndtr(public.mean[~west]).mean()
     assert tuned.choice.level(2.0) == 0.0  # nothing is cut, so that no share is out of reach
-    records = bin_records(project.private.placed, SHARES, "point", public.mean).records
+    records = bin_records(project.private.placed, SHARES, "point", public.mean)
     assert set((records.mean * records.count % 2.0).tolist()) == {0.0}
     (worlds,) = [starting_point(project, tuned.result.model)[2]]
     assert len(worlds) == 8  # each of four drifts, one way and the other

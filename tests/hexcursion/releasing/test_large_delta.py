@@ -41,7 +41,7 @@ def test_a_release_that_states_no_delta_has_the_usual_one(hamlet: Project) -> No
 
 
 def test_a_delta_of_one_in_n_needs_a_second_consent(hamlet: Project) -> None:
-    n = plan_release(asked(hamlet, None), given_choice(asked(hamlet, None)), open_ledger()).binned.n
+    n = plan_release(asked(hamlet, None), given_choice(asked(hamlet, None)), open_ledger()).records.n
     asked(hamlet, 0.99 / n).refuse_large_delta()
     large = asked(hamlet, 1.01 / n)
     with pytest.raises(WorkflowError, match=r"even publishing a whole record.*choose delta 1e-05 or less"):

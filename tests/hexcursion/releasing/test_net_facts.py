@@ -122,7 +122,7 @@ def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
     hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
-    design, facts, records = plan.choice.design, public_facts(hamlet), plan.binned.records
+    design, facts, records = plan.choice.design, public_facts(hamlet), plan.records
     drawn = try_draw(plan.prepared)
 
     def fail(*_: object) -> None:
@@ -176,6 +176,6 @@ def test_a_field_is_read_with_repeatable_noise_in_a_trial_and_with_the_systems_i
 
     monkeypatch.setattr(questions, "read", read)
     for trial in (True, False):
-        read_release(design, facts, plan.binned.records, drawn, trial=trial)
+        read_release(design, facts, plan.records, drawn, trial=trial)
     assert [type(entropy) for entropy in seen] == [SimulationEntropy, SystemEntropy]
     assert seen[0].normal(3).tolist() == SimulationEntropy(20260619).normal(3).tolist()

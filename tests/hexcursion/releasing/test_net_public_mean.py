@@ -54,5 +54,5 @@ def test_a_release_with_a_public_mean_shows_the_data_not_the_mean_twice_or_never
 def test_the_records_are_residuals_of_the_public_mean() -> None:
     """Readings 36 and 12 are responses 0.4 and -0.2; less a mean of 0.7 and -0.9: -0.3 and 0.7."""
     placed = PlacedObservations(np.array([0, 1]), np.array([36.0, 12.0]), 2, 0)
-    records = bin_records(placed, SCALE, "point", np.array([0.7, -0.9])).records
+    records = bin_records(placed, SCALE, "point", np.array([0.7, -0.9]))
     np.testing.assert_allclose(records.mean, [-0.3, 0.7], atol=1e-12)

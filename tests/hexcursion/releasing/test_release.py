@@ -73,7 +73,7 @@ def test_the_released_sets_resemble_the_baseline(project: Project, tuned: Tuned,
     plan, design = plan_release(project, tuned.choice, ledger), tuned.choice.design
     prior = make_prior(design.prior, project.lattice, design.lengthscale)
     entropy = SimulationEntropy(11)
-    paths = [draw_paths(design, prior, plan.binned.records, entropy, simulation=True)[0] for _ in range(40)]
+    paths = [draw_paths(design, prior, plan.records, entropy, simulation=True)[0] for _ in range(40)]
     level = float(tuned.choice.response.forward(project.settings.threshold))
     sets = smooth(project.lattice, np.array(paths), design.smoothing) > level
     free = tuned.result.unconstrained.design
@@ -204,7 +204,7 @@ def test_what_is_drawn_is_what_is_charged_and_stated(
     published = publish(plan, ledger, out)
     ((prepared, entropy),) = drawn
     design, prior = plan.choice.design, prepared.posterior.prior  # type: ignore[attr-defined]
-    records = plan.binned.records
+    records = plan.records
     assert prepared is plan.prepared
     assert prepared.design == design  # type: ignore[attr-defined]
     assert isinstance(design, Design)

@@ -114,7 +114,7 @@ def test_the_trial_uses_repeatable_noise_and_leaves_nothing_on_disk(
     assert len(written) == 12 + 3 + 2 + 1  # required files, exports, the page and the draws, the zip
     design = plan.choice.design
     prior = make_prior(design.prior, plan.project.lattice, design.lengthscale)
-    again = draw_paths(design, prior, plan.binned.records, SimulationEntropy(20260618), simulation=True)
+    again = draw_paths(design, prior, plan.records, SimulationEntropy(20260618), simulation=True)
     assert np.array_equal(trials[0], again)
     for number in (trials[0][0, 0], trials[0][0, 5]):
         assert not any(np.float64(number).tobytes() in content for content in written)
