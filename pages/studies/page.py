@@ -10,12 +10,10 @@ import streamlit as st
 from geo.colours import colour
 from geo.maps.layers import boundaries_deck, boundaries_legend, cells_deck
 from geo.maps.painting import LegendEntry
-from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_study
 from pages.shared import maps
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.session import workspace
-from pages.shared.session.side_jobs import show_progress
+from pages.shared.session import side_jobs, workspace
 from pages.shared.subprocess_job import Job, in_subprocess
 from studies.london.paper_map import PaperMap, map_svg, paper_maps
 from studies.registry import STUDIES, Study, audit_quickly, run_quickly
@@ -158,51 +156,28 @@ def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
         )
 
 
-def start(slot: str, work: Any, *arguments: Any) -> None:
-    """Start a job in this session and forget the earlier result."""
-    st.session_state[f"{slot}_job"] = Job(lambda report: in_subprocess(report, work, *arguments))
-    for kind in ("result", "note"):
-        st.session_state.pop(f"{slot}_{kind}", None)
-
-
-def run_here(slot: str, label: Markdown, cancel: Markdown, work: Any, *arguments: Any) -> None:
+def run_here(
+    slot: side_jobs.SideJobName, label: Markdown, cancel: Markdown, work: Any, *arguments: Any
+) -> None:
     """A button, then progress with cancel, then the result; the job lives in this session."""
-    job: Job[StudyResult] | None = st.session_state.get(f"{slot}_job")
-    if job is not None and job.state.state == "running":
-        show_progress(job, cancel)
-        return
-    if job is not None:
-        del st.session_state[f"{slot}_job"]
-        if job.state.state == "cancelled":
-            st.session_state[f"{slot}_note"] = "The run was cancelled."
-        else:
-            try:
-                st.session_state[f"{slot}_result"] = job.result()
-            except (WorkflowError, ValueError) as error:
-                st.session_state[f"{slot}_note"] = str(error)
-    if f"{slot}_note" in st.session_state:
-        st.info(plain(st.session_state[f"{slot}_note"]), icon=":material/info:")
-    st.button(
+    done = side_jobs.follow(
+        workspace.current(),
+        slot,
+        arguments,
         label,
-        icon=":material/play_arrow:",
-        type="primary",
-        key=f"{slot}_start",
-        on_click=start,
-        args=(slot, work, *arguments),
+        cancel,
+        lambda: Job(lambda report: in_subprocess(report, work, *arguments)),
     )
-    result = st.session_state.get(f"{slot}_result")
-    if result is not None:
-        if any(
-            row[table.columns.index("alarm")] == "alarm"
-            for table in result.tables
-            if slot == "own_audit"
-            for row in table.rows
-        ):
-            st.error(
-                "The attack proves more leakage than the guarantee admits: do not release, and report it.",
-                icon=":material/report:",
-            )
-        show_result(result, slot)
+    if done is None:
+        return
+    if slot == "own_audit" and any(
+        row[table.columns.index("alarm")] == "alarm" for table in done.result.tables for row in table.rows
+    ):
+        st.error(
+            "The attack proves more leakage than the guarantee admits: do not release, and report it.",
+            icon=":material/report:",
+        )
+    show_result(done.result, slot)
 
 
 def show_stored(study: Study) -> None:
@@ -254,6 +229,6 @@ with here:  # before the stored figures, which take their time: a click is answe
     st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")
     if (said := expected_study(study.name)) is not None:
         st.caption(f":material/schedule: {plain(said)}")
-    run_here(f"study_{study.name}", "Run the study", "Cancel the study", run_quickly, study.name)
+    run_here("study", "Run the study", "Cancel the study", run_quickly, study.name)
 with stored:
     show_stored(study)

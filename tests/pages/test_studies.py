@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.subprocess_job import Job
+from pages.shared.session import side_jobs
 from studies import registry
 from studies.london.paper_map import paper_maps
 from studies.registry import RESULTS, STUDIES
@@ -87,15 +87,15 @@ def test_a_quick_run_can_be_cancelled_and_its_result_is_shown(
     monkeypatch.setitem(registry.STUDIES, "membership", type(study)(**{**vars(study), "quick": waiting}))
     press(app, "Run the study")
     assert "Cancel the study" in [button.label for button in app.button]
-    job: Job[StudyResult] = app.session_state["study_membership_job"]
+    job = app.session_state[side_jobs.KEY].jobs["study"].job
     press(app, "Cancel the study")
     assert job.wait(HANG)
     app.run()
-    assert "The run was cancelled." in texts(app)
+    assert "Cancelled." in texts(app)
     go_on.set()
     press(app, "Run the study")
-    if "study_membership_job" in app.session_state:
-        assert app.session_state["study_membership_job"].wait(HANG)
+    if (job := app.session_state[side_jobs.KEY].jobs["study"].job) is not None:
+        assert job.wait(HANG)
     app.run()
     assert not app.exception
-    assert "study_membership_result" in app.session_state
+    assert app.session_state[side_jobs.KEY].jobs["study"].result is stored

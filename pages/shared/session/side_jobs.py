@@ -48,7 +48,18 @@ def _stop(job: Job[Any], on_cancel: Callable[[], None] | None) -> None:
 KEY = "planning"
 CANCELLED = "Cancelled."
 SideJobName = Literal[
-    "pilot", "solve", "typed", "coverage", "sweep", "limit", "compare", "areas", "remedies", "density"
+    "pilot",
+    "solve",
+    "typed",
+    "coverage",
+    "sweep",
+    "limit",
+    "compare",
+    "areas",
+    "remedies",
+    "density",
+    "study",
+    "own_audit",
 ]
 PLAIN = (str, int, float, Design, ReleaseSettings)
 
