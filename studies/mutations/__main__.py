@@ -17,6 +17,7 @@ import multiprocessing
 import subprocess
 import sys
 import tempfile
+from collections.abc import Container
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -89,11 +90,12 @@ def main() -> int:
         tests = {name: tuple(asked.by or covering_tests(ROOT, name)) for name in packages}
     except ValueError as error:
         parser.error(str(error))
+    known = explanations()
     chosen = [mutant for name in packages for mutant in mutants[name]]
     if asked.only:
         chosen = [mutant for mutant in chosen if mutant.file == asked.only]
     if asked.again:
-        chosen = _survivors_among(chosen)
+        chosen = _survivors_among(chosen, known)
     if asked.each:
         chosen = sampled_each(chosen, asked.each, asked.seed)
     chosen = sampled(chosen, asked.sample, asked.seed)
@@ -114,12 +116,11 @@ def main() -> int:
             found = _try_all(mine, replace(reach, within=asked.within), folder, asked.jobs)
             seed = asked.seed if asked.sample or asked.each else None
             if asked.again:
-                old, known = stored()[name], explanations()
-                part = old.retried(
+                part = stored()[name].retried(
                     _commit(),
                     alive=[one for _, _, one in found if one is not None],
                     outcomes=[outcome for outcome, _, _ in found],
-                    kept=[one for one in old.survivors if one.key in known],
+                    kept=[one for one in stored()[name].survivors if one.key in known],
                     at_draw=asked.at_draw,
                 )
             else:
@@ -130,12 +131,14 @@ def main() -> int:
     return _said(parts)
 
 
-def _survivors_among(mutants: list[Mutant]) -> list[Mutant]:
-    """Those mutants that are stored survivors without a reason: the same change by the same operator, at the
+def _survivors_among(mutants: list[Mutant], known: Container[object]) -> list[Mutant]:
+    """Those that are stored survivors without a known reason: the same change by the same operator, at the
     nearest line."""
     left = list(mutants)
     for part in stored().values():
-        for one in unexplained([part]):
+        for one in part.survivors:
+            if one.key in known:
+                continue
             same = [
                 mutant
                 for mutant in left
