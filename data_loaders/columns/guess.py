@@ -82,6 +82,7 @@ class ColumnGuess:
     suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
     beyond: bool = False  # whether sampled values lie below or above a limit
     known: Recognised | None = None  # the agency's profile that the columns fit
+    answers: bool = False  # whether the value's sample holds nothing but 1 and 0
 
 
 def guess_columns(
@@ -98,12 +99,13 @@ def guess_columns(
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = _unit(value) if value else None
-    decimal = sampled.marks.get(value or "", ".")
+    answers, decimal = False, sampled.marks.get(value or "", ".")
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
-        if unit is None and np.isin(sampled.numbers[value], (0.0, 1.0)).all():
+        answers = unit is None and bool(np.isin(sampled.numbers[value], (0.0, 1.0)).all())
+        if answers:
             unit = "%"
-            reasons.append("It holds 1 and 0: where these are answers of yes and no, ask for a share of yes.")
+            reasons.append("It holds 1 and 0, so the map asks for a share of yes unless you ask otherwise.")
     else:
         reasons.append(
             "No column looks like measured numbers: leave empty, in the file, what was not measured; rows "
@@ -149,6 +151,7 @@ def guess_columns(
         points=table.points,
         suspects=suspects(sampled.numbers[value]) if value else (),
         beyond=bool(value) and _beyond(shape.column(shape.called.index(value)), decimal or "."),
+        answers=answers,
         known=shape.known,
     )
 

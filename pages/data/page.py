@@ -295,6 +295,8 @@ if work.private is not None:
                 if work.choices.get("reference") is not None
                 else "None: one fixed design will be taken. Records that are counted need no reference data."
                 if work.choices.get("values") == "count"
+                else "None: one fixed design will be taken."
+                if work.choices.get("values") == "yes-no"
                 else "None: one fixed design will be taken, for which two public numbers are asked on the "
                 "screen Privacy and utility: a usual value, and how far values go from it."
             )

@@ -198,7 +198,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             ("the column of latitude or northing", y),
             ("the measured value", value or counted),
             ("what one row is", not counted or word),
-            ("its unit", unit.strip()),
+            ("the unit of the values", unit.strip()),
             ("the coordinate system", crs.strip()),
             ("the rows to keep", where_private is not None and where_reference is not None),
         )
@@ -223,6 +223,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
     }
     if counted:
         choices |= {"values": "count", "record_word": word}
+    elif guess.answers and value == guess.value and (public or (reference is None and not where_reference)):
+        choices["values"] = "yes-no"
     if owner is not None:
         choices |= {"owner": owner, "records_per_owner": most}
     if reference is not None or where_reference:

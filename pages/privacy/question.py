@@ -39,11 +39,11 @@ COUNTED: tuple[Against, ...] = ("density", "risk")
 
 def ask(work: Workspace) -> None:
     """Threshold, side and what they are relative to, written into the workspace."""
-    counted = {"risk": "the risk", "density": "the density"}
+    counted = {"risk": "the risk", "density": "the density", "answers": "the share of yes"}
     st.header("The question", anchor=False)
     wanted = _wanted(work)
     against = against_of(work)
-    name = work.choices.get("value_name") or counted.get(against, "the value")
+    name = counted.get(against) or work.choices.get("value_name") or "the value"
     if wanted != against:  # limits without a file that will do
         work.choices.pop("threshold", None)
         return
@@ -66,8 +66,8 @@ def ask(work: Workspace) -> None:
     )
     if threshold is None:
         work.choices.pop("threshold", None)
-        own = plain(unit) if against in question_view.UNITS_OF else "the data's own unit"
-        st.caption(f":material/info: Give the threshold in {own}.")
+        own = f"as a number: {unit}" if against in question_view.UNITS_OF else "in the data's own unit"
+        st.caption(f":material/info: Give the threshold {plain(own)}.")
     else:
         work.choose(threshold=float(threshold), direction=direction)
     if against == "value":

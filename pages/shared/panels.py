@@ -96,7 +96,7 @@ def ask_places_public(work: Workspace) -> None:
     """The question, its consequence, and the choice in the workspace; the examples may try it as well."""
     known = PUBLIC if work.choices.get("places_public") else HIDDEN
     answer = st.radio(
-        "Are the places of the stations public?" if work.kind == "sensors" else "Are the places public?",
+        "Are the places public?",
         list(PLACES),
         index=list(PLACES).index(known),
         format_func=PLACES.__getitem__,

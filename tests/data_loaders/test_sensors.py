@@ -101,7 +101,7 @@ def test_swapped_columns_are_refused() -> None:
 
 def test_repeated_places_are_said() -> None:
     _, report = load("lat,lon,value\n51,0,1\n51,0,2\n52,0,3\n")
-    assert any("1 rows share" in note and "filter" in note for note in report.notes)
+    assert any("1 row shares its" in note and "filter" in note for note in report.notes)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_columns_that_may_filter_are_offered() -> None:
 def test_ones_and_zeros_may_be_answers(last: str, unit: str | None) -> None:
     guess = guess_columns(f"lon,lat,value\n13.4,52.5,1\n13.5,52.6,{last}\n".encode())
     assert (guess.value, guess.unit) == ("value", unit)
-    assert ("ask for a share of yes" in " ".join(guess.reasons)) == (unit == "%")
+    assert guess.answers == ("asks for a share of yes" in " ".join(guess.reasons)) == (unit == "%")
 
 
 def test_a_guess_is_good_enough_to_load() -> None:

@@ -120,11 +120,15 @@ def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[f
     if not values.size or values.min() == values.max():
         return (), ()
     limits = np.quantile(values, shares, method="inverted_cdf")
+    if len(two := np.unique(values)) == 2:  # such as answers of 1 and 0, most of which may be either
+        limits[:] = two.mean()
     return tuple(np.searchsorted(limits, values, side="left").tolist()), tuple(limits.tolist())
 
 
 def class_words(preview: Preview) -> tuple[str, ...]:
     """What the values of each class are, in their unit; a class that holds none is left out."""
+    if set(preview.limits) == {0.5} and {row[2] for row in preview.rows} <= {0.0, 1.0}:
+        return "no", "yes"
     limits = [with_unit(significant(limit, 3), preview.unit) for limit in preview.limits]
     words = [f"up to {limits[0]}"] if limits else []
     words += [f"{below} to {above}" for below, above in pairwise(limits)]

@@ -209,7 +209,7 @@ class Workspace:
             "records_about",
             *named,
         }
-        drop |= set() if same else {"threshold", "direction", "centre", "clip"}
+        drop |= set() if same else {"threshold", "direction", "centre", "clip", "values", "yes_above"}
         if other.choices.get("values") == "count":
             drop |= {"values", "population_file", "population_column"}
         kept = {name: value for name, value in other.choices.items() if name not in drop}

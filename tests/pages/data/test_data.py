@@ -245,7 +245,7 @@ def test_public_places_are_a_choice_of_their_own_and_every_screen_says_what_it_c
 ) -> None:
     app = uploaded_sensors(open_app)
     question = app.radio(key=f"places_{work_of(app).mark}")
-    assert question.label == "Are the places of the stations public?"
+    assert question.label == "Are the places public?"
     assert question.value == "hidden"
     assert "Places are not protected" not in texts(app)
     question.set_value("public").run()
