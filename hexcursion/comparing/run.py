@@ -279,14 +279,14 @@ def _lost_words(row: Row) -> str:
 
 
 def csv_text(found: Comparison) -> str:
-    """One row for each mechanism and epsilon; figures are empty where no design meets the budget."""
+    """One row for each mechanism and epsilon; a figure is empty where there is none."""
     with io.StringIO(newline="") as file:
         table = csv.writer(file)
         table.writerow(COLUMNS)
         for row in found.rows:
             made = None if row.best is None else row.best.utility
             figures = (
-                ("",) * 8
+                (math.nan,) * 8
                 if made is None
                 else (
                     made.agreement,
@@ -299,9 +299,10 @@ def csv_text(found: Comparison) -> str:
                     row.limit,
                 )
             )
+            known = ["" if math.isnan(figure) else figure for figure in figures]
             table.writerow([
                 row.mechanism, row.protects, row.epsilon, found.delta, found.unit, found.n, found.cells,
-                found.basis, *figures, "" if row.best is None else row.best.design.to_mapping(),
+                found.basis, *known, "" if row.best is None else row.best.design.to_mapping(),
                 round(row.seconds, 3), row.reason,
             ])  # fmt: skip
         return file.getvalue()

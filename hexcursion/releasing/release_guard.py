@@ -97,9 +97,8 @@ def stop_or_state(
     said = " and ".join(found)
     if not accepted:
         raise LowAgreement(
-            f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons, a larger "
-            "epsilon, another mechanism or the public map as prior mean, or release it all the same with "
-            "--accept-low-agreement (accept_low_agreement)."
+            f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons or a larger "
+            "epsilon, or release it all the same with --accept-low-agreement (accept_low_agreement)."
         )
     text = f"Expected to be a poor map: {said}. The curator released it all the same."
     return (ReceiptLine(LOW_AGREEMENT, text, True),)

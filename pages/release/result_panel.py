@@ -13,7 +13,7 @@ from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.expected import contradiction, model_doubt
 from hexcursion.errors import WorkflowError
-from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
+from hexcursion.words import agreement_words, plural, quantity, side_words
 from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
 from pages.shared import maps, released_view
 from pages.shared.glossary import tip
@@ -80,7 +80,7 @@ def _told(viewer: Viewer) -> None:
     before = None if expected is None else expected["agreement"]
     after = None if told is None or told["map"] is None else told["map"]["agreement"]
     figures = [
-        f"{words} {ratio_words(value)}"
+        f"{words} {value:.2f}"  # as the sentences below say them
         for words, value in (("expected beforehand", before), ("told by the release itself", after))
         if value is not None
     ]

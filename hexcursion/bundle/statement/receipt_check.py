@@ -22,7 +22,7 @@ from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, PrivacyFacts, ReceiptLine, Tuning
+from hexcursion.record import HALF_AS_GOOD, LEAST_AGREEMENT, LOW_AGREEMENT, PrivacyFacts, ReceiptLine, Tuning
 from hexcursion.settings.names import TuningKind
 
 Line = Mapping[str, Any]
@@ -44,6 +44,9 @@ _POOR = "|".join(
         r"they lie",
     )
 )
+_REACH = re.compile(rf"expected agreement is ({_N}), below")
+_BETTER = re.compile(rf"better \(({_N}) instead of ({_N})\)")
+_TIMES = re.compile(r"in (\d+) of (\d+) changes")
 _HIDDEN = f"(?:{'|'.join(words.hidden_words(each) for each in HIDING)})"
 _ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
 # What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
@@ -291,9 +294,24 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
             said = found.groupdict()
             if (apart := said.get("apart")) is not None:
                 return _follows_apart(_number(said["many"]), _number(apart), statement)
+            if topic == LOW_AGREEMENT and not _poor_follows(line["text"], statement):
+                return False
             group = said.get("group")
             return group is None or group in [one["in_words"] for one in guarantee["groups"]]
     return False
+
+
+def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
+    """Whether the numbers of a poor map's line stop a release, and are those of its expected agreement."""
+    expected = statement["expected"] or {}
+    reach = expected.get("high", expected.get("agreement"))
+    known = "" if reach is None else f"{math.floor(1_000 * reach) / 1_000:.3f}"
+    numbers = [(_number(one), _number(other)) for one, other in _BETTER.findall(text)]
+    return (
+        all(one == known for one in _REACH.findall(text))
+        and all(other < one for one, other in numbers)
+        and all(HALF_AS_GOOD * int(of) <= int(times) <= int(of) for times, of in _TIMES.findall(text))
+    )
 
 
 def _follows_apart(many: float, stated: float, statement: Mapping[str, Any]) -> bool:

@@ -55,6 +55,7 @@ def test_different_protections_stand_apart(town: Town) -> None:
     assert {(row["delta"], row["unit"]) for row in rows} == {("1e-05", "point")}
     assert all(0 <= float(row["agreement"]) <= 1 and row["agreement_sd"] for row in rows)
     assert all(0 <= float(row["calibration_error"]) <= 1 for row in rows)
+    assert [row["limit"] for row in rows[2:]] == ["", ""]  # a limit is proved for sums alone
     drawn = svg_text(found)
     assert drawn.count('id="axes_') == 2
 

@@ -163,6 +163,28 @@ def test_a_poor_map_says_so(domain: Domain) -> None:
         assert not publishers_own(vars(poor), made)
 
 
+PUBLIC_ALONE = "the map of public data alone would agree"
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("its expected agreement is 0.300, below 0.5", False),
+        ("its expected agreement is 0.480, below 0.5", True),
+        ("a map of one colour would agree better (0.400 instead of 0.300)", False),
+        ("a map of one colour would agree better (0.300 instead of 0.400)", True),
+        *(
+            (f"{PUBLIC_ALONE} as well in {times} of 16 changes that may have come since", own)
+            for times, own in ((7, True), (8, False), (16, False), (17, True))
+        ),
+    ],
+)
+def test_what_makes_a_map_poor_follows_from_what_was_expected(domain: Domain, text: str, own: bool) -> None:
+    made = build_statement(make_release(domain, expected=Expected(0.3, 0.1, 0.5, "simulated")))
+    line = f"Expected to be a poor map: {text}. The curator released it all the same."
+    assert publishers_own(vars(ReceiptLine("Low agreement", line, True)), made) is own
+
+
 def test_a_tuning_is_accounted_for_or_not(statement: Statement) -> None:
     statement["tuning"]["accounted"] = False
     with pytest.raises(BundleError, match="contradicts itself about its tuning"):
