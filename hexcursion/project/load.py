@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from data_loaders import LoadReport, Observations, bound_contributions
 from data_loaders.files.guarded import reading
@@ -17,12 +15,12 @@ from data_loaders.registry import read_table
 from data_loaders.repeats import repeats_of
 from dpgp_core.errors import InvalidValue
 from dpgp_core.priors.lattice import Lattice
-from geo import Domain, accuracy_note, crs_by_name, to_lonlat
+from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
 from geo.context.own_layers import own_layer
-from geo.domains.hexagons import EARTH_RADIUS
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.area import build_domain, document_of, layer_name, load_layers, refuse_private_layers
+from hexcursion.project.copies import refuse_overlap
 from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
 from hexcursion.project.public_numbers import (
     Exposure,
@@ -231,8 +229,8 @@ def load_project(
         reference_observations, _ = load_source(
             settings.reference, unit, held=held.get(settings.reference.path)
         )
-        same = answers is not None and answers.yes_above is None  # two values: neighbours may well agree
-        warning = refuse_overlap(observations, reference_observations, COPIED if same else REFUSED)
+        two_values = answers is not None and answers.yes_above is None
+        warning = refuse_overlap(observations, reference_observations, answers=two_values)
         if warning is not None:
             private = private.with_note(warning)
         reference = place(reference_observations, domain)
@@ -319,76 +317,3 @@ def _stand_in(
     n = settings.records_about or public_n(private.placed, settings.unit)
     known = private.placed.index if settings.places_public else None
     return simulate_reference(settings, lattice, response, n, known, exposure=exposure)
-
-
-WARNED, REFUSED, COPIED = 0.01, 0.2, 0.95
-"""Shares of the private rows: above the first a warning is due, above the second the data are refused.
-
-Of answers of yes and no above the third: at one place two records often say the same.
-"""
-
-SAME_PLACE = 10.0
-"""Metres: conversions between coordinate systems without their grid files differ by up to about 5 m."""
-
-SAME_VALUE = 1e-6
-"""Relative difference up to which two values are taken for one that was written with fewer digits."""
-
-
-def refuse_overlap(private: Observations, reference: Observations, refused: float = REFUSED) -> str | None:
-    """Refuse reference data that hold the private records: tuning on them would be unaccounted.
-
-    Public reference data may even become the prior mean, which is published as it is. Raise `WorkflowError`
-    where more than `refused` of the private rows are among them; return a warning for the curator above 1 %.
-    """
-    share = shared_rows(private, reference)
-    if share > refused:
-        raise WorkflowError(
-            "The reference data hold the private records themselves, so tuning on them would not be private: "
-            "name another file, or other years."
-        )
-    if share <= WARNED:
-        return None
-    shared = round(share * private.size)
-    return (
-        f"{plural(shared, f'private {private.kind}')} of {private.size:,} agree with the reference data in "
-        "place and value: make sure that the two are not copies of one another."
-    )
-
-
-def shared_rows(private: Observations, reference: Observations) -> float:
-    """Return the share, 0 to 1, of the private rows whose place and value stand in the reference data.
-
-    A row counts if some row of the reference lies within `SAME_PLACE` and its value differs by at most
-    `SAME_VALUE` of its size. Rows without a place on Earth agree with none. Places are compared as points of
-    a sphere, in metres; values that are alike become one whole number, so that one nearest neighbour answers
-    for place and value at once.
-    """
-    level = _levels(private.value, reference.value)
-    # Two levels are further apart than a place can be away and still be the same.
-    rows = np.vstack([_on_sphere(each) / SAME_PLACE for each in (private, reference)])
-    rows = np.column_stack([rows, 10.0 * level])
-    known = np.asarray(np.isfinite(rows).all(axis=1))
-    mine, counts = np.unique(rows[: private.size][known[: private.size]], axis=0, return_counts=True)
-    others = np.unique(rows[private.size :][known[private.size :]], axis=0)
-    if not (mine.size and others.size):
-        return 0.0
-    distance, _ = cKDTree(others).query(mine, distance_upper_bound=1.0)
-    return float(counts[np.isfinite(distance)].sum() / private.size)
-
-
-def _on_sphere(observations: Observations) -> NDArray[np.float64]:
-    """(n, 3) metres from the middle of a spherical Earth; NaN for rows without a place."""
-    lon, lat = np.radians(to_lonlat(observations.x, observations.y, observations.crs))
-    unit = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
-    return np.asarray(EARTH_RADIUS * unit, dtype=np.float64)
-
-
-def _levels(*values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Whole numbers that are equal for values alike and differ otherwise, for all values in a row."""
-    every = np.concatenate(values)
-    order = np.argsort(every)
-    ordered = every[order]
-    apart = np.diff(ordered) > SAME_VALUE * np.maximum(np.abs(ordered[1:]), np.abs(ordered[:-1]))
-    level = np.empty(every.size)
-    level[order] = np.concatenate([[0], np.cumsum(apart)])
-    return level

@@ -8,7 +8,8 @@ import pytest
 from data_loaders import Observations
 from geo import domain_from_bbox, domain_from_cells, geometry_dict
 from hexcursion.errors import WorkflowError
-from hexcursion.project.load import build_lattice, refuse_overlap
+from hexcursion.project.copies import refuse_overlap
+from hexcursion.project.load import build_lattice
 
 
 def sales(values: list[int]) -> Observations:

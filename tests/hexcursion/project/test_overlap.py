@@ -11,7 +11,8 @@ import pytest
 from data_loaders import Observations, load_sales, load_sensors
 from geo import project
 from hexcursion.errors import WorkflowError
-from hexcursion.project.load import load_project, refuse_overlap, shared_rows
+from hexcursion.project.copies import refuse_overlap, shared_rows
+from hexcursion.project.load import load_project
 from tests.town import Town
 
 RNG = np.random.default_rng(11)
@@ -61,6 +62,45 @@ def test_few_are_let_pass_and_some_are_warned_of(shared: int, answer: str | None
 def test_more_than_a_fifth_is_refused() -> None:
     with pytest.raises(WorkflowError, match="other years"):
         refuse_overlap(readings(), mixed(81))
+
+
+@pytest.mark.parametrize(
+    ("kept", "rare", "refused"),
+    [
+        (1.0, 2, True),
+        (0.98, 2, True),
+        (0.9, 2, False),
+        (0.0, 2, False),
+        (0.0, 50, False),
+        (0.0, 10_000, False),
+    ],
+)
+def test_answers_at_the_same_places_may_agree_as_often_as_chance_has_it(
+    kept: float, rare: int, refused: bool
+) -> None:
+    """A share of the answers is what it was, the others are those of other places; one in `rare` is a yes."""
+    draws = np.random.default_rng(3)
+    yes = (draws.random(400) < 1.0 / rare).astype(float)
+    other = np.where(draws.random(400) < kept, yes, (draws.random(400) < 1.0 / rare).astype(float))
+    if refused:
+        with pytest.raises(WorkflowError, match="hold the private records themselves"):
+            refuse_overlap(readings(value=yes), readings(value=other, crs="EPSG:27700"), answers=True)
+    else:
+        said = refuse_overlap(readings(value=yes), readings(value=other, crs="EPSG:27700"), answers=True)
+        assert said is not None
+
+
+def test_answers_of_other_places_are_no_copies() -> None:
+    """A fifth of the places at most: whether these agree is no matter."""
+    yes = (VALUE > 30.0).astype(float)
+    far = LONLAT + np.array([1.0, 0.0])
+    for shared, refused in ((80, False), (81, True)):
+        other = readings(np.vstack([LONLAT[:shared], far[shared:]]), yes)
+        if refused:
+            with pytest.raises(WorkflowError, match="other years"):
+                refuse_overlap(readings(value=yes), other, answers=True)
+        else:
+            assert refuse_overlap(readings(value=yes), other, answers=True) is not None
 
 
 def test_the_private_rows_count_and_not_those_of_the_reference() -> None:
