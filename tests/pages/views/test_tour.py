@@ -12,7 +12,8 @@ import pytest
 from data_loaders.lucas_county import SALES
 from dpgp_core.excursion import iou
 from hexcursion.comparing.attacks import changes, two_editions
-from hexcursion.comparing.practice import RULES, Records, minimum
+from hexcursion.comparing.practice import Records, minimum
+from hexcursion.lint.checks import RULES
 from pages.compare.view import lines_of, release_sentence, rules_of
 from pages.shared.session.workspace import Found
 from pages.shared.shipped import BUNDLE
