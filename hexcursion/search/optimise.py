@@ -167,11 +167,14 @@ def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[li
 
 
 def _in_few_worlds(task: SearchTask) -> SearchTask:
-    """The same task with the first worlds of each scene: enough to see who is far behind."""
+    """The same task with the first and the last world of each scene: enough to see who is far behind.
+
+    Worlds that drifted from a reference are in order of their drift, so the two are the least and the most.
+    """
     if len(task.scenes[0].worlds) <= FEW_WORLDS:
         return task
     return replace(
-        task, scenes=tuple(replace(each, others=each.others[: FEW_WORLDS - 1]) for each in task.scenes)
+        task, scenes=tuple(replace(each, others=each.others[1 - FEW_WORLDS :]) for each in task.scenes)
     )
 
 

@@ -101,8 +101,10 @@ def test_a_first_pass_is_judged_in_two_worlds_and_whoever_passes_is_ranked_in_al
     scene = task.scenes[0]
     one = replace(task, scenes=(scene,))
     assert optimise._in_few_worlds(one) is one
-    four = replace(one, scenes=(replace(scene, others=(scene.world,) * 3),), mechanisms=BOTH)
-    assert [len(each.worlds) for each in optimise._in_few_worlds(four).scenes] == [2]
+    drifted = tuple(replace(scene.world, middle=0.1 * number) for number in range(1, 4))
+    four = replace(one, scenes=(replace(scene, others=drifted),), mechanisms=BOTH)
+    (few,) = optimise._in_few_worlds(four).scenes
+    assert [each.middle for each in few.worlds] == [scene.world.middle, drifted[2].middle]
     played: list[tuple[str, int]] = []
     second = [0.0]
 
