@@ -7,51 +7,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from data_loaders.columns.guess_names import owner_word_of
-from data_loaders.columns.numbers import Decimal, Rule
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_SUFFIXES
 from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
 from data_loaders.house_prices.sales import load_sales
 from data_loaders.observations import Kind, LoadReport, Observations
-from data_loaders.repeats import EqualRows
 from data_loaders.sensors import load_sensors
+from data_loaders.wanted import Wanted
 
 _kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
 NOTHING_MEASURED = (
     "Nothing says what is measured: name the measured column of a table with `value` (--value), or the "
     "lookup of a Price Paid file with `postcodes` (--postcodes)."
 )
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is said of one source; every loader takes what it needs of it."""
-
-    path: str
-    postcodes: str | None = None
-    segment: str = "all"
-    years: tuple[int, ...] = ()
-    value: str | None = None
-    x: str | None = None
-    y: str | None = None
-    crs: str = "EPSG:4326"
-    where: tuple[tuple[str, str], ...] = ()
-    identifier: str | None = None
-    time: str | None = None
-    layer: str | None = None
-    header_row: int | None = None
-    decimal: Decimal | None = None
-    missing: tuple[str, ...] = ()
-    censored: Rule = "limit"
-    detection_limit: float | None = None
-    condition: str | None = None
-    limit_column: str | None = None
-    day_first: bool | None = None
-    equal_rows: EqualRows | None = None
-    place_sd: str | None = None
-    trip: str | None = None
-    loader: str | None = None  # a name in LOADERS; None leaves it to what else is said
 
 
 Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
@@ -125,36 +93,9 @@ def _table_lacks(wanted: Wanted) -> str:
     return ""
 
 
-def read_table(
-    wanted: Wanted, unit: str, owner: str | None, content: bytes | None = None
-) -> tuple[Observations, LoadReport]:
-    """Read a sensor table: its file, or `content`, its CSV text in memory. Without a value each row counts as
-    one; `owner` names the column of owners. Raise `DataError` where it cannot be read."""
-    word = None if owner is None else owner_word_of(owner)
-    return load_sensors(
-        wanted.path if content is None else content,
-        value=wanted.value,
-        x=wanted.x,
-        y=wanted.y,
-        crs=wanted.crs,
-        unit=unit,
-        where=dict(wanted.where) or None,
-        identifier=wanted.identifier,
-        time=wanted.time,
-        layer=wanted.layer,
-        sensor=owner if word == "sensor" else None,
-        person=owner if word == "person" else None,
-        place_sd=wanted.place_sd,
-        header_row=wanted.header_row,
-        decimal=wanted.decimal,
-        missing=wanted.missing or None,
-        censored=wanted.censored,
-        detection_limit=wanted.detection_limit,
-        condition=wanted.condition,
-        limit_column=wanted.limit_column,
-        day_first=wanted.day_first,
-        equal_rows=wanted.equal_rows,
-    )
+def read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    """Read the file of a sensor table; as `load_sensors`."""
+    return load_sensors(wanted.path, wanted, unit, owner)
 
 
 PRICE_PAID = Loader(

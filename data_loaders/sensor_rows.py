@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from data_loaders.columns.coordinates import hemisphere_column, parse_degrees
 from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.numbers import (
-    RULES,
     USUAL,
     Censored,
     Decimal,
     Evidence,
     Numbers,
-    Rule,
     missing_of,
     parse_censored,
     parse_numbers,
@@ -32,6 +30,7 @@ from data_loaders.files.blocks import Block, Column, blocks, mask, text
 from data_loaders.files.sources import Table
 from data_loaders.observations import OwnerWord, Tally
 from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
+from data_loaders.wanted import Wanted
 
 _BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
 _COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
@@ -39,33 +38,6 @@ _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 ONE_EACH = "\0one each"
 """Stands for the column of values of a table whose rows are counted: each is 1."""
-
-
-@dataclass(frozen=True)
-class Stated:
-    """What a person says of how a table is written; None where it is to be found out."""
-
-    decimal: Decimal | None = None
-    header_row: int | None = None  # which row names the columns, counted from 1 without blank rows
-    # numbers that stand for "no value" beside the usual ones, or "none" alone
-    missing: tuple[str, ...] | None = None
-    # measurements beyond a limit count as it, those below as half of it, or are dropped
-    censored: Rule = "limit"
-    detection_limit: float | None = None  # for measurements below a limit that they do not name
-    condition: str | None = None  # column that says which measurements are below or above a limit
-    limit_column: str | None = None  # column with limits that measurements do not name
-    day_first: bool | None = None  # whether 3/4/2018 is in April
-
-    def __post_init__(self) -> None:
-        missing_of(self.missing)
-        if self.censored not in RULES:
-            raise DataError(f"What becomes of measurements beyond a limit is one of {', '.join(RULES)}.")
-        if self.detection_limit is not None and not np.isfinite(self.detection_limit):
-            raise DataError("A detection limit is a finite number in the unit of the values.")
-        if self.decimal not in (None, ".", ","):
-            raise DataError("The decimal mark is '.' or ','.")
-        if self.header_row is not None and self.header_row < 1:
-            raise DataError("Rows are counted from 1: state the one that names the columns.")
 
 
 @dataclass(frozen=True)
@@ -133,7 +105,7 @@ class Found:
         self.order = self.order.with_(read.order)
 
 
-def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found: Found) -> None:
+def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found: Found) -> None:
     """Read the rows of one table, add to what was found, and tally every row. Raise `DataError` for a table
     that cannot be read, lacks a column, or leaves its decimal mark open."""
     shape = shape_of(table, stated.header_row)
@@ -178,7 +150,7 @@ _WRITTEN_OTHERWISE = (
 class _Reading:
     """How the columns of one table are read, and what their entries say about that on the way."""
 
-    def __init__(self, table: Table, chosen: Columns, stated: Stated, marks: dict[str, Decimal]) -> None:
+    def __init__(self, table: Table, chosen: Columns, stated: Wanted, marks: dict[str, Decimal]) -> None:
         ones: dict[str, Decimal] = {ONE_EACH: "."} if chosen.value == ONE_EACH else {}
         self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks | ones
         self.missing = missing_of(stated.missing)
@@ -222,7 +194,7 @@ def _hemispheres(shape: Shape, chosen: Columns, wanted: Mapping[str, int]) -> di
 
 
 def _marks(
-    table: Table, shape: Shape, numeric: Mapping[str, int], chosen: Columns, stated: Stated
+    table: Table, shape: Shape, numeric: Mapping[str, int], chosen: Columns, stated: Wanted
 ) -> dict[str, Decimal]:
     """The decimal mark of each column of numbers: that of coordinates is no evidence for the values'."""
     marks: dict[str, Decimal] = {}
@@ -356,7 +328,7 @@ def _in_degrees(
 
 def _ruled(
     value: Censored,
-    stated: Stated,
+    stated: Wanted,
     alive: NDArray[np.bool_],
     where: str,
     column: str,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.columns.coordinates import WGS84, check_named, check_places, in_degrees, in_range, system_of
-from data_loaders.columns.numbers import Decimal, Rule, repeated, suspects
+from data_loaders.columns.coordinates import check_named, check_places, in_degrees, in_range, system_of
+from data_loaders.columns.guess_names import owner_word_of
+from data_loaders.columns.numbers import repeated, suspects
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import chosen as kept_rows
 from data_loaders.files.blocks import strides
@@ -18,88 +18,57 @@ from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
 from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, tables_note
-from data_loaders.repeats import EqualRows, find_repeats, numbered_again, refuse_to_guess
-from data_loaders.sensor_rows import ONE_EACH, Columns, Found, Stated, read_rows
+from data_loaders.repeats import find_repeats, numbered_again, refuse_to_guess
+from data_loaders.sensor_rows import ONE_EACH, Columns, Found, read_rows
+from data_loaders.wanted import Wanted
 
 _RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}
-Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 
 
 def load_sensors(
     source: Source,
-    *,
-    value: str | None,
+    wanted: Wanted,
     unit: str,
-    x: str | None = None,
-    y: str | None = None,
-    crs: str | int = WGS84,
-    where: Mapping[str, Wanted] | None = None,
-    identifier: str | None = None,
-    time: str | None = None,
-    sensor: str | None = None,
-    person: str | None = None,
-    place_sd: str | None = None,
-    layer: str | None = None,
-    decimal: Decimal | None = None,
-    header_row: int | None = None,
-    missing: tuple[str, ...] | None = None,
-    censored: Rule = "limit",
-    detection_limit: float | None = None,
-    condition: str | None = None,
-    limit_column: str | None = None,
-    day_first: bool | None = None,
-    equal_rows: EqualRows | None = None,
+    owner: str | None = None,
+    word: OwnerWord | None = None,
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
     """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
-    `value` names the measured column, in `unit`; without one the rows are counted, and each is 1. Without `x`
-    (easting or longitude) and `y` the points of a file serve; a system that the file states for them is
-    believed, else `crs`, an EPSG code, holds. `where` maps columns to values: other rows are dropped.
-
-    `identifier`, `time`, `sensor` and `person` name columns that are private and never exported. Rows of one
-    `identifier` are one record, and must be equal. Of `sensor` and `person` at most one is given; without
-    either every reading is on its own, and nothing is said about whole sensors. `place_sd` is the column of a
-    place's standard deviation in metres per axis, where places carry known noise.
-
-    What a table leaves open is found, or asked for: its `layer`, `decimal` mark, `header_row` (from 1 without
-    blank rows) and `day_first` (3/4/2018 is in April). `missing` numbers stand for "no value"
-    beside the usual ones (`numbers.USUAL`), or "none" alone says that every number is a measurement.
-    `censored`, a public rule: measurements such as "<0.5" and "> 200" count as the limit, those below as half
-    of it, or they are dropped. `detection_limit`, or first `limit_column`, in the unit of the values, is the
-    limit of those below one that they do not name, such as "ND"; `condition` names a column that says which
-    are below or above one.
+    Without a `value` the rows are counted, and each is 1. Without `x` (easting or longitude) and `y` the
+    points of a file serve; a system that the file states for them is believed, else `crs` holds. Rows of one
+    `identifier` are one record, and must be equal. `owner` is the column of sensors or persons, which of them
+    says `word`, or else the column's name; without one every reading is on its own.
 
     Every row without two coordinates in range, a finite value and (where asked for) an owner and the noise of
     its place is dropped and counted by reason. So is every row that lists a record again
-    (`repeats.find_repeats`): without an identifier one that equals another, unless `equal_rows` says that
+    (`repeats.find_repeats`): without an identifier one that equals another, unless `wanted` says that
     each is a record. Raise `DataError` for unusable settings or tables; for degrees offered as
     metres, metres as degrees, and columns that are swapped by name; for rows that differ under one
     identifier."""
-    counted, value = value is None, ONE_EACH if value is None else value
+    counted, value = wanted.value is None, ONE_EACH if wanted.value is None else wanted.value
     if counted:
-        unit, missing = unit or "records", ("none",)
-    chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
+        unit, wanted = unit or "records", replace(wanted, missing=("none",))
+    identifier, time, place_sd, day_first = wanted.identifier, wanted.time, wanted.place_sd, wanted.day_first
+    chosen = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
     if not unit.strip():
         raise DataError(
             "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
         )
-    stated = Stated(
-        decimal, header_row, missing, censored, detection_limit, condition, limit_column, day_first
-    )
+    wanted.check_table()
     name = source_name(source)
     tally, found = Tally(), Found(unmatched=set(chosen.conditions))
-    for table in open_tables(source, limits, layer=layer):
+    for table in open_tables(source, limits, layer=wanted.layer):
         if chosen.x == POINT_X and not table.points:
             raise DataError(
                 f"{table.name} holds no points of its own: name its columns of longitude (or easting) and "
                 "latitude (or northing)."
             )
-        system = system_of(table, chosen.x, crs)
+        system = system_of(table, chosen.x, wanted.crs)
         check_named(chosen.x, chosen.y, system)
         found.systems.add(system)
         found.tables.append(table.name)
         chosen = replace(chosen, degrees=in_degrees(system))
-        read_rows(table, chosen, stated, tally, found)
+        read_rows(table, chosen, wanted, tally, found)
     places = found.number(chosen.x), found.number(chosen.y)
     system = next(iter(found.systems))
     check_places(name, system, chosen.x, chosen.y, *places)
@@ -107,7 +76,7 @@ def load_sensors(
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
-    far = suspects(found.number(chosen.value)) if missing is None else ()
+    far = suspects(found.number(chosen.value)) if not wanted.missing else ()
     if repeated(found.number(chosen.value), far):
         raise DataError(
             f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
@@ -130,8 +99,9 @@ def load_sensors(
     if place_sd is not None:
         columns["place_sd"] = found.number(place_sd)
     columns = kept_rows(columns, inside)
-    repeats = find_repeats(columns, equal_rows or "once")
-    if equal_rows is None and identifier is None and time is None and np.isin(columns["value"], (0, 1)).all():
+    repeats = find_repeats(columns, wanted.equal_rows or "once")
+    unsaid = wanted.equal_rows is None and identifier is None and time is None
+    if unsaid and np.isin(columns["value"], (0, 1)).all():
         refuse_to_guess(repeats, name)
     for reason, count in repeats.reasons:
         tally.drop(reason, count)
@@ -153,7 +123,7 @@ def load_sensors(
         place_sd=columns.get("place_sd"),
         row=columns["row"],
     )
-    said = [*_notes(found, observations, chosen, stated), *repeats.notes]
+    said = [*_notes(found, observations, chosen, wanted), *repeats.notes]
     if far:
         said.append(
             f"A number in column {value!r} lies far from all others. If it means no value, name it "
@@ -168,40 +138,20 @@ def load_sensors(
     return observations, tally.report(name, observations.size, tuple(said))
 
 
-def _columns(
-    value: str,
-    x: str | None,
-    y: str | None,
-    where: Mapping[str, Wanted],
-    identifier: str | None,
-    time: str | None,
-    sensor: str | None,
-    person: str | None,
-    place_sd: str | None,
-) -> Columns:
-    if (x is None) != (y is None):
+def _columns(value: str, wanted: Wanted, owner: str | None, word: OwnerWord | None) -> Columns:
+    if (wanted.x is None) != (wanted.y is None):
         raise DataError("Name both coordinate columns, x and y, or neither for the points of the file.")
-    if sensor is not None and person is not None:
-        raise DataError("A row belongs to a sensor or to a person: name the column of one of them.")
-    owner = sensor if sensor is not None else person
-    word: OwnerWord | None = None if owner is None else "sensor" if sensor is not None else "person"
-    conditions = {column: _words(column, wanted) for column, wanted in where.items()}
-    places = x or POINT_X, y or POINT_Y
-    chosen = Columns(value, *places, identifier, time, owner, word, place_sd, conditions)
+    conditions: dict[str, tuple[str, ...]] = {}
+    for column, entry in wanted.where:
+        conditions[column] = (*conditions.get(column, ()), entry.strip())
+    places = wanted.x or POINT_X, wanted.y or POINT_Y
+    chosen = Columns(value, *places, wanted.identifier, wanted.time, owner, word, wanted.place_sd, conditions)
     if chosen.x != chosen.y and len(set(chosen.numeric)) < len(chosen.numeric):
         raise DataError(
             "One column was named for two things: name different ones for the value, for each coordinate and "
             "for the noise of the place."
         )
     return chosen
-
-
-def _words(column: str, wanted: Wanted) -> tuple[str, ...]:
-    items = [wanted] if isinstance(wanted, (str, int, float)) else list(wanted)
-    words = tuple(str(item).strip() for item in items)
-    if not words:
-        raise DataError(f"The filter on column {column!r} lists no value: leave it out to keep all rows.")
-    return words
 
 
 def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataError:
@@ -227,14 +177,14 @@ def _places(made: Observations) -> int:
     return int(known.size)
 
 
-def _notes(found: Found, made: Observations, chosen: Columns, stated: Stated) -> list[str]:
+def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) -> list[str]:
     said = [*tables_note(found.tables), *found.written]
     if found.grouped:
         said.append(f"{found.grouped:,} numbers were written with thousands separators.")
     if found.below or found.above:
         said.append(
             f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
-            f"count {_RULE_WORDS[stated.censored]} (`censored`)."
+            f"count {_RULE_WORDS[wanted.censored]} (`censored`)."
         )
     if found.untimed:
         times = "time" if found.untimed == 1 else "times"

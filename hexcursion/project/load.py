@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from data_loaders import LoadReport, Observations, bound_contributions
+from data_loaders import LoadReport, Observations, bound_contributions, load_sensors
 from data_loaders.files.guarded import reading
-from data_loaders.registry import read_table
 from data_loaders.repeats import repeats_of
 from dpgp_core.errors import InvalidValue
 from dpgp_core.priors.lattice import Lattice
@@ -108,7 +107,7 @@ def load_source(
     """
     named = replace(source, crs=crs_by_name(source.crs))
     if held is not None:
-        found, report = read_table(named, unit, owner, held.content)
+        found, report = load_sensors(held.content, named, unit, owner)
     else:
         found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
     note = "" if named.is_sales else accuracy_note(named.crs)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from data_loaders import DataError, Loader, loader_of
 from data_loaders.columns.numbers import missing_of
 from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
-from data_loaders.registry import Wanted
+from data_loaders.wanted import Wanted
 from dpgp_core.spectral.prior import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
 from hexcursion.errors import WorkflowError

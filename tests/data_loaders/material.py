@@ -6,11 +6,14 @@ import gzip
 import io
 import tarfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
-from data_loaders import DataError, LoadReport
+import data_loaders
+from data_loaders import DataError, LoadReport, Observations
+from data_loaders.wanted import Wanted
 
 # Values that stand for private ones: no message may ever show them.
 CANARY_PRICE, CANARY_POSTCODE = "31415926", "ZE1 0QQ"
@@ -89,3 +92,26 @@ def refused(call: Callable[[], object]) -> str:
     assert CANARY_POSTCODE not in said
     assert caught.value.__cause__ is None
     return said
+
+
+def load_sensors(
+    source: Any,
+    *,
+    value: str | None,
+    unit: str,
+    where: Mapping[str, Any] | None = None,
+    sensor: str | None = None,
+    person: str | None = None,
+    limits: Any = data_loaders.LIMITS,
+    **said: Any,
+) -> tuple[Observations, LoadReport]:
+    """Load a table by keywords; a filter may list several entries of a column."""
+    pairs = [
+        (column, str(entry))
+        for column, entries in (where or {}).items()
+        for entry in (entries if isinstance(entries, list) else [entries])
+    ]
+    given = {name: each for name, each in said.items() if name != "missing" or each is not None}
+    wanted = Wanted("", value=value, where=tuple(pairs), **given)
+    word = None if sensor is None and person is None else "sensor" if sensor is not None else "person"
+    return data_loaders.load_sensors(source, wanted, unit, sensor or person, word, limits)  # type: ignore[arg-type]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data_loaders import DataError, load_sensors
+from data_loaders import DataError
+from tests.data_loaders.material import load_sensors
 
 VALUES = st.lists(
     st.one_of(

@@ -18,12 +18,12 @@ from data_loaders import (
     guess_columns,
     load_postcodes,
     load_sales,
-    load_sensors,
 )
 from tests.data_loaders.material import (
     CANARY_POSTCODE,
     CANARY_PRICE,
     POSTCODES,
+    load_sensors,
     packed_tar,
     packed_zip,
     sale,

@@ -7,8 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders import DataError, PostcodeTable, guess_columns, load_postcodes, load_sales, load_sensors
-from tests.data_loaders.material import CANARY_POSTCODE, CANARY_PRICE, POSTCODES, packed, packed_zip, sale
+from data_loaders import DataError, PostcodeTable, guess_columns, load_postcodes, load_sales
+from tests.data_loaders.material import (
+    CANARY_POSTCODE,
+    CANARY_PRICE,
+    POSTCODES,
+    load_sensors,
+    packed,
+    packed_zip,
+    sale,
+)
 from tests.data_loaders.test_fuzz import clean, outcome
 from tests.data_loaders.workbooks import geojson, geopackage, workbook
 from tests.mutation import mutants

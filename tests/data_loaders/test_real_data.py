@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_loaders import guess_columns, load_postcodes, load_sales, load_sensors
-from tests.data_loaders.material import reasons
+from data_loaders import guess_columns, load_postcodes, load_sales
+from tests.data_loaders.material import load_sensors, reasons
 
 NSPL = "postcodes/london_postcodes_nspl_style.csv.gz"
 CODE_POINT = "postcodes/codepoint_open_london_areas_2017.tar.gz"

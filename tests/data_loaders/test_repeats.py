@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_loaders import LOADERS, DataError, Loader, LoadReport, Observations, load_sales, load_sensors
+from data_loaders import LOADERS, DataError, Loader, LoadReport, Observations, load_sales
 from data_loaders.house_prices.postcodes import load_postcodes
 from data_loaders.repeats import LISTED_AGAIN, bits_of, find_repeats, hashed_names, mixed
 from hexcursion.project.load import load_source
 from hexcursion.settings.data_settings import SourceSettings
-from tests.data_loaders.material import reasons, refused, sale, sales_file
+from tests.data_loaders.material import load_sensors, reasons, refused, sale, sales_file
 
 ROWS = ("S1,-0.1,51.5,20,2024-01-01", "S2,-0.1,51.5,20,2024-01-02", "S3,-0.2,51.5,21,2024-01-01")
 EQUAL, EQUAL_TIMED = (

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from data_loaders import DataError, load_sensors
+from data_loaders import DataError
 from data_loaders.files.blocks import blocks, first_rows, sniff_delimiter
 from data_loaders.files.layers import is_geopackage, shapes_of
 from data_loaders.files.sources import open_tables
@@ -26,6 +26,7 @@ from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.settings import settings_from_toml
 from hexcursion.settings.model import read_toml
+from tests.data_loaders.material import load_sensors
 from tests.readers.hostile import at_a_path
 
 ROOT = Path(__file__).resolve().parents[2]

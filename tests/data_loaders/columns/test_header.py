@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from data_loaders import guess_columns, load_sensors
+from data_loaders import guess_columns
 from data_loaders.observations import LoadReport, Observations
-from tests.data_loaders.material import packed, refused
+from tests.data_loaders.material import load_sensors, packed, refused
 from tests.data_loaders.workbooks import workbook
 
 ROWS = "0.25,51.5,3.5\n0.5,51.25,4\n0.75,51.75,5.25\n"

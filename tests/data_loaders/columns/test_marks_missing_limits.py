@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from data_loaders import guess_columns, load_sensors
+from data_loaders import guess_columns
 from data_loaders.columns.numbers import suspects
 from data_loaders.observations import LoadReport, Observations
-from tests.data_loaders.material import reasons, refused
+from tests.data_loaders.material import load_sensors, reasons, refused
 
 READINGS = [str(10 + k / 2) for k in range(12)]
 

@@ -8,10 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from data_loaders import DataError, Observations, guess_columns, load_postcodes, load_sales, load_sensors
+from data_loaders import DataError, Observations, guess_columns, load_postcodes, load_sales
 from data_loaders.columns.times import parse_times
 from data_loaders.repeats import OwnerNumbers, as_bytes, numbered_again, record_names
-from tests.data_loaders.material import CANARY_PRICE, POSTCODES, reasons, refused, sale, sales_file
+from tests.data_loaders.material import (
+    CANARY_PRICE,
+    POSTCODES,
+    load_sensors,
+    reasons,
+    refused,
+    sale,
+    sales_file,
+)
 
 TABLE = load_postcodes(POSTCODES)[0]
 READINGS = b"""sample_id,station,person,when,lat,lon,value
@@ -111,8 +119,7 @@ def test_rows_without_an_owner_are_dropped_and_counted() -> None:
     assert "The readings belong to 3 sensors." in report.notes
 
 
-def test_a_row_belongs_to_a_sensor_or_to_a_person() -> None:
-    assert "one of them" in refused(lambda: load(READINGS, sensor="station", person="person"))
+def test_an_owners_column_that_is_not_there_is_refused() -> None:
     assert "did you mean 'station'" in refused(lambda: load(READINGS, sensor="sttion"))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from data_loaders import DataError, guess_columns, load_postcodes, load_sales, load_sensors
+from data_loaders import DataError, guess_columns, load_postcodes, load_sales
 from data_loaders.columns.guess import profile_of
 from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.profiles import profile_from, profiles, recognise
+from tests.data_loaders.material import load_sensors
 
 AQS = (
     '"State Code","County Code","Site Num","Parameter Code","POC","Latitude","Longitude","Datum",'

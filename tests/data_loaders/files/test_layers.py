@@ -17,12 +17,11 @@ from data_loaders import (
     guess_columns,
     load_postcodes,
     load_sales,
-    load_sensors,
 )
 from data_loaders.files import bombs
 from data_loaders.files.guarded import Limits
 from data_loaders.files.sources import open_tables
-from tests.data_loaders.material import POSTCODES, packed_zip, reasons, refused
+from tests.data_loaders.material import POSTCODES, load_sensors, packed_zip, reasons, refused
 from tests.data_loaders.workbooks import geojson, geopackage, workbook
 
 ROWS = (

@@ -13,7 +13,7 @@ import numpy as np
 
 from data_loaders import DataError, Loader, LoadReport, Observations
 from data_loaders.observations import Tally
-from data_loaders.registry import Wanted
+from data_loaders.wanted import Wanted
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget

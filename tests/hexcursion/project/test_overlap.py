@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from data_loaders import Observations, load_sales, load_sensors
+from data_loaders import Observations, load_sales
 from geo import project
 from hexcursion.errors import WorkflowError
 from hexcursion.project.copies import refuse_overlap, shared_rows
 from hexcursion.project.load import load_project
+from tests.data_loaders.material import load_sensors
 from tests.town import Town
 
 RNG = np.random.default_rng(11)

@@ -1,0 +1,55 @@
+"""What is said of one source of rows: every loader takes what it needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from data_loaders.columns.numbers import RULES, Decimal, Rule, missing_of
+from data_loaders.errors import DataError
+from data_loaders.repeats import EqualRows
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is said of one source; every loader takes what it needs of it."""
+
+    path: str
+    postcodes: str | None = None
+    segment: str = "all"
+    years: tuple[int, ...] = ()
+    value: str | None = None
+    x: str | None = None
+    y: str | None = None
+    crs: str = "EPSG:4326"
+    where: tuple[tuple[str, str], ...] = ()
+    identifier: str | None = None
+    time: str | None = None
+    layer: str | None = None  # sheet of a workbook, or layer of a GeoPackage
+    header_row: int | None = None  # which row names the columns, counted from 1 without blank rows
+    decimal: Decimal | None = None  # None: it is found out, as everything below
+    # numbers that stand for "no value" beside the usual ones, or "none" alone
+    missing: tuple[str, ...] = ()
+    # measurements beyond a limit count as it, those below as half of it, or are dropped
+    censored: Rule = "limit"
+    detection_limit: float | None = None  # for measurements below a limit that they do not name
+    condition: str | None = None  # column that says which measurements are below or above a limit
+    limit_column: str | None = None  # column with limits that measurements do not name
+    day_first: bool | None = None  # whether 3/4/2018 is in April
+    equal_rows: EqualRows | None = None  # "once" where nobody says, but asked for where values are 0 and 1
+    place_sd: str | None = None  # column of a place's standard deviation, metres per axis
+    trip: str | None = None
+    loader: str | None = None  # a name in LOADERS; None leaves it to what else is said
+
+    def check_table(self) -> None:
+        """Raise `DataError` for what cannot be said of how a table is written."""
+        missing_of(self.missing)
+        if self.censored not in RULES:
+            raise DataError(f"What becomes of measurements beyond a limit is one of {', '.join(RULES)}.")
+        if self.detection_limit is not None and not np.isfinite(self.detection_limit):
+            raise DataError("A detection limit is a finite number in the unit of the values.")
+        if self.decimal not in (None, ".", ","):
+            raise DataError("The decimal mark is '.' or ','.")
+        if self.header_row is not None and self.header_row < 1:
+            raise DataError("Rows are counted from 1: state the one that names the columns.")
