@@ -13,14 +13,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, PublicPrior, at_nodes
-from dpgp_core.spectral.public_field import (
-    MOST,
-    RANGES,
-    PublicField,
-    alike,
-    column_shares,
-    evidence_of_means,
-)
+from dpgp_core.spectral.public_field import MOST, RANGES, PublicField, alike, column_shares, evidence_of_means
 
 # Deviations of the field that are tried; an answer scatters by 1 around it.
 SPREADS = (0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.3)

@@ -188,10 +188,7 @@ def load_project(
     report(0.2, "Reading the private data")
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(
-            settings.data,
-            unit,
-            settings.owner,
-            held.get(settings.data.path),
+            settings.data, unit, settings.owner, held.get(settings.data.path)
         )
     refuse_private_layers(layers, observations, places_public=settings.places_public)
     covariates = load_covariates(
