@@ -12,8 +12,7 @@ import pytest
 from data_loaders.lucas_county import SALES
 from dpgp_core.excursion import iou
 from hexcursion.comparing.attacks import changes, two_editions
-from hexcursion.comparing.practice import Records, minimum
-from hexcursion.lint.checks import RULES
+from hexcursion.comparing.practice import Records, Rule, minimum
 from pages.compare.view import lines_of, release_sentence, rules_of
 from pages.shared.session.workspace import Found
 from pages.shared.shipped import BUNDLE
@@ -43,8 +42,8 @@ def test_the_table_and_its_figures_are_those_of_the_sales(told: Tour, records: R
     assert np.array_equal(told.cells("shown"), table.shown)
     assert np.array_equal(told.cells("inside"), table.inside)
     assert told.measured["table"] == pytest.approx(iou(table.inside, told.cells("truth")), abs=5e-5)
-    assert told.exact == pytest.approx(two_editions(records, RULES["at least 5"]), abs=5e-5)
-    assert told.changed == pytest.approx(changes(records, RULES["at least 5, class only"]), abs=5e-5)
+    assert told.exact == pytest.approx(two_editions(records, Rule("minimum", 5.0)), abs=5e-5)
+    assert told.changed == pytest.approx(changes(records, Rule("minimum", 5.0, numbers=False)), abs=5e-5)
     assert told.sales == (3_108, records.cell.size)
 
 
