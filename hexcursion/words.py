@@ -92,8 +92,8 @@ def range_words(low: float, high: float, *, little: bool) -> str:
     >>> range_words(0.05, 0.78, little=True)
     'between 0.05 and 0.78 with a chance of 80 %, so little can be told'
     """
-    said = f"between {agreement_words(low)} and {agreement_words(high)} with a chance of 80 %"
-    return f"{said}, so little can be told" if little else said
+    text = f"between {agreement_words(low)} and {agreement_words(high)} with a chance of 80 %"
+    return f"{text}, so little can be told" if little else text
 
 
 def error_words(area_error: float) -> str:
@@ -118,8 +118,8 @@ def spread_words(agreement: float, deviation: float) -> str:
     >>> spread_words(0.667, 0.354)
     'unknown: nothing can be told (0.66 ± 0.35)'
     """
-    said = ratio_words(agreement) + (f" ± {deviation:.2f}" if deviation >= 0.005 else "")
-    return f"unknown: nothing can be told ({said})" if deviation >= MOST_SPREAD else said
+    text = ratio_words(agreement) + (f" ± {deviation:.2f}" if deviation >= 0.005 else "")
+    return f"unknown: nothing can be told ({text})" if deviation >= MOST_SPREAD else text
 
 
 def right_words(right: float) -> str:
@@ -195,14 +195,14 @@ def named(subject: Mapping[str, Any]) -> str:
     """What stands for a title that nobody gave: "Price of existing flats above £442,413, 2018"."""
     period = subject.get("scope", {}).get("period")
     if "answers" in subject:
-        said = f"{_share_of(subject)} with {subject['answers']['yes']}"
-        return f"{said[:1].upper()}{said[1:]}{f', {period}' if period else ''}"
+        text = f"{_share_of(subject)} with {subject['answers']['yes']}"
+        return f"{text[:1].upper()}{text[1:]}{f', {period}' if period else ''}"
     if _dense(subject):
-        said = f"{_share_of(subject)} {subject['value'].removeprefix('density of ')} per square kilometre"
-        return f"{said[:1].upper()}{said[1:]}{f', {period}' if period else ''}"
+        text = f"{_share_of(subject)} {subject['value'].removeprefix('density of ')} per square kilometre"
+        return f"{text[:1].upper()}{text[1:]}{f', {period}' if period else ''}"
     limit = quantity(subject["threshold"], subject["unit"])
-    said = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
-    return f"{said}, {period}" if period else said
+    text = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
+    return f"{text}, {period}" if period else text
 
 
 def _share_of(subject: Mapping[str, Any]) -> str:
@@ -238,8 +238,8 @@ def covered(statement: Mapping[str, Any]) -> str:
     many += " with records" if cells else ""
     about = "" if guarantee["n_is_public"] else "about "
     source = scope.get("source") or next(iter(statement["attribution"]), "")
-    said = f"{', '.join(parts)}; from {about}{many}."
-    return f"{said} Source: {source.rstrip('.')}." if source else said
+    text = f"{', '.join(parts)}; from {about}{many}."
+    return f"{text} Source: {source.rstrip('.')}." if source else text
 
 
 def plural(count: int, word: str) -> str:
@@ -279,19 +279,19 @@ def epsilon_sentence(
     about luck.
     """
     change = "Exchanging" if relation == "replace-one" else "Adding or removing"
-    said = (
+    text = (
         f"{change} one {unit_word} can make any published result up to {times(epsilon)} more likely, apart "
         f"from a slack of {one_in(delta)}."
     )
     if n is not None and n * delta >= 1.0:
-        said += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
+        text += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
     else:
         right = share(surest(epsilon, delta, relation) if chance is None else chance)
-        said += (
+        text += (
             f" Someone who gave a claim about that {unit_word} even odds and sees what is published guesses "
             f"right with a chance of at most {right}."
         )
-    return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
+    return f"{text} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else text
 
 
 PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in practice."
@@ -366,5 +366,5 @@ def group_sentence(records: int, epsilon: float, delta: float, unit_word: UnitWo
     who = f"Someone with up to {plural(records, unit_word)}"
     if not (delta < USELESS_DELTA and math.isfinite(epsilon)):
         return f"{who}: no useful guarantee."
-    said = f"{who}: epsilon {upper(epsilon)} at delta {slack(delta)} (up to {times(epsilon)})."
-    return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
+    text = f"{who}: epsilon {upper(epsilon)} at delta {slack(delta)} (up to {times(epsilon)})."
+    return f"{text} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else text

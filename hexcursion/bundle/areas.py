@@ -209,15 +209,15 @@ class BoroughTable:
     @property
     def note(self) -> str:
         """What the columns mean, and what is not in the table."""
-        said = "The share is that of the area's hexagons, by the part of them that lies in it."
+        text = "The share is that of the area's hexagons, by the part of them that lies in it."
         if self.intervals:
-            said += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
+            text += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
         else:
-            said += f" The release has too few draws of its field for intervals: that takes {FEWEST}."
-        said += " Open hexagons count by their chance."
+            text += f" The release has too few draws of its field for intervals: that takes {FEWEST}."
+        text += " Open hexagons count by their chance."
         if self.left_out:
-            said += f" {self.left_out:,} more areas: python -m hexcursion areas says them all."
-        return said
+            text += f" {self.left_out:,} more areas: python -m hexcursion areas says them all."
+        return text
 
 
 def borough_table(

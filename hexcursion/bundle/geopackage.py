@@ -237,11 +237,11 @@ def _describe(database: sqlite3.Connection, exported: Exported) -> None:
         "INSERT INTO gpkg_extensions VALUES ('gpkg_data_columns', NULL, 'gpkg_schema', "
         "'http://www.geopackage.org/spec121/#extension_schema', 'read-write')"
     )
-    said = column_words(statement)
+    meanings = column_words(statement)
     database.executemany(
         "INSERT INTO gpkg_data_columns (table_name, column_name, name, title, description) "
         "VALUES ('cells', ?, ?, ?, ?)",
-        [(name, name, name.replace("_", " "), said[name]) for name in exported.columns],
+        [(name, name, name.replace("_", " "), meanings[name]) for name in exported.columns],
     )
 
 

@@ -251,12 +251,12 @@ def counted(products: Products) -> str:
     """How many hexagons are in each class, in one or two sentences."""
     total, side = products.classes.size, words.side_words(products.direction)
     above, unsure, below, empty = np.bincount(products.classes, minlength=4).tolist()
-    said = f"{above:,} of {total:,} hexagons ({part_of(above, total)}) {'is' if above == 1 else 'are'}"
+    text = f"{above:,} of {total:,} hexagons ({part_of(above, total)}) {'is' if above == 1 else 'are'}"
     if products.graded:
-        said += f" likely {side} the threshold, {unsure:,} open, {below:,} likely not {side} it."
+        text += f" likely {side} the threshold, {unsure:,} open, {below:,} likely not {side} it."
     else:
-        said += f" {side} the threshold on the released path."
-    return said if products.empty is None else f"{said} In {empty:,} no record is expected."
+        text += f" {side} the threshold on the released path."
+    return text if products.empty is None else f"{text} In {empty:,} no record is expected."
 
 
 def part_of(count: float, total: float) -> str:

@@ -128,8 +128,8 @@ def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[
     types = [str(getattr(column.type, "value_type", column.type)) for column in file.schema_arrow]
     paths = len(names) - 1 - len(extra)
     if paths < 1 or names != ["h3", *extra, *(f"{kind}_{k + 1}" for k in range(paths))]:
-        said = ", ".join(("h3", *extra, f"{kind}_1", f"{kind}_2"))
-        raise BundleError(f"{kind}s.parquet must have the columns {said}, ... and no others.")
+        text = ", ".join(("h3", *extra, f"{kind}_1", f"{kind}_2"))
+        raise BundleError(f"{kind}s.parquet must have the columns {text}, ... and no others.")
     if types != ["string"] + ["double"] * (len(names) - 1):
         raise BundleError(f"{kind}s.parquet must hold text in h3 and numbers in its {kind}s.")
     if rows < 1 or rows > MAX_CELLS or paths > MAX_PATHS or rows * paths > MAX_VALUES:

@@ -66,9 +66,9 @@ def run_outline(options: argparse.Namespace) -> int:
     with made_whole(out) as file:
         file.write_text(json.dumps(areas, ensure_ascii=False) + "\n", encoding="utf-8")
     some = [one["properties"] for one in areas["features"][:5]]
-    said = [f"{one['name'].removesuffix(', ' + one['country'])}, {one['country']}" for one in some]
+    names = [f"{one['name'].removesuffix(', ' + one['country'])}, {one['country']}" for one in some]
     more = "; ..." if len(areas["features"]) > len(some) else ""
-    print(f"Written: {'; '.join(said)}{more}.")
+    print(f"Written: {'; '.join(names)}{more}.")
     print(f"{plural(len(areas['features']), 'area')} in {out}: --region takes the file as the area,")
     print(f"--layers draws its areas and answers for each. {SOURCE}")
     return 0
@@ -120,8 +120,8 @@ def line(answer: AreaAnswer) -> str:
     """One area in words."""
     if answer.share is None or answer.low is None or answer.high is None:
         return f"{answer.name}: no hexagon of the release lies in it"
-    said = f"{answer.name}: {_share(answer.share)} ({_share(answer.low)} to {_share(answer.high)})"
-    return said if answer.covered > 0.995 else f"{said}; hexagons cover {_share(answer.covered)} of it"
+    text = f"{answer.name}: {_share(answer.share)} ({_share(answer.low)} to {_share(answer.high)})"
+    return text if answer.covered > 0.995 else f"{text}; hexagons cover {_share(answer.covered)} of it"
 
 
 def table_csv(answers: Sequence[AreaAnswer]) -> str:

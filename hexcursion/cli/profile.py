@@ -37,22 +37,22 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
                 taken.append((f"--{key.replace('_', '-')}", known))
     taken += _one_quantity(values, data, found)
     options = " ".join(f"{flag} {shlex.quote(word)}" for flag, word in taken)
-    said = [f"The table is read as {title} ({WITHOUT}){f': {options}' if options else ''}."]
+    sentences = [f"The table is read as {title} ({WITHOUT}){f': {options}' if options else ''}."]
     if found.owner is not None and "owner" not in values:
         if "records_per_owner" in values:
             values["owner"] = found.owner
-            said.append(f"Its rows belong to {found.owner!r}, which is taken as --owner.")
+            sentences.append(f"Its rows belong to {found.owner!r}, which is taken as --owner.")
         else:
-            said.append(
+            sentences.append(
                 f"Each reading is protected on its own; --owner {shlex.quote(found.owner)} "
                 "--records-per-owner 1 protects all that belong together."
             )
     if found.limit is not None and data.get("limit_column") is None:
-        said.append(
+        sentences.append(
             f"--limit-column {shlex.quote(found.limit)} takes the limits of what was not detected, if they "
             "have the values' unit."
         )
-    return " ".join((*said, found.profile.note)).strip()
+    return " ".join((*sentences, found.profile.note)).strip()
 
 
 def _is_table(data: dict[str, Any]) -> bool:

@@ -184,8 +184,8 @@ def _print_remedies(told: _Printed) -> None:
     project, tuned = told.project, told.tuned
     if project is None or tuned is None:
         return
-    said = "\nWhat helps, tried in simulation: nothing is drawn or charged (Ctrl-C leaves the rest out)"
-    print(said, file=sys.stderr)
+    text = "\nWhat helps, tried in simulation: nothing is drawn or charged (Ctrl-C leaves the rest out)"
+    print(text, file=sys.stderr)
     try:
         for tried in try_remedies(project, tuned, progress):
             end_progress()
@@ -269,8 +269,8 @@ def _print_search(tuned: Tuned) -> None:
     for remark in tuned.remarks():
         print(f"  {remark}")
     gap = tuned.result.iou_gap
-    said = "undefined" if math.isnan(gap) else f"{100 * gap:.1f} %"
-    print(f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {said}")
+    text = "undefined" if math.isnan(gap) else f"{100 * gap:.1f} %"
+    print(f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {text}")
 
 
 def _figure(value: float) -> str:
@@ -282,12 +282,12 @@ def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
     baseline = fit_baseline(project, tuned.result.model)
     found = compare(bundle.published.vote_set, baseline.inside)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)
-    said = agreement_words(found.iou)
-    print(f"  IoU of the released set with the non-private baseline  {said}", file=sys.stderr)
+    text = agreement_words(found.iou)
+    print(f"  IoU of the released set with the non-private baseline  {text}", file=sys.stderr)
     if tuned.free_agreement is not None:
         free = compare(free_map(project, tuned.result.model), baseline.inside)
-        said = agreement_words(free.iou)
-        print(f"  IoU of the free map (reference data only)              {said}", file=sys.stderr)
+        text = agreement_words(free.iou)
+        print(f"  IoU of the free map (reference data only)              {text}", file=sys.stderr)
 
 
 def add_periods_command(commands: Any) -> None:
@@ -327,8 +327,8 @@ def _told(tuned: Tuned, epsilon: float) -> str:
     if not points:
         return "not known"
     best = max(points, key=lambda found: found.known_agreement)
-    said = ratio_words(best.agreement)
-    return said if best.low != best.low else f"{said}, {range_words(best.low, best.high, little=False)}"
+    text = ratio_words(best.agreement)
+    return text if best.low != best.low else f"{text}, {range_words(best.low, best.high, little=False)}"
 
 
 def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]:

@@ -123,8 +123,8 @@ def plan_settings(
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
         refuse_what_cannot_fit(project, processes)
         told.note(expected_of(project, processes, alone=wanted is None))
-    elif (said := expected_release(project)) is not None:
-        told.note(said)
+    elif (text := expected_release(project)) is not None:
+        told.note(text)
     ledger = ledger_to_plan(place)
     project = replace(project, same_as=ledger.datasets_of(same_as))
     if settings.pays_for_a_look:

@@ -186,7 +186,7 @@ class Released:
     def _repr_html_(self) -> str:
         """The picture and what a reader should know beside it, for a notebook."""
         guarantee = self.statement["guarantee"]
-        said = [
+        sentences = [
             f"ε {guarantee['epsilon']:.4g} at δ {guarantee['delta']:.3g}, for each {guarantee['unit']}.",
             *how_right(self.statement, self.bundle.published),
         ]
@@ -194,7 +194,7 @@ class Released:
         return (
             f'<figure><img alt="{escape(self.title)}" style="max-width: 100%" '
             f'src="data:image/png;base64,{picture}"><figcaption><strong>{escape(self.title)}</strong><br>'
-            f"{'<br>'.join(map(escape, said))}</figcaption></figure>"
+            f"{'<br>'.join(map(escape, sentences))}</figcaption></figure>"
         )
 
 

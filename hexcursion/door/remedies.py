@@ -59,11 +59,11 @@ class Remedy:
     @property
     def flags(self) -> str:
         """The same on the command line."""
-        said = []
+        options = []
         for name, value in self.changes.items():
             words = value if isinstance(value, tuple) else () if value is True else (f"{value:g}",)
-            said.append(" ".join([flag_of(field(name)), *words]))
-        return " ".join(said)
+            options.append(" ".join([flag_of(field(name)), *words]))
+        return " ".join(options)
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class Tried:
             return f"cannot be tried: {self.note.rstrip('.')}"
         if found is None or found.agreement is None:
             return "no agreement can be expected of it either"
-        said = f"agreement {ratio_words(found.agreement)} expected"
+        text = f"agreement {ratio_words(found.agreement)} expected"
         if found.low is not None and found.high is not None:
-            said += f", {range_words(found.low, found.high, little=found.little)}"
-        return f"{said}; {'still poor' if self.stopped else 'not stopped'}"
+            text += f", {range_words(found.low, found.high, little=found.little)}"
+        return f"{text}; {'still poor' if self.stopped else 'not stopped'}"
 
 
 def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple[Remedy, ...]:

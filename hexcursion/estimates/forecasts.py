@@ -95,13 +95,13 @@ def expected_of_search(asked: Asked, processes: int = 1) -> str:
     """The same of what is known before anything is loaded."""
     search = search_estimate(asked, own_speed())
     release = release_estimate(asked.cells, own_speed())
-    said = (
+    text = (
         f"Expected where nothing else runs: {expected(search, processes)} for the "
         f"{'simulated releases' if asked.fixed else 'search'}, {duration(release.seconds)} for the release."
     )
     if asked.fixed or search.seconds / processes < LONG:
-        return said
-    return " ".join([said, *filter(None, [_quicker(asked, search, processes)])])
+        return text
+    return " ".join([text, *filter(None, [_quicker(asked, search, processes)])])
 
 
 def _quicker(asked: Asked, search: Estimate, processes: int) -> str:

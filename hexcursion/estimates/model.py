@@ -202,10 +202,10 @@ def memory_limit(processes: int = 1) -> int | None:
 
 def _said_by(place: Path) -> int | None:
     try:
-        said = place.read_text(encoding="ascii").strip()
+        text = place.read_text(encoding="ascii").strip()
     except (OSError, ValueError):
         return None
-    return int(said) if said.isdigit() else None
+    return int(text) if text.isdigit() else None
 
 
 def _physical() -> int | None:

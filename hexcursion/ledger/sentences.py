@@ -176,16 +176,16 @@ def stronger_text(standing: Standing) -> str:
         f"{words.hidden_words(one.neighbours)}, at epsilon {upper(one.epsilon)}, and the others do not"
         for one in standing.stronger
     )
-    said = (
+    text = (
         "Releases of these records promise different things. All of them together hide "
         f"{words.hidden_words(standing.neighbours)}, at epsilon {upper(standing.after)}; {also}."
     )
     if any(one.neighbours == "add-or-remove" for one in standing.stronger):
-        said += (
+        text += (
             " A release that hides whether a record is there counts for an exchanged record at its own price "
             "of an exchange, or at that of one record less and one more."
         )
-    return said
+    return text
 
 
 def alike_text(alike: Alike) -> str:

@@ -176,29 +176,29 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     title = mechanism_of(chosen.design).title
     clip = f" with a clip bound of {significant(chosen.response.clip, 3)}"
     uncut = chosen.response.transform == "probit"  # answers of yes and no are not clipped
-    said = f"Proposed: {title}{'' if uncut else clip}, because on {tried_on} it {_reaches(chosen, result)}"
+    text = f"Proposed: {title}{'' if uncut else clip}, because on {tried_on} it {_reaches(chosen, result)}"
     others = _others(result)
     if not others:
-        return f"{said}."
+        return f"{text}."
     rest = "; ".join(
         f"{mechanism_named(name).title} {_reaches(best, result)} at its best" for name, best in others.items()
     )
-    return f"{said}; {rest}."
+    return f"{text}; {rest}."
 
 
 def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, ...]:
     """What is proposed without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
-    said = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
+    text = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
     if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
-        return (said, "In all simulated worlds the map has one side only, so no agreement can be told.")
+        return (text, "In all simulated worlds the map has one side only, so no agreement can be told.")
     told = range_words(expected.low, expected.high, little=expected.little)
     gain = known_gain(result.chosen)
     if gain is not None:
         told += f"; values exchanged among their places would give {ratio_words(expected.agreement - gain)}"
     ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
     return (
-        f"{said} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
+        f"{text} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
         f"{ratio_words(expected.agreement)} on average, {told}.",
         beside_words(result),
         "The private values may be unlike all of these worlds: reference data would tell more.",
@@ -225,13 +225,13 @@ def start_words(plain: SearchResult, mapped: SearchResult) -> str:
 
 def beside_words(result: SearchResult) -> str:
     """What stands beside the agreement: area, shown hexagons, and the map of one colour."""
-    found, said = result.chosen.utility, []
+    found, parts = result.chosen.utility, []
     if math.isfinite(found.area_error):
-        said.append(f"its area is {off_words(found.area_error)}")
+        parts.append(f"its area is {off_words(found.area_error)}")
     if math.isfinite(found.right):
-        said.append(f"{right_words(found.right)} of the hexagons that it shows are right")
-    said.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
-    return f"Beside it: {', '.join(said)}."
+        parts.append(f"{right_words(found.right)} of the hexagons that it shows are right")
+    parts.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
+    return f"Beside it: {', '.join(parts)}."
 
 
 def cutoff_words(result: SearchResult) -> str:

@@ -363,12 +363,12 @@ def _infeasible(task: SearchTask) -> str:
         for design in mechanism.search.grid(task.facts, task.ask)
     ]
     if not floors:
-        said = "no mechanism that was asked for takes this unit of protection."
+        text = "no mechanism that was asked for takes this unit of protection."
     elif min(floors) > task.epsilon:
-        said = f"the smallest feasible epsilon on the grid is {min(floors):.3g}."
+        text = f"the smallest feasible epsilon on the grid is {min(floors):.3g}."
     else:
-        said = "choose a smaller epsilon."
+        text = "choose a smaller epsilon."
     return (
         f"No design on the grid meets epsilon {task.epsilon:g} at delta {task.budget.delta:g} with "
-        f"{plural(task.ask.paths, 'path')} and n = {task.n:,}: {said}"
+        f"{plural(task.ask.paths, 'path')} and n = {task.n:,}: {text}"
     )

@@ -84,40 +84,40 @@ class Tuned:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
         if self.result.fixed:
             return fixed_words(self.choice.expected, self.result)
-        said = []
+        sentences = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):
             side = "inside" if inside else "outside"
-            said.append(
+            sentences.append(
                 f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
                 "designs apart: choose another threshold or better reference data."
             )
-        said += [
+        sentences += [
             proposal_words(self.result, self.tried_on),
             *filter(None, [early_words(self.result), self.starts]),
         ]
-        said += edge_words(self.result)
-        said += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
+        sentences += edge_words(self.result)
+        sentences += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
         if self.left_out:
-            said.append(
+            sentences.append(
                 f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
                 "large for this many hexagons. A coarser resolution would include it."
             )
         if self.unread:
-            said.append(
+            sentences.append(
                 "The covariates are neither used nor published: the reference data do not follow them, or "
                 "the mechanism cannot use them."
             )
         if self.free_agreement is not None:
-            said.append(
+            sentences.append(
                 "The map of public data alone reaches an agreement (IoU) of about "
                 f"{ratio_words(self.free_agreement)}{self.free_basis}."
             )
             if self.choice.public_map is None and agreement <= self.free_agreement:
-                said.append("This release is not expected to add to it; a public prior mean may.")
+                sentences.append("This release is not expected to add to it; a public prior mean may.")
             elif agreement <= self.free_agreement:
-                said.append("This release is not expected to add to it.")
-        return tuple(said)
+                sentences.append("This release is not expected to add to it.")
+        return tuple(sentences)
 
 
 def tune(

@@ -92,7 +92,7 @@ def _maps(explored: Explored, made: view.Practice) -> None:
     viewer = explored.viewer
     what = f"{side_words(viewer.direction)} {quantity(viewer.bundle.threshold, viewer.unit)}"
     full = Table(made.truth | ~made.truth, made.truth)
-    panes, said, drawn = [], [], []
+    panes, parts, drawn = [], [], []
     shown = {"Without privacy": full} | {
         name.capitalize(): table for name, table in made.tables.items() if table.count is not None
     }
@@ -100,7 +100,7 @@ def _maps(explored: Explored, made: view.Practice) -> None:
         title = f"{name}: {100.0 * float(table.shown.mean()):.0f} % shown"
         drawn.append(view.paint_table(table, what, title))
         panes.append(Pane(title, drawn[-1], private=True, word=name))
-        said.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
+        parts.append(f"{name}: {int(table.inside.sum()):,} hexagons {what}")
     released = paint(viewer, viewer.bundle.published, "classes", viewer.bundle.threshold, 0)
     panes.append(Pane("Released: may be published", released))
     maps.show(
@@ -108,7 +108,7 @@ def _maps(explored: Explored, made: view.Practice) -> None:
         panes,
         mode="beside",
         key="practice_maps",
-        alt=f"{'; '.join(said)}, of {made.records.size:,}.",
+        alt=f"{'; '.join(parts)}, of {made.records.size:,}.",
         legends={
             f"{[*shown][1]} (the others in the same colours)": legend(drawn[1], maps.theme()),
             "Released": legend(released, maps.theme()),
@@ -165,8 +165,8 @@ def show_chart(found: Comparison, protects: Protects, measure: view.MeasureName,
     layers = epsilon_layers(rows, "mechanism", height, alt.Y("low:Q", title=title), legend, tooltips)
     if measure == "lost":
         layers += limit_lines(rows, alt.Y("limit:Q", title=title))
-    said = f"{title} against the privacy budget: one curve for each mechanism that hides {protects}."
-    return clicked(layers, key, said)
+    text = f"{title} against the privacy budget: one curve for each mechanism that hides {protects}."
+    return clicked(layers, key, text)
 
 
 USUAL = (1.0, 2.0, 4.0)

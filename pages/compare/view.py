@@ -239,7 +239,7 @@ def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
     guarantee = viewer.bundle.statement["guarantee"]
     word = record_word(viewer)
     many = _many(word)
-    said = [
+    sentences = [
         f"A rule of at least {least} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
         f"it shows numbers, anybody with the tables before and after one {word} was added computes its "
         f"value exactly: {_percent(table.exact)} of all {many}.",
@@ -252,16 +252,16 @@ def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
     ]
     best = max(lines[:-1], key=lambda line: line.careful)
     if best.careful > ours.careful:
-        said.append(
+        sentences.append(
             f"Where today's practice is better: a careful reader of the table “{best.name}” reaches an "
             f"agreement of {agreement_words(best.careful)}, this release "
             f"{agreement_words(ours.careful)}; and its numbers are exact where they are shown."
         )
-    said.append(
+    sentences.append(
         "Neither hides that a record in a high neighbourhood is probably high; laws may accept either. "
         "The yardstick is our own map without privacy."
     )
-    return said
+    return sentences
 
 
 def record_word(viewer: Viewer) -> str:
@@ -293,16 +293,16 @@ def record_sentences(seen: attacks.OneMore, unit: str, word: str) -> list[str]:
 
     if seen.before is None or seen.after is None or seen.found is None:
         start = "hidden without it" if seen.after is not None else "hidden: nothing learned"
-        said = [f"Its hexagon is {start}; its value is {number(seen.value)}."]
+        sentences = [f"Its hexagon is {start}; its value is {number(seen.value)}."]
     else:
-        said = [
+        sentences = [
             f"{plural(seen.after[0], word)} with a mean of {number(seen.after[1])}, less "
             f"{plural(seen.before[0], word)} with a mean of {number(seen.before[1])}: {seen.after[0]} × "
             f"{number(seen.after[1])} − {seen.before[0]} × {number(seen.before[1])} = "
             f"{number(seen.found)}, its value."
         ]
     changed = seen.side_before != seen.side_after
-    return [*said, f"The map of classes {'changes' if changed else 'is the same'} with it."]
+    return [*sentences, f"The map of classes {'changes' if changed else 'is the same'} with it."]
 
 
 def random_record(records: Records) -> int:

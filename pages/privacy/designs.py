@@ -152,8 +152,8 @@ def _loss(value: float, without: float) -> str:
     if math.isnan(value) or not without > 0:
         return _known(value, lambda known: significant(known, 2))
     times = value / without
-    said = f"{100 * (times - 1):+.0f} %" if times < 2 else f"{significant(times, 2)} times"
-    return f"{significant(value, 2)} ({said if times < MANY_TIMES else f'more than {MANY_TIMES} times'})"
+    text = f"{100 * (times - 1):+.0f} %" if times < 2 else f"{significant(times, 2)} times"
+    return f"{significant(value, 2)} ({text if times < MANY_TIMES else f'more than {MANY_TIMES} times'})"
 
 
 def _percent(value: float) -> str:
@@ -167,12 +167,12 @@ def _known(value: float, say: Callable[[float], str]) -> str:
 def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
     """Return expected agreement (IoU), area error and share of right hexagons in one line; what is not known
     is left out."""
-    said = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
+    parts = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
     if area_error is not None and math.isfinite(area_error):
-        said.append(f"area {off_words(area_error)}")
+        parts.append(f"area {off_words(area_error)}")
     if right is not None and math.isfinite(right):
-        said.append(f"{right_words(right)} of the shown hexagons right")
-    return ", ".join(said)
+        parts.append(f"{right_words(right)} of the shown hexagons right")
+    return ", ".join(parts)
 
 
 # What may change after a pilot: everything that only reads what it showed.

@@ -192,8 +192,8 @@ def show_limit(work: Workspace, found: Found) -> None:
         f"limit_{work.mark}",
         "What each budget leaves unknown of a field, for each design, and the limit that none can undercut.",
     )
-    said = trials.loss_sentence(answer.result, project.settings.epsilon)
-    st.markdown(plain(said) if said else "The thin line: no mechanism as private can leave less.")
+    text = trials.loss_sentence(answer.result, project.settings.epsilon)
+    st.markdown(plain(text) if text else "The thin line: no mechanism as private can leave less.")
     st.caption(
         "The thin line is the limit: every mechanism that protects a record as well as Gaussian noise of "
         "this ε and δ does lies above it, whatever it computes. It cannot be reached: a gap is no fault."
@@ -204,10 +204,10 @@ def limit_lines(rows: list[dict[str, Any]], height: alt.Y) -> list[alt.Chart]:
     """The thin line of `limit` over epsilon, one value for each epsilon, and what it says."""
     once = sorted({row["epsilon"]: row for row in rows}.values(), key=lambda row: row["epsilon"])
     line = alt.Chart(alt.Data(values=once)).mark_line(strokeWidth=1, color="#7b8a90")
-    said = alt.Chart(alt.Data(values=once[-1:])).mark_text(
+    note = alt.Chart(alt.Data(values=once[-1:])).mark_text(
         align="right", dy=11, fontSize=12, color="#7b8a90", text="no mechanism as private can leave less"
     )
-    return [each.encode(x="epsilon:Q", y=height) for each in (line, said)]
+    return [each.encode(x="epsilon:Q", y=height) for each in (line, note)]
 
 
 def use_point(work: Workspace, found: Found, point: FrontierPoint) -> None:

@@ -105,18 +105,18 @@ def reference_sentences(seen: Preview, unit: str, threshold: float | None) -> tu
         format_value(seen.quantiles[round(at * (len(seen.quantiles) - 1))], unit)
         for at in (0.1, 0.25, 0.5, 0.75, 0.9)
     )
-    said = [
+    sentences = [
         f"Public reference, {seen.size:,} values: half lie below {middle}, the middle half between {quarter} "
         f"and {upper}, a tenth below {tenth} and a tenth above {ninth}."
     ]
     if threshold is None:
-        return tuple(said)
+        return tuple(sentences)
     share = share_above(seen.quantiles, threshold)
-    said.append(f"About {significant(100 * share, 2)} % of them lie above {quantity(threshold, unit)}.")
+    sentences.append(f"About {significant(100 * share, 2)} % of them lie above {quantity(threshold, unit)}.")
     if share < NEARLY or share > 1.0 - NEARLY:
         hint = "lower" if share < NEARLY else "higher"
-        said.append(f"Nearly the whole map would be one colour: a {hint} threshold tells more.")
-    return tuple(said)
+        sentences.append(f"Nearly the whole map would be one colour: a {hint} threshold tells more.")
+    return tuple(sentences)
 
 
 Against = Literal["value", "limits", "change", "answers", "risk", "density"]

@@ -56,8 +56,8 @@ def show(work: Workspace, found: Found) -> None:
         if standing is not None and standing.shared:
             st.caption(f":material/lock: For you only: {plain(shared_text(standing))}")
         _alike(planned)
-        if (said := expected_release(found.project)) is not None:
-            st.caption(f":material/schedule: {plain(said)}")
+        if (text := expected_release(found.project)) is not None:
+            st.caption(f":material/schedule: {plain(text)}")
         _agreed(work, found, budget)
         _form(work, found, budget)
         checks.show_checks(work, found, planned)
@@ -201,11 +201,11 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
     if expected is None:
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:
-        said = expected_words(expected.agreement, expected.area_error, expected.right)
+        text = expected_words(expected.agreement, expected.area_error, expected.right)
         if expected.low is not None and expected.high is not None:
-            said += f"; {words.range_words(expected.low, expected.high, little=expected.little)}"
+            text += f"; {words.range_words(expected.low, expected.high, little=expected.little)}"
         st.markdown(
-            f"**{plain(said[0].upper() + said[1:])}**, as measured on {plain(_basis(expected.basis))}."
+            f"**{plain(text[0].upper() + text[1:])}**, as measured on {plain(_basis(expected.basis))}."
         )
     st.markdown("The map is drawn **once**. What is published cannot be taken back, and ε stays spent.")
     token = work.session

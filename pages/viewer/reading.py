@@ -87,12 +87,12 @@ def facts(viewer: Viewer) -> None:
 def belief_html(surest: float) -> str:
     """Return a bar from impossible to certain, a guess before and after the release, of boxes: `st.html`
     drops SVG."""
-    said = f"at most {escape(words.share(surest))}"
+    text = f"at most {escape(words.share(surest))}"
     wide = min(50.0, 100.0 * surest - 50.0)
     return (
-        f'<div class="belief" role="img" aria-label="50 % before, {said} after">'
+        f'<div class="belief" role="img" aria-label="50 % before, {text} after">'
         f'<div class="track"><div class="before"></div><div class="after" style="width: {wide:.1f}%">'
-        f'</div></div><div class="words"><div>before: 50 %</div><div>{said}</div></div></div>'
+        f'</div></div><div class="words"><div>before: 50 %</div><div>{text}</div></div></div>'
     )
 
 

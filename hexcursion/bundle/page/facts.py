@@ -233,9 +233,9 @@ def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = 
     if not regions or members.all():
         return ""
     named = {one.near: one.size for one in reversed(regions) if one.near}  # the largest of a name
-    said = [f"{name} ({named[name]})" for name in dict.fromkeys(one.near for one in regions if one.near)]
-    if said:
-        return f"The largest regions lie around {listed(said)}."
+    around = [f"{name} ({named[name]})" for name in dict.fromkeys(one.near for one in regions if one.near)]
+    if around:
+        return f"The largest regions lie around {listed(around)}."
     return f"The largest region, {regions[0].size}, lies here: {regions[0].where}."
 
 

@@ -193,7 +193,7 @@ def _chart(series: Series, name: str, mean: Floats, spread: Floats) -> str:
     def points(values: Floats) -> list[str]:
         return [f"{a:.1f},{b:.1f}" for a, b in zip(x, y(values), strict=True)]
 
-    said = "; ".join(
+    text = "; ".join(
         f"{label}: {significant(a, 3)} ({significant(b, 3)} to {significant(c, 3)})"
         for label, a, b, c in zip(series.labels, middle.tolist(), low.tolist(), high.tolist(), strict=True)
     )
@@ -207,7 +207,7 @@ def _chart(series: Series, name: str, mean: Floats, spread: Floats) -> str:
     )
     return (
         f'<figure class="chart"><figcaption>{escape(name)}</figcaption>'
-        f'<svg viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" aria-label="{escape(f"{name}. {said}")}">'
+        f'<svg viewBox="0 0 {WIDE:.0f} {HIGH:.0f}" role="img" aria-label="{escape(f"{name}. {text}")}">'
         f'<polygon points="{" ".join([*points(high), *reversed(points(low))])}"/>'
         f'<polyline points="{" ".join(points(middle))}"/>{dots}{ends}'
         f'<text x="{x[0]:.0f}" y="{HIGH - 6:.0f}">{escape(_end(series.labels[0]))}</text>'

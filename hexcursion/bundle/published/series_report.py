@@ -56,19 +56,23 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
         first = "A hexagon may have a record in every period, so nothing smaller is promised for one hexagon."
     else:
         first = _of_one(one, every, delta, record, shared, told, series.labels)
-    said = [FREE, first]
+    sentences = [FREE, first]
     if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):
-        said.insert(0, SIMULATED)
+        sentences.insert(0, SIMULATED)
     many = f"Somebody with one {record} in each of the {len(costs)} periods"
-    said.append(f"{many}: epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together.")
-    said.append("Other releases of the same records, outside of this series, come on top.")
+    sentences.append(f"{many}: epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together.")
+    sentences.append("Other releases of the same records, outside of this series, come on top.")
     if set(told.pairs.values()) & {"same", "shared"}:
-        said.append(SHARED)
+        sentences.append(SHARED)
     if (hidden := together(costs).neighbours) == "values-only":
-        said.append("These epsilons hide values only: at least one of the releases takes places as public.")
+        sentences.append(
+            "These epsilons hide values only: at least one of the releases takes places as public."
+        )
     elif len({cost.neighbours for cost in costs}) > 1:
-        said.append(f"The releases promise different things; the epsilons here are of the weakest, {hidden}.")
-    return Promise(delta, one, every, tuple(said))
+        sentences.append(
+            f"The releases promise different things; the epsilons here are of the weakest, {hidden}."
+        )
+    return Promise(delta, one, every, tuple(sentences))
 
 
 def _one_record(costs: Sequence[Cost], told: PeriodsShared, delta: float) -> float:
@@ -108,15 +112,15 @@ def _of_one(
             f"One {record}: epsilon at most {upper(one)} {at}. Some of these releases hold, or may hold, the "
             "same records by the curator's ledger, and their costs are added."
         )
-    said = "The curator's ledger recognises none in two of these releases (by the hashes of all records)."
+    text = "The curator's ledger recognises none in two of these releases (by the hashes of all records)."
     if "none in a sample" in kinds:
-        said = (
+        text = (
             "The curator's ledger recognises none in two of these releases in a sample of their hashes: a "
             f"few may be missed, and one that is in all costs {upper(every)}."
         )
     if "kept apart" in kinds:
-        said = "That no two releases hold the same one is, for some of them, the word of a person alone."
-    return f"One {record}: epsilon {upper(one)} {at}, however many periods are published. {said}"
+        text = "That no two releases hold the same one is, for some of them, the word of a person alone."
+    return f"One {record}: epsilon {upper(one)} {at}, however many periods are published. {text}"
 
 
 EXPLAINED = "The two maps do not differ by more than the noise explains."
@@ -171,11 +175,11 @@ def steps_of(series: Series) -> tuple[Step, ...]:
         before, after = series.labels[one], series.labels[other]
         evidence = float(series.reading.no_change[row - 1]) if row else None
         explained = bool(series.reading.explained[row - 1]) if row else None
-        said = (
+        text = (
             f"From {before} to {after} the value likely rose{by} in {risen:,} of {total:,} hexagons "
             f"({part_of(risen, total)}) and fell{by} in {fallen:,} ({part_of(fallen, total)})."
         )
-        sentence = f"{said} {EXPLAINED}" if explained else said
+        sentence = f"{text} {EXPLAINED}" if explained else text
         found.append(Step(row, before, after, risen, fallen, explained, evidence, sentence))
     return tuple(found)
 
@@ -193,7 +197,7 @@ def periods_said(series: Series) -> Sequence[str]:
 def notes_of(series: Series) -> tuple[str, ...]:
     """What a reader should know of the reading."""
     prior = series.reading.prior
-    said = [
+    sentences = [
         f"Each map uses the releases of all {len(series.labels)} periods: it is not the map that a period's "
         "own bundle shows.",
         f"The field keeps {100 * prior.memory:.1f} % of its pattern over the usual distance of two periods. "
@@ -201,18 +205,22 @@ def notes_of(series: Series) -> tuple[str, ...]:
         "likeliest.",
     ]
     if not series.dated:
-        said.append("The periods tell no dates: they are taken as equally far apart, in the order given.")
+        sentences.append(
+            "The periods tell no dates: they are taken as equally far apart, in the order given."
+        )
     scopes = [bundle.statement["subject"].get("scope", {}) for bundle in series.bundles]
     rows = [(scope.get("population", ""), _filters(scope)) for scope in scopes]
     if any(each != rows[-1] for each in rows):
-        said.append("The releases name other populations or filters: a change may be one of who is in them.")
+        sentences.append(
+            "The releases name other populations or filters: a change may be one of who is in them."
+        )
     if any(bundle.covariates is not None for bundle in series.bundles):
-        said.append("Public columns that single releases start from are not used here.")
+        sentences.append("Public columns that single releases start from are not used here.")
     if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):
-        said.append("At least one release is a simulation: not a private release.")
+        sentences.append("At least one release is a simulation: not a private release.")
     if any(bundle.statement["release"]["generated"] for bundle in series.bundles):
-        said.append("At least one release is of generated data.")
-    return tuple(said)
+        sentences.append("At least one release is of generated data.")
+    return tuple(sentences)
 
 
 def _filters(scope: Mapping[str, Any]) -> list[str]:

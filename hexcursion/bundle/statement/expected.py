@@ -60,21 +60,21 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
     if stated is None:
         return NOT_KNOWN
     basis = basis_of(stated)
-    said = []
+    parts = []
     if stated["agreement"] is not None:
-        said.append(
+        parts.append(
             f"agreement (intersection over union) {ratio_words(stated['agreement'])} with the map without "
             "privacy"
         )
     if "low" in stated:
-        said.append(range_words(stated["low"], stated["high"], little=stated["little"]))
+        parts.append(range_words(stated["low"], stated["high"], little=stated["little"]))
     if stated["area_error"] is not None:
-        said.append(f"area wrong by {error_words(stated['area_error'])}")
+        parts.append(f"area wrong by {error_words(stated['area_error'])}")
     if stated["right"] is not None:
-        said.append(f"{right_words(stated['right'])} of the shown hexagons right")
-    if not said:
+        parts.append(f"{right_words(stated['right'])} of the shown hexagons right")
+    if not parts:
         return f"Expected agreement: undefined, because the map of {basis} has one side only."
-    return f"Expected, from {basis}: {', '.join(said)}."
+    return f"Expected, from {basis}: {', '.join(parts)}."
 
 
 def told_block(
@@ -132,13 +132,13 @@ def shown_words(products: Products) -> str:
         return ""
     number, side = int((products.classes == 0).sum()), side_words(products.direction)
     right, found = _per_cent(scores.right), _per_cent(scores.found)
-    said = (
+    text = (
         f"Of the {number:,} hexagons shown as likely {side} the threshold, {about(right)} are truly {side} it"
         if number > 1
         else f"The one hexagon shown as likely {side} the threshold truly is, with a chance of {right}"
     )
     where = "" if products.empty is None else " and where records are expected"
-    return f"{said}; of all hexagons that are truly {side} it{where}, {about(found)} are shown so."
+    return f"{text}; of all hexagons that are truly {side} it{where}, {about(found)} are shown so."
 
 
 def told_words(told: Mapping[str, Any] | None) -> str:
@@ -148,7 +148,7 @@ def told_words(told: Mapping[str, Any] | None) -> str:
     field, of_map = told["field"], told["map"]
     if field["right"] is None:
         return "The release shows no hexagon on the asked side of the threshold."
-    said = (
+    text = (
         f"Computed from the release: of the hexagons in the set at the cutoff (in_set), "
         f"{about(_per_cent(field['right']))} "
         f"are on the asked side of the threshold; of all hexagons that are, it holds "
@@ -157,14 +157,14 @@ def told_words(told: Mapping[str, Any] | None) -> str:
     recorded = told.get("recorded")
     if recorded is not None and recorded["shown_without"]:
         number = recorded["shown_without"]
-        said += (
+        text += (
             f" In {number:,} of the hexagons that it holds the release expects no record: there the map "
             "follows from what lies around."
         )
     if of_map is None:
-        return said
+        return text
     return (
-        f"{said} It agrees to about {of_map['agreement']:.2f} (intersection over union) with the map that "
+        f"{text} It agrees to about {of_map['agreement']:.2f} (intersection over union) with the map that "
         f"the same records give without privacy, where {about(_per_cent(of_map['right']))} of the shown "
         "hexagons are shown too."
     )
@@ -183,8 +183,8 @@ def beforehand_words(expected: Mapping[str, Any] | None) -> str:
     if expected is None or expected["agreement"] is None:
         return ""
     basis = basis_of(expected)
-    said = f"Expected beforehand, from {basis}: an agreement of {ratio_words(expected['agreement'])}"
-    return f"{said}{range_of(expected)}."
+    text = f"Expected beforehand, from {basis}: an agreement of {ratio_words(expected['agreement'])}"
+    return f"{text}{range_of(expected)}."
 
 
 def range_of(expected: Mapping[str, Any]) -> str:

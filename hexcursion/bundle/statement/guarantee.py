@@ -285,7 +285,7 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
 
 
 def _check_words(guarantee: Mapping[str, Any], counted: bool) -> None:
-    said = with_words(guarantee, counted=counted)
+    follows = with_words(guarantee, counted=counted)
     for name in ("neighbours", "in_words", "times_more_likely", "protected", "not_protected", "groups"):
-        if guarantee[name] != said[name]:
+        if guarantee[name] != follows[name]:
             raise BundleError(f"The privacy statement's words do not follow from its numbers: {name}.")

@@ -192,13 +192,13 @@ def _suffixes() -> PublicSuffixList:
 
 
 def _idle(environment: Mapping[str, str]) -> float:
-    said = environment.get(IDLE, "").strip() or str(DEFAULT_IDLE)
+    text = environment.get(IDLE, "").strip() or str(DEFAULT_IDLE)
     try:
-        minutes = float(said)
+        minutes = float(text)
     except ValueError:
         minutes = 0.0
     if not 0.0 < minutes <= LONGEST_IDLE:
-        raise Locked(f"{IDLE} is {said!r}: it must be a number of minutes up to {LONGEST_IDLE}.")
+        raise Locked(f"{IDLE} is {text!r}: it must be a number of minutes up to {LONGEST_IDLE}.")
     return minutes
 
 

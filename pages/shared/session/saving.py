@@ -203,16 +203,16 @@ def give_back(work: Workspace, kept: dict[str, Any]) -> None:
 
 def words_of(kept: dict[str, Any]) -> str:
     """What is kept, in one line; "" for nothing."""
-    said = []
+    parts = []
     if "threshold" in kept:
         unit = "% of yes" if kept.get("values") == "yes-no" else kept.get("value_unit", "")
-        said.append(f"the threshold {quantity(kept['threshold'], unit)}")
+        parts.append(f"the threshold {quantity(kept['threshold'], unit)}")
     if "centre" in kept or "clip" in kept:
-        said.append("what is usual")
+        parts.append("what is usual")
     if "bbox" in kept:
-        said.append("the bounding box")
+        parts.append("the bounding box")
     if "resolution" in kept:
-        said.append(f"resolution {kept['resolution']}")
+        parts.append(f"resolution {kept['resolution']}")
     if "epsilon" in kept:
-        said.append(f"ε {kept['epsilon']:g}")
-    return ", ".join(said)
+        parts.append(f"ε {kept['epsilon']:g}")
+    return ", ".join(parts)
