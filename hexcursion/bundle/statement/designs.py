@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
 
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.errors import DesignError
@@ -75,12 +77,6 @@ def variant(kind: type[Design]) -> dict[str, Any]:
         "required": ["mechanism", *needed, *(name for name in _SHARED if name in own)],
         "properties": {"mechanism": {"const": kind.mechanism}, **own},
     }
-
-
-def variants(names: tuple[str, ...] | None = None) -> dict[str, dict[str, Any]]:
-    """The variants of the named mechanisms, of all registered ones by default, in the registry's order."""
-    chosen = tuple(MECHANISMS) if names is None else names
-    return {name: variant(mechanism_named(name).design_type) for name in chosen}
 
 
 def _schema(hint: Any, name: str) -> dict[str, Any]:
@@ -191,7 +187,11 @@ def _base() -> bytes:
 def schema_bytes(mechanism: str | None = None) -> bytes:
     """The schema as it goes into a bundle. `mechanism`: the one mechanism whose designs are described; all
     registered ones by default."""
-    names = None if mechanism is None else (mechanism,)
+    return _schema_bytes(tuple(MECHANISMS) if mechanism is None else (mechanism,))
+
+
+@cache
+def _schema_bytes(names: tuple[str, ...]) -> bytes:
     return (json.dumps(_whole(names), indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -236,14 +236,35 @@ def _of_its_variant(problem: ValidationError) -> ValidationError:
     return problem
 
 
-def _whole(names: tuple[str, ...] | None) -> dict[str, Any]:
+def _whole(names: tuple[str, ...]) -> dict[str, Any]:
+    """The schema with a variant for each of the named mechanisms, in their order."""
     schema: dict[str, Any] = json.loads(_base())
-    made = variants(names)
+    made = {name: variant(mechanism_named(name).design_type) for name in names}
     union = {"oneOf": [{"$ref": f"#/$defs/{name}"} for name in made]}
     return {**schema, "$defs": {"design": union, **made}}
 
 
+_LEAST = {"minimum": operator.ge, "exclusiveMinimum": operator.gt}
+
+
+def _items(validator: Any, items: Any, found: Any, schema: Any) -> Iterator[ValidationError]:
+    """The standard's own keyword, which takes the numbers of a curve one by one: good ones pass at once."""
+    limits = dict(items) if isinstance(items, dict) else {}
+    if (
+        limits.pop("type", None) == "number"
+        and limits.keys() <= _LEAST.keys()
+        and isinstance(found, list)
+        and set(map(type, found)) <= {int, float}
+        and all(_LEAST[name](each, least) for name, least in limits.items() for each in found)
+    ):
+        return
+    yield from Draft202012Validator.VALIDATORS["items"](validator, items, found, schema)
+
+
+StatementValidator = extend(Draft202012Validator, {"items": _items})
+
+
 @cache
-def _validator(names: tuple[str, ...]) -> Draft202012Validator:
+def _validator(names: tuple[str, ...]) -> Any:
     """`names` are part of the key: a mechanism that is registered later has its variant as well."""
-    return Draft202012Validator(_whole(names))
+    return StatementValidator(_whole(names))

@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.read import bundle_from_contents
-from hexcursion.bundle.statement.designs import _validator, variant
+from hexcursion.bundle.statement.designs import StatementValidator, _validator, variant
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Expected, Release
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
@@ -136,3 +136,16 @@ def test_the_schema_itself_is_valid() -> None:
     Draft202012Validator.check_schema(schema)
     with pytest.raises(SchemaError):
         Draft202012Validator.check_schema({**schema, "required": "all"})
+
+
+@pytest.mark.parametrize("limit", ["minimum", "exclusiveMinimum"])
+@pytest.mark.parametrize("bad", [-0.1, 0, True, "1", None])
+def test_one_bad_number_of_a_curve_is_refused_as_the_standard_refuses_it(bad: object, limit: str) -> None:
+    schema = {"items": {"type": "number", limit: 0}}
+    told, own = (
+        [(list(error.path), error.message) for error in validator(schema).iter_errors([*300 * [0.5], bad])]
+        for validator in (Draft202012Validator, StatementValidator)
+    )
+    assert own == told
+    assert bool(own) == (limit == "exclusiveMinimum" or bad != 0)
+    assert {300} >= {place for path, _ in own for place in path}
