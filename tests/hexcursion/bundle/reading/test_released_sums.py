@@ -13,6 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.noise import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing import PublicFacts, draw_release
+from dpgp_core.spectral.public_answers import field_of_answers
+from dpgp_core.spectral.public_field import MapModel
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.again import check_again, field_again
@@ -20,8 +27,11 @@ from hexcursion.bundle.layout import zip_bytes_to
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
+from hexcursion.project.load import build_lattice
+from hexcursion.project.response import Answers, ResponseScale
+from tests.hexcursion.bundle.bundle_samples import following, retold
 from tests.hexcursion.bundle.exports.test_exports import sealed
-from tests.hexcursion.bundle.spectral_samples import spectral_release
+from tests.hexcursion.bundle.spectral_samples import DESIGN, spectral_release
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +193,80 @@ def test_public_records_that_the_design_does_not_read_are_refused(spectral: dict
     forged = with_table({**spectral, "statement.json": json.dumps(statement).encode()}, columns)
     with pytest.raises(BundleError, match="disagree about public columns"):
         bundle_from_contents(forged)
+
+
+@pytest.fixture(scope="module")
+def drifted(domain: Domain) -> dict[str, bytes]:
+    """A release of 2,000 answers that starts from 4,000 published ones, with fewer yes in the east."""
+    lattice, generator = build_lattice(domain), np.random.default_rng(5)
+    east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
+
+    def said(count: int, rise: float) -> tuple[np.ndarray, np.ndarray]:
+        cells = generator.integers(0, domain.size, count)
+        yes = (0.8 + rise) * east[cells] - 0.5 + generator.normal(size=count) > 0
+        return cells, np.where(yes, 1.0, -1.0)
+
+    field = replace(
+        field_of_answers(Nodes.of(lattice), *said(4000, 0.0)),
+        map=MapModel("exponential", 2500.0, 1.3, 0.0, 1.0),
+    )
+    facts = PublicFacts(lattice, 2000, law="yes-no", field=field)
+    design, public = replace(DESIGN.for_law("yes-no"), drift=True), field.at_cells(domain.centres)
+    made = SpectralStatistics().prepare(design, facts, CollapsedRecords.from_records(*said(2000, -0.6)))
+    drawn = draw_release(made, SimulationEntropy(5), simulation=True).shifted(public)
+    return bundle_contents(
+        retold(
+            spectral_release(domain), design=design, prior_mean=public, mean=drawn.mean, sd=drawn.sd,
+            sums=drawn.sums, model_check=drawn.model_check, threshold=20.0, value_unit="%",
+            response=ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no"),
+            value_name="share of wells above the limit", answers=Answers("a value above the limit", 50.0),
+        )
+    )  # fmt: skip
+
+
+def test_answers_beside_a_reference_are_read_again(drifted: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(drifted)
+    check_again(bundle)
+    assert (bundle.statement["design"]["law"], bundle.statement["design"]["drift"]) == ("yes-no", True)
+    assert bundle.statement["sums"]["columns"][-3:] == [
+        "reference_count",
+        "reference_mean",
+        "reference_scatter",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("design", {"drift": False}, "disagree about public records"),
+        ("design", {"law": "amount"}, "about answers of yes and no"),
+        ("design", {"mu": 2.5}, "smaller than what the noise of its design costs"),
+        ("design", {"amplitude": 3.0}, "impossible design: answers of yes and no scatter by 1"),
+        ("reference", {"deviation": 3.0}, "does not follow"),
+        ("reference", {"lengthscale": 9000.0}, "does not follow"),
+        ("reference", {"scatter": 0.2}, "the public ones kept with the sums do not"),
+        ("reference", {"covariates": 0.3}, "disagree about public columns"),
+        ("response", {"centre": 0.4}, "two different thresholds"),
+        ("subject", {"threshold": 40.0}, "two different thresholds"),
+        ("guarantee", {"n": 900}, "words do not follow from its numbers"),
+    ],
+)
+def test_altered_fields_of_answers_beside_a_reference_are_refused(
+    drifted: dict[str, bytes], part: str, change: dict[str, Any], said: str
+) -> None:
+    statement = json.loads(drifted["statement.json"])
+    (statement["sums"]["reference"] if part == "reference" else statement[part]).update(change)
+    with pytest.raises(BundleError, match=said):
+        text = json.dumps(following(statement)).encode()
+        check_again(bundle_from_contents(sealed({**drifted, "statement.json": text})))
+
+
+@pytest.mark.parametrize("column", ["reference_count", "reference_mean", "reference_scatter", "public_mean"])
+def test_altered_public_records_beside_answers_are_refused(drifted: dict[str, bytes], column: str) -> None:
+    columns = table(drifted)
+    columns[column][0] += 2.0
+    with pytest.raises(BundleError, match=r"sums\.parquet"):
+        check_again(bundle_from_contents(with_table(drifted, columns)))
 
 
 def test_statement_and_file_come_together(spectral: dict[str, bytes]) -> None:
