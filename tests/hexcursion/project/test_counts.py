@@ -278,7 +278,19 @@ def test_a_bundle_of_counts_is_written_and_read(domain: Domain) -> None:
     said = {line["topic"]: line["text"] for line in bundle.statement["receipt"]}
     assert said["Centre"] == "1 times the average (log 0); the average over people."
     assert said["Clip bound"].startswith("none: records that are counted have no values")
-    assert "Where is the risk of a sale more than 1.5 times the average?" in bundle.label_html
+    for words_of_it in (
+        "Where is the risk of a sale more than 1.5 times the average?",
+        "Risk of a case; from 30,123 sales.",
+        "1 times the average (log 0); the average over people. *",
+        "none: records that are counted have no values; the average over people. *",
+    ):
+        assert words_of_it in bundle.label_html
+
+
+def test_the_label_of_a_density_asks_how_many_lie_in_a_square_kilometre(domain: Domain) -> None:
+    release = retold(counts_release(domain, even_exposure(domain, 30_123)), value_name="sales")
+    label = bundle_contents(release)["label.html"].decode()
+    assert "Where are there more than 1.5 sales per square kilometre?" in label
 
 
 @pytest.mark.parametrize("change", ["counts", "per", "law", "unit", "centre"])
