@@ -21,7 +21,7 @@ from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
@@ -81,6 +81,10 @@ CASES = (
         "noisy cell statistics, 100 free paths",
         NoisyCellStatisticsDesign("exponential", 3_000.0, SCATTER / 0.4, 0.4, 1.0, paths=100),
         1.0, (2_400.0, 3_000.0, 3_750.0), (0.32, 0.4, 0.5),
+    ),
+    Case(
+        "spectral statistics without reference data", fixed_design(SPACING), 1.0,
+        (1_600.0, 2_400.0, 3_200.0), (0.4, 0.5, 0.6),
     ),
     *(
         Case(
@@ -157,7 +161,10 @@ def releases(
     for _ in range(worlds):
         prior = facts.prior("exponential", float(generator.choice(case.ranges)))
         white = generator.standard_normal((prior.white_size, 2))
-        field = float(generator.choice(case.deviations)) * prior.colour(white)[:, 0]
+        deviation, field = float(generator.choice(case.deviations)), prior.colour(white)[:, 0]
+        if share := getattr(case.design, "common", 0.0):  # nobody knows the mean
+            field = np.sqrt(1.0 - share) * field + np.sqrt(share) * generator.standard_normal()
+        field = deviation * field
         density = np.exp(UNEVEN * uneven.colour(white)[:, 1])
         cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
         if case.drifts:
