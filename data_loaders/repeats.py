@@ -102,7 +102,7 @@ class Repeats:
     named: int  # rows left out that carry the identifier of an earlier row
     unnamed: int  # rows left out without an identifier that equal an earlier row
     timed: bool  # whether times were compared
-    each: int = 0  # rows kept, because that was said, which equal an earlier row
+    each: int = 0  # rows kept, by the settings, which equal an earlier row
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
@@ -112,7 +112,7 @@ class Repeats:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What became of equal rows, and what to do where they are records of their own."""
+        """What became of equal rows, and what to do where each is a record."""
         if self.each:
             return (f"Each of {self.each:,} rows that equal an earlier one is a record, as was said.",)
         if not self.unnamed:

@@ -115,8 +115,8 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
         if column != ONE_EACH
     }
     wanted = {f"n:{column}": at for column, at in numeric.items()}
-    told = (column for column in (stated.condition, stated.limit_column) if column)
-    kept_as_text = (*chosen.conditions, *chosen.named, *told)
+    limits = (column for column in (stated.condition, stated.limit_column) if column)
+    kept_as_text = (*chosen.conditions, *chosen.named, *limits)
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
     parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
     wanted |= {f"o:{at}": at for at in parts}
@@ -126,7 +126,7 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     marks = _marks(table, shape, numeric, chosen, stated)
     reading = _Reading(table, chosen, stated, marks)
-    found.written |= dict.fromkeys((_written(table, shape, marks), *shape.header.said))
+    found.written |= dict.fromkeys((_written(table, shape, marks), *shape.header.notes))
     if stated.condition is None and (telling := quality_columns(shape.called, wanted.values())):
         found.written[
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "

@@ -123,19 +123,19 @@ def load_sensors(
         place_sd=columns.get("place_sd"),
         row=columns["row"],
     )
-    said = [*_notes(found, observations, chosen, wanted), *repeats.notes]
+    notes = [*_notes(found, observations, chosen, wanted), *repeats.notes]
     if far:
-        said.append(
+        notes.append(
             f"A number in column {value!r} lies far from all others. If it means no value, name it "
             "with `missing` (--missing)."
         )
     if found.order.slashed and day_first is None and not found.order.month_comes_first():
         remedy = "; if the month stands first, say so with `day_first` (--no-day-first)"
-        said.append(
+        notes.append(
             f"Dates such as 3/4/2018 in column {time!r} were read with the day first"
             f"{remedy if found.order.open else ''}."
         )
-    return observations, tally.report(name, observations.size, tuple(said))
+    return observations, tally.report(name, observations.size, tuple(notes))
 
 
 def _columns(value: str, wanted: Wanted, owner: str | None, word: OwnerWord | None) -> Columns:
@@ -178,27 +178,27 @@ def _places(made: Observations) -> int:
 
 
 def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) -> list[str]:
-    said = [*tables_note(found.tables), *found.written]
+    notes = [*tables_note(found.tables), *found.written]
     if found.grouped:
-        said.append(f"{found.grouped:,} numbers were written with thousands separators.")
+        notes.append(f"{found.grouped:,} numbers were written with thousands separators.")
     if found.below or found.above:
-        said.append(
+        notes.append(
             f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
             f"count {_RULE_WORDS[wanted.censored]} (`censored`)."
         )
     if found.untimed:
         times = "time" if found.untimed == 1 else "times"
-        said.append(
+        notes.append(
             f"{found.untimed:,} {times} could not be read: write years with four digits, as in 2018-02-01."
         )
     if found.wrapped:
-        said.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
+        notes.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
     if made.owners is not None:
-        said.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
+        notes.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
     places = _places(made)
     if places < made.size:
         advice = "" if chosen.conditions else "; filter by species or year if the table holds several"
         shared = made.size - places
         share = "1 row shares its" if shared == 1 else f"{shared:,} rows share their"
-        said.append(f"{share} coordinates with another row{advice}.")
-    return said
+        notes.append(f"{share} coordinates with another row{advice}.")
+    return notes

@@ -40,7 +40,7 @@ class Wanted:
     equal_rows: EqualRows | None = None  # "once" where nobody says, but asked for where values are 0 and 1
     place_sd: str | None = None  # column of a place's standard deviation, metres per axis
     trip: str | None = None
-    loader: str | None = None  # a name in LOADERS; None leaves it to what else is said
+    loader: str | None = None  # a name in LOADERS; None: found by the other fields
 
     def check_table(self) -> None:
         """Raise `DataError` for what cannot be said of how a table is written."""

@@ -1,4 +1,4 @@
-"""Differential privacy of Gaussian process posteriors: pure mathematics, no input or output of its own."""
+"""Differential privacy of Gaussian process posteriors: pure mathematics, without input or output."""
 
 from __future__ import annotations
 

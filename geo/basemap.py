@@ -1,4 +1,4 @@
-"""A basemap of one's own: a PMTiles archive of map tiles, checked before a map is drawn over it."""
+"""A curator's basemap: a PMTiles archive of map tiles, checked before a map is drawn over it."""
 
 from __future__ import annotations
 
@@ -118,11 +118,11 @@ def _read(path: Path, size: int, _changed: int) -> Basemap:
     if max(ends) > size or not low <= high <= _DEEPEST or not _proper(box):
         raise damaged
     try:
-        said = reader.metadata()
+        metadata = reader.metadata()
     except (OSError, ValueError, zlib.error, RecursionError):
         raise damaged from None
     drawn: Literal["vector", "raster"] = "vector" if kind is TileType.MVT else "raster"
-    found = Basemap(path, drawn, _source(said), (low, high), box)
+    found = Basemap(path, drawn, _source(metadata), (low, high), box)
     centre = header["center_lon_e7"] / 1e7, header["center_lat_e7"] / 1e7
     _tile_at(found, *centre, reader)
     return found
@@ -251,9 +251,9 @@ def _proper(box: tuple[float, ...]) -> bool:
     return bool((np.abs(box) <= (180.0, 90.0, 180.0, 90.0)).all()) and west < east and south < north
 
 
-def _source(said: Any) -> str:
+def _source(metadata: Any) -> str:
     """Whom the metadata ask to name, as a plain line: they write it as HTML."""
-    text = said.get("attribution") if isinstance(said, dict) else None
+    text = metadata.get("attribution") if isinstance(metadata, dict) else None
     if not isinstance(text, str):
         return ""
     return clean(unescape(re.sub(r"<[^<>]*>", " ", text[:2000])), LONGEST)

@@ -65,7 +65,7 @@ _COLOURS: dict[Role, tuple[str, str]] = {  # on light ground, and on dark ground
     "water": ("#e6f0f4", "#0a242e"),
     "shore": ("#93aeb9", "#3f6371"),
     "border": ("#b3a6bb", "#665a70"),
-    # of a basemap of one's own
+    # of a curator's basemap
     "park": ("#dcebd0", "#17301f"),
     "building": ("#d8d0c6", "#2c3438"),
     "road": ("#8f9ca2", "#6d7d84"),

@@ -45,13 +45,7 @@ def cells_collection(
 
 
 def decimals_for(resolution: int) -> int:
-    """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7.
-
-    Examples
-    --------
-    >>> decimals_for(8), decimals_for(15)
-    (5, 7)
-    """
+    """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7."""
     step = 0.01 * float(h3.average_hexagon_edge_length(resolution, unit="m")) / METRES_PER_DEGREE
     return min(MAX_DECIMALS, max(0, math.ceil(-math.log10(step))))
 
@@ -66,9 +60,9 @@ def regions_collection(
     and its properties still say so."""
     features = []
     for shape, own in regions:
-        said = {name: _plain(value) for name, value in own.items()}
+        properties = {name: _plain(value) for name, value in own.items()}
         geometry = _geometry(shape, min(decimals, MAX_DECIMALS))
-        features.append({"type": "Feature", "properties": said, "geometry": geometry})
+        features.append({"type": "Feature", "properties": properties, "geometry": geometry})
     return _collection(features, facts)
 
 

@@ -14,13 +14,7 @@ _KNOWN = {word: sign for sign, words in _SIGNS.items() for word in words}
 
 
 def with_unit(number: str, unit: str) -> str:
-    """Add its unit to a number in writing: the sign of a currency before it, any other behind it.
-
-    Examples
-    --------
-    >>> with_unit("-3.5", "GBP"), with_unit("20", "ug/m3")
-    ('-£3.5', '20 ug/m3')
-    """
+    """Add its unit to a number in writing: the sign of a currency before it, any other behind it."""
     symbol = _currency_sign(unit)
     if not symbol:
         return f"{number} {unit}".strip()
@@ -31,11 +25,6 @@ def format_value(value: float, unit: str) -> str:
     """Write a measured or estimated value with its unit: three digits, or whole numbers from 100 on; "no
     value" where it is not finite. What is exact, such as a threshold, is written with all its digits and
     `with_unit` instead.
-
-    Examples
-    --------
-    >>> format_value(442413.39, "GBP"), format_value(0.12345, "mg/kg")
-    ('£442,413', '0.123 mg/kg')
     """
     if not math.isfinite(value):
         return "no value"
@@ -54,11 +43,6 @@ _AMOUNT = re.compile(
 def never_negative(unit: str) -> bool:
     """Tell whether a unit measures an amount, which has a floor at zero (prices, masses, concentrations);
     False for units that are not known, such as degrees Celsius.
-
-    Examples
-    --------
-    >>> never_negative("mg/kg"), never_negative("GBP"), never_negative("°C")
-    (True, True, False)
     """
     return bool(_currency_sign(unit)) or bool(_AMOUNT.fullmatch(unit.strip().lower()))
 

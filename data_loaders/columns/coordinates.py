@@ -131,13 +131,7 @@ def _parsed(system: str) -> CRS | None:
 
 
 def in_degrees(system: str) -> bool:
-    """Whether a system "AUTHORITY:CODE" counts in degrees: False for projected, unknown, grads and radians.
-
-    Examples
-    --------
-    >>> in_degrees("EPSG:7844"), in_degrees("EPSG:4647")
-    (True, False)
-    """
+    """Whether a system "AUTHORITY:CODE" counts in degrees: not projected, unknown, grads or radians."""
     crs = _parsed(system)
     return crs is not None and crs.is_geographic and all(a.unit_name == "degree" for a in crs.axis_info[:2])
 
@@ -174,13 +168,13 @@ def parse_degrees(
         degrees[odd] = _written(column.take(pa.array(odd)), "NS" if of_latitude else "EW")
     unsided = np.zeros(degrees.size, dtype=bool)
     if letters is not None:
-        said = pc.utf8_upper(letters)
+        sides = pc.utf8_upper(letters)
         for word, letter in _WORDS.items():
-            said = pc.if_else(pc.equal(said, word), letter, said)
+            sides = pc.if_else(pc.equal(sides, word), letter, sides)
         positive, negative = ("N", "S") if of_latitude else ("E", "W")
-        far = mask(pc.equal(said, negative))
+        far = mask(pc.equal(sides, negative))
         degrees = np.where(far, -np.abs(degrees), degrees)
-        unsided = ~far & ~mask(pc.equal(said, positive)) & (degrees > 0)
+        unsided = ~far & ~mask(pc.equal(sides, positive)) & (degrees > 0)
     if not of_latitude:
         degrees = np.where((degrees > 180.0) & (degrees <= 360.0), degrees - 360.0, degrees)
     return degrees, unsided

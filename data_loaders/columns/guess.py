@@ -95,7 +95,7 @@ def guess_columns(
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
     sampled = _Sample(shape, table.typed)
-    reasons = list(shape.header.said)
+    reasons = list(shape.header.notes)
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = _unit(value) if value else None

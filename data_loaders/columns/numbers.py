@@ -332,9 +332,9 @@ def parse_censored(
         above[odd[named & more]] = True
         grouped += limits.grouped
     if condition is not None:
-        said = pc.utf8_lower(condition)
-        low = _says(said, _LOW_SAYS)
-        high = _says(said, _HIGH_SAYS) & ~low
+        lowered = pc.utf8_lower(condition)
+        low = _says(lowered, _LOW_SAYS)
+        high = _says(lowered, _HIGH_SAYS) & ~low
         below |= low
         above |= high & np.isfinite(value)
     return Censored(value, absent & ~below, below, above, grouped)

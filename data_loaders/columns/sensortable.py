@@ -60,7 +60,7 @@ class Header:
     skip: int  # lines of text before the data, or before the row itself where `checked`
     first: int  # position of the first row of data among the rows
     checked: bool  # whether the row is read again with the data, to compare both readings
-    said: tuple[str, ...] = ()  # sentences about what was passed over
+    notes: tuple[str, ...] = ()  # sentences about what was passed over
 
 
 def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> Header:
@@ -87,13 +87,13 @@ def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> 
         names, checked = [*names, ""], False  # each row ends in a delimiter, the header does not
     elif len(names) == usual + 1 and names[-1] == "":
         names, checked = names[:-1], False
-    said = [f"The names of the columns stand in row {at + 1:,}."] if at else []
+    notes = [f"The names of the columns stand in row {at + 1:,}."] if at else []
     first = at + 1
     if _holds_units(names, below):
-        said.append(f"Row {first + 1:,} holds units of measure and was passed over.")
+        notes.append(f"Row {first + 1:,} holds units of measure and was passed over.")
         first, checked = first + 1, False
     skip = rows[at].begin if checked else rows[first - 1].end
-    return Header(tuple(names), at + 1, skip if at or not checked else 0, first, checked, tuple(said))
+    return Header(tuple(names), at + 1, skip if at or not checked else 0, first, checked, tuple(notes))
 
 
 def _found(rows: Sequence[Line], width: int) -> int:

@@ -92,9 +92,9 @@ def read_layer(
 ) -> Layer:
     """Read one sheet or layer of a file; `kind` is the only format allowed, since GDAL, left to itself, would
     also take a file for a processing recipe or a web service. The file is read in place where it has a
-    `path`, else written to a temporary file of its owner's. `ask`: refuse several layers without a chosen
-    one, otherwise take the first. `limits` bound what is unpacked, besides `MOST_BYTES`. Raise `DataError`
-    where the file is damaged, too large, holds no points, or leaves open which of its layers is meant."""
+    `path`, else written to a temporary file. `ask`: refuse several layers without a chosen one, otherwise
+    take the first. `limits` bound what is unpacked, besides `MOST_BYTES`. Raise `DataError` where the file is
+    damaged, too large, holds no points, or leaves open which of its layers is meant."""
     layers, crs, geometry, table = read_table(kind, name, path, handle, layer, ask, limits)
     points = kind != "XLSX"
     table = _with_points(name, table, geometry) if points else _without_blanks(table)

@@ -199,7 +199,7 @@ def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
 
 
 def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
-    # The bytes of a packed archive are metered by the stream below; the members need no meter of their own.
+    # The bytes of a packed archive are metered by the stream below; the members need no further meter.
     inner = Meter(meter.limits)
     found = 0
     try:

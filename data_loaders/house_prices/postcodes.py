@@ -218,16 +218,18 @@ class _Notes:
     code_point: bool = False
 
     def sentences(self, crs: str) -> tuple[str, ...]:
-        said = [f"Coordinates are in {crs}."]
+        written = [f"Coordinates are in {crs}."]
         if self.code_point:
-            said.append("Read as Code-Point Open without a header.")
+            written.append("Read as Code-Point Open without a header.")
         if self.terminated:
-            said.append(
+            written.append(
                 f"{self.terminated:,} terminated postcodes were kept, since past sales refer to them."
             )
         if self.ignored:
-            said.append(f"{self.ignored:,} files of the archive are no postcode tables and were passed over.")
-        return tuple(said)
+            written.append(
+                f"{self.ignored:,} files of the archive are no postcode tables and were passed over."
+            )
+        return tuple(written)
 
 
 def _read(

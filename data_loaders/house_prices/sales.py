@@ -279,28 +279,28 @@ def _nothing_left(name: str, tally: Tally) -> DataError:
 
 
 def _notes(formats: set[str], wanted: SalesFilter, table: PostcodeTable, found: _Found) -> tuple[str, ...]:
-    said = [
+    notes = [
         *tables_note(found.tables),
         f"Read as {' and '.join(sorted(formats))}.",
         f"Kept {wanted.title}; places are those of postcodes, {table.crs}.",
     ]
     if found.grouped:
-        said.append(f"{found.grouped:,} prices were written with thousands separators.")
+        notes.append(f"{found.grouped:,} prices were written with thousands separators.")
     if found.changed:
-        said.append(f"{found.changed:,} rows with record status C were read as corrections of earlier rows.")
+        notes.append(f"{found.changed:,} rows with record status C were read as corrections of earlier rows.")
     if found.early:
-        said.append(
+        notes.append(
             f"{found.early:,} changes or deletions (record status C or D) stand before the rows that they "
             "change, so they had no effect: put monthly files behind the files that they change."
         )
     if found.anonymous:
-        said.append(
+        notes.append(
             f"{found.anonymous:,} rows have no transaction identifier: those of one place, price and date "
             "count as one sale."
         )
     if found.generated:
-        said.append(GENERATED)
-    return tuple(said)
+        notes.append(GENERATED)
+    return tuple(notes)
 
 
 def apply_filter(

@@ -127,11 +127,6 @@ def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: b
 
     Their mu^2 add up to that of `total`: the same for each period, or half of it for the first
     (`front_loaded`). Raises InvalidValue where a part would be 0: delta alone pays for it.
-
-    Examples
-    --------
-    >>> [round(each, 3) for each in period_epsilons(2.155, 1e-5, 4)]
-    [1.0, 1.0, 1.0, 1.0]
     """
     mu = gaussian_mu(total, delta)
     shares = [1.0 / periods] * periods

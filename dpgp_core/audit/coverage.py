@@ -1,6 +1,6 @@
 """Simulated coverage: how often inner and outer sets are right when the truth is known.
 
-Regularised posteriors are biased towards the prior mean, and one path knows little of its own error: stated
+Regularised posteriors are biased towards the prior mean, and one path knows little of its error: stated
 confidences are the paths' opinion of themselves. A simulation with known truth says what they are worth.
 """
 
@@ -63,10 +63,10 @@ def simulated_coverage(
         inside = excursion(truth, level, direction)
         inner = inner_set(paths, level, confidence, direction)
         outer = outer_set(paths, level, confidence, direction)
-        told = inner | ~outer
-        right = np.where(inner, inside, ~inside)[told]
+        decided = inner | ~outer
+        right = np.where(inner, inside, ~inside)[decided]
         hits[row] = not np.any(inner & ~inside), not np.any(inside & ~outer)
-        values[row] = (told.mean(), right.mean() if right.size else 1.0)
+        values[row] = (decided.mean(), right.mean() if right.size else 1.0)
     inner_hits, outer_hits = (int(number) for number in np.count_nonzero(hits, axis=0))
     both_hits = int(np.count_nonzero(hits.all(axis=1)))
     told_share, told_right = (float(value) for value in values.mean(axis=0))

@@ -46,11 +46,6 @@ def variance_bound(n: int, ridge: float, kappa: float = 0.0) -> float:
     Exact when the prior has unit variance everywhere and attains kappa, its least correlation over the
     domain, in [0, 1]; n >= 1 records, ridge r > 0, else InvalidValue. Source: arXiv:2606.17995 v1, Prop. 3;
     docs/mathematics.md, section 1.
-
-    Examples
-    --------
-    >>> variance_bound(600, 5.0), round(variance_bound(600, 5.0, kappa=0.6), 4)
-    (1.0, 0.6544)
     """
     return float(variance_bounds(n, ridge, kappa))
 
@@ -183,13 +178,6 @@ def smallest_scale(
 
     epsilon > 0, delta in (0, 1), ridge r > 0, variance V_n in (0, 1], sensitivity > 0 (response units), else
     InvalidValue. Closed form over `ORDERS`; feasible after rounding, and minimal on that grid to about 1e-12.
-
-    Examples
-    --------
-    >>> round(smallest_scale(1.0, 1e-5, ridge=5.0, variance=1.0, sensitivity=0.15447), 3)
-    0.976
-    >>> smallest_scale(1e-3, 1e-9, ridge=0.5, variance=1.0, sensitivity=0.15447)
-    inf
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     p = leverage(ridge, variance)

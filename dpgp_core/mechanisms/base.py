@@ -196,7 +196,7 @@ class Mechanism(ABC):
     exact_on_a_computer: ClassVar[bool] = False
     """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
     bounds: ClassVar[tuple[str, ...]] = ()
-    """Names of proved bounds of its own that back its releases, beside the registered ones."""
+    """Names of its proved bounds that back its releases, beside the registered ones."""
     usual: ClassVar[bool] = False  # whether a search tries it unless told otherwise
     weighs_drift: ClassVar[bool] = False
     """Whether it can start from a published map and weigh how far the field has drifted since."""

@@ -81,8 +81,8 @@ def read_sums(
         shown = reading.sd * of_records / posterior.deviation()
         of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
         records += share * each.counts.at_cells(plan.nodes)
-    told = (released,) if second is None else (released, second[1])
-    raw = tuple(part for each in told for part in each.parts)
+    releases = (released,) if second is None else (released, second[1])
+    raw = tuple(part for each in releases for part in each.parts)
     counts = None if second is None else plan.counts(known, released.counts)
     check = _check(plan, under, int(np.argmax(weight)), released.sums, known, counts)
     return Released(

@@ -175,5 +175,5 @@ class Design:
         try:
             return cls(**given)
         except TypeError as error:
-            said = f"A design of {cls.mechanism} has missing or impossible values: {error}."
-            raise DesignError(said) from error
+            text = f"A design of {cls.mechanism} has missing or impossible values: {error}."
+            raise DesignError(text) from error

@@ -25,7 +25,7 @@ from dpgp_core.spectral.public_field import Belief, PublicField
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
 """Factors on the covariance of the public map: how much more uncertain it may be than it says."""
-TRUSTS_OF_ANSWERS = (1.0,)  # in worlds of their own prior a wider one would only state too little
+TRUSTS_OF_ANSWERS = (1.0,)  # in worlds drawn from their prior a wider one would only state too little
 
 COUNTS = 3  # draws of the private records' places for which the map without privacy is made
 MAPS = 24  # draws of that map for one simulated release

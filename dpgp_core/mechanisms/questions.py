@@ -89,10 +89,10 @@ def receipt_lines(design: Design) -> tuple[tuple[str, str], ...]:
     """(topic, sentence) pairs for the receipt: by default the mechanism and its paths."""
     mechanism = mechanism_of(design)
     number = "1 path" if design.paths == 1 else f"{design.paths:,} paths"
-    said = f"{number}; the stated epsilon covers all of them together."
+    text = f"{number}; the stated epsilon covers all of them together."
     if mechanism.free_paths:
-        said = f"{number}, drawn after the noise: their number costs nothing."
-    return (("Mechanism", f"{mechanism.title}, {mechanism.describe(design)}."), ("Paths", said))
+        text = f"{number}, drawn after the noise: their number costs nothing."
+    return (("Mechanism", f"{mechanism.title}, {mechanism.describe(design)}."), ("Paths", text))
 
 
 # How a release is simulated on reference data.
@@ -116,8 +116,8 @@ def _releases(design: Design, world: World) -> int:
 def simulate(design: Design, world: World, *, quick: bool = False) -> Bools:
     """(S, N) released sets of simulated releases of the world's records, on common random numbers.
 
-    By `quick` ones a search ranks its candidates. They are on draws of their own, where they differ: the best
-    of many designs on the same draws looks better than it is, and what is shown is simulated again.
+    By `quick` ones a search ranks its candidates. They are on further draws, where they differ: the best of
+    many designs on the same draws looks better than it is, and what is shown is simulated again.
     """
     return simulated_sets(design, world, world.records, _releases(design, world), SimulationEntropy(SEED))
 

@@ -182,8 +182,8 @@ class SharedReadings:
         basis = self._made.basis
         if number not in self._along:
             m = self._drawn[number].counts.mean
-            said = basis.rows * np.sqrt(m / (1.0 + m * basis.rest))[:, None]
-            strength, turned = np.linalg.eigh(said.T @ said)
+            weighed = basis.rows * np.sqrt(m / (1.0 + m * basis.rest))[:, None]
+            strength, turned = np.linalg.eigh(weighed.T @ weighed)
             self._along[number] = np.maximum(strength, 0.0), np.square(basis.rows[self._some] @ turned)
         strength, along = self._along[number]
         ratio = prior.deviation**2 / prior.record_noise**2

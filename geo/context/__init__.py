@@ -1,1 +1,1 @@
-"""What lies around and on a domain besides its hexagons: coasts, named places, layers of one's own."""
+"""What lies around and on a domain besides its hexagons: coasts, named places, a curator's layers."""

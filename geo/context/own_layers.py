@@ -1,4 +1,4 @@
-"""Public layers of one's own: GeoJSON areas, lines and points around a domain, drawn with their names."""
+"""A curator's public layers: GeoJSON areas, lines and points around a domain, drawn with their names."""
 
 from __future__ import annotations
 
@@ -143,13 +143,7 @@ class OwnLayer:
 
 
 def clean(text: str, longest: int = LONGEST) -> str:
-    r"""Make a text fit to be shown: on one line, printable, of at most so many letters.
-
-    Examples
-    --------
-    >>> clean("  Tower\nHamlets\u202e ")
-    'Tower Hamlets'
-    """
+    """Make a text fit to be shown: on one line, printable, of at most so many letters."""
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(printable.split())[:longest].rstrip()
 

@@ -342,8 +342,8 @@ def without_sea(region: Region, resolution: int | None = None) -> Region:
     dry = MultiPolygon([one for part in parts for one in shapely.get_parts(part) if isinstance(one, Polygon)])
     if dry.is_empty or dry.area > (1.0 - _LEAST) * region.shape.area:
         return region
-    said = f"The open sea, more than {kilometres:.0f} km from land, is left out unless asked for (land_only)."
-    return Region(dry, (*region.notes, said))
+    note = f"The open sea, more than {kilometres:.0f} km from land, is left out unless asked for (land_only)."
+    return Region(dry, (*region.notes, note))
 
 
 def _dry(part: Polygon, kilometres: float) -> BaseGeometry:

@@ -73,10 +73,10 @@ def averaged(painting: Painting, parents: Parents) -> Painting | None:
         return None
     means, counts = means_over(parents, painting.values)
     painted = painting.again(means)
-    said = (note.partition(": ") for note in painted.notes)
+    parts = (note.partition(": ") for note in painted.notes)
     notes = (
         f"{word}: mean of {count} hexagons: {rest}" if count > 1 else f"{word}: {rest}"
-        for (word, _, rest), count in zip(said, counts.tolist(), strict=True)
+        for (word, _, rest), count in zip(parts, counts.tolist(), strict=True)
     )
     return replace(painted, notes=tuple(notes))
 

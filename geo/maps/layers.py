@@ -66,7 +66,7 @@ def boundaries_deck(
     baseline: NDArray[np.bool_] | None = None,
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """Draw `boundary_lines` of released (N,) sets, one per path, on a map of their own, with the non-private
+    """Draw `boundary_lines` of released (N,) sets, one per path, on a separate map, with the non-private
     `baseline` set, which only a curator's page may give. Layer ids "path-0", "path-1", ... and "baseline"."""
     theme = look.get("theme", "light")
     lines = boundary_lines(domain, path_sets, baseline)

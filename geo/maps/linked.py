@@ -114,7 +114,7 @@ def linked_scene(
 
     `alt` is what a person who cannot see the map reads; the `legend` is shown over a map that fills the
     screen, elsewhere the page shows it. With `streets` the reader's browser asks `STREETS_HOST` for pictures
-    of streets; `basemap` is a map of one's own beneath the cells, with the address where the browser finds
+    of streets; `basemap` is a curator's map beneath the cells, with the address where the browser finds
     its file. Public `layers` are drawn over the cells. With `drawing` a person may draw an outline, which the
     component sends back."""
     least, most = _PANES[mode]

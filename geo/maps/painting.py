@@ -170,11 +170,11 @@ def paint_field(
     limits = list(field_breaks(field, threshold) if breaks is None else breaks)
     if len(limits) >= CLASSES_OF_A_FIELD or any(a >= b for a, b in pairwise(limits)):
         raise ValueError(f"breaks must increase and be at most {CLASSES_OF_A_FIELD - 1}.")
-    said = [with_unit(f"{limit:,.12g}", unit) for limit in limits]
+    written = [with_unit(f"{limit:,.12g}", unit) for limit in limits]
     labels = [
-        f"below {said[0]}" if said else "all cells",
-        *[f"{low} to {high}" for low, high in pairwise(said)],
-        *([f"{said[-1]} and more"] if said else []),
+        f"below {written[0]}" if written else "all cells",
+        *[f"{low} to {high}" for low, high in pairwise(written)],
+        *([f"{written[-1]} and more"] if written else []),
     ]
     entries = tuple(
         Entry(label, role) for label, role in zip(labels, steps("field", len(labels)), strict=True)

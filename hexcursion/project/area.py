@@ -107,8 +107,8 @@ def load_layers(
 
     Raise `GeoError` or `DataError` for what cannot be drawn.
     """
-    said: tuple[Sequence[Any], ...] = (columns or (None,), colours or ("",), widths or (0.0,))
-    each = ([*given] * len(paths) if len(given) == 1 else given for given in said)  # once for all
+    choices: tuple[Sequence[Any], ...] = (columns or (None,), colours or ("",), widths or (0.0,))
+    each = ([*given] * len(paths) if len(given) == 1 else given for given in choices)  # once for all
     read = [
         replace(own_layer(document_of(path), domain, layer_name(path), column), colour=colour, width=width)
         for path, column, colour, width in zip(paths, *each, strict=True)

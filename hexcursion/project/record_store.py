@@ -107,9 +107,9 @@ def cells_or_remembered(
 
 def _facts(source: SourceSettings) -> dict[str, Any]:
     """What the rows are a function of: the content of the files, and everything that is said of them."""
-    said = asdict(source) | {"path": Path(source.path).name, "loader": source.read_by.name}
+    stated = asdict(source) | {"path": Path(source.path).name, "loader": source.read_by.name}
     files = [source.path, *([source.postcodes] if source.postcodes else [])]
-    return {"said": said, "files": [file_fingerprint(Path(path)) for path in files]}
+    return {"said": stated, "files": [file_fingerprint(Path(path)) for path in files]}
 
 
 def file_fingerprint(path: Path) -> str:
@@ -136,9 +136,9 @@ def _about(observations: Observations, report: LoadReport) -> dict[str, Any]:
 
 
 def _rows(columns: dict[str, NDArray[Any]], about: dict[str, Any]) -> Rows:
-    said = about["report"]
-    dropped = tuple((reason, count) for reason, count in said["dropped"])
-    report = LoadReport(said["source"], said["rows_read"], said["kept"], dropped, tuple(said["notes"]))
+    entry = about["report"]
+    dropped = tuple((reason, count) for reason, count in entry["dropped"])
+    report = LoadReport(entry["source"], entry["rows_read"], entry["kept"], dropped, tuple(entry["notes"]))
     given: dict[str, Any] = {**columns, **{name: about[name] for name in _ABOUT}}
     return Observations(**given, attribution=tuple(about["attribution"])), report
 

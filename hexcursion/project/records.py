@@ -249,15 +249,15 @@ def trip_protection(path: str | Path) -> TripProtection:
     try:
         with Path(path).open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
-        said = json.loads(data.decode("utf-8")) if len(data) <= _MOST_BYTES else None
+        statement = json.loads(data.decode("utf-8")) if len(data) <= _MOST_BYTES else None
     except OSError:
         raise WorkflowError(f"{name} cannot be opened: name the statement.json of a released trip.") from None
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict) or said.get("format") != TRIP_FORMAT:
+        statement = None
+    if not isinstance(statement, dict) or statement.get("format") != TRIP_FORMAT:
         raise _no_statement(name)
-    release, moments = said.get("release_id"), said.get("secrets")
-    mu, radius = (_number(said.get(key)) for key in ("mu", "radius_m"))
+    release, moments = statement.get("release_id"), statement.get("secrets")
+    mu, radius = (_number(statement.get(key)) for key in ("mu", "radius_m"))
     if not isinstance(moments, int) or isinstance(moments, bool) or not 0 < moments <= _MOST_MOMENTS:
         raise _no_statement(name)
     if not (isinstance(release, str) and _ID.match(release) and min(mu, radius) > 0.0):

@@ -24,17 +24,7 @@ def catalogue() -> dict[str, Field]:
 
 
 def field(name: str) -> Field:
-    """Return help, limits, words, default and unit of a setting, named as in a file; else `KeyError`.
-
-    Examples
-    --------
-    >>> field("epsilon").help
-    'Privacy budget of this release.'
-    >>> field("paths").minimum, field("paths").maximum
-    (1, 1000)
-    >>> field("unit").choices
-    ('point', 'cell')
-    """
+    """Return help, limits, words, default and unit of a setting, named as in a file; else `KeyError`."""
     found = catalogue() | fields_of(ReleaseSettings)
     if name not in found:
         raise KeyError(f"no setting is called {name!r}.")

@@ -326,7 +326,7 @@ def _agree_on_reads(settings: Choices) -> None:
     idle = [name for name in not_read(settings.mechanisms, origin) if getattr(settings, name) != usual[name]]
     if not idle or not names:  # a design by hand that no mechanism has is refused where it is made
         return
-    said = " and ".join(f"`{name}`" for name in idle)
+    named = " and ".join(f"`{name}`" for name in idle)
     why = {
         "searched": f"by {' and '.join(names)}",
         "by hand": f"where a design of {' or '.join(names)} is given by hand",
@@ -335,7 +335,7 @@ def _agree_on_reads(settings: Choices) -> None:
     remedy = f", or choose a mechanism that reads it: {' or '.join(others)}" if others else ""
     if origin not in ("searched", "by hand"):
         remedy = f", or choose `mechanisms` without {names[0]}"
-    raise WorkflowError(f"Nothing is done with {said} {why}: leave that out{remedy}.")
+    raise WorkflowError(f"Nothing is done with {named} {why}: leave that out{remedy}.")
 
 
 def _serving_mechanisms(settings: Choices) -> tuple[str, ...]:

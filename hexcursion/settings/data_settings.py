@@ -145,8 +145,8 @@ class SourceSettings(Checked, Wanted):
         if lacking := self.read_by.lacks(self):
             raise WorkflowError(lacking)
         usual = {each.name: each.default for each in fields(self)}
-        if said := [name for name in self.read_by.ignores if getattr(self, name) != usual[name]]:
-            named = " and ".join(f"`{name}`" for name in said)
+        if ignored := [name for name in self.read_by.ignores if getattr(self, name) != usual[name]]:
+            named = " and ".join(f"`{name}`" for name in ignored)
             raise WorkflowError(
                 f"Nothing is done with {named} where the data are {self.read_by.title}: leave that out and "
                 f"{self.read_by.instead}."
@@ -155,8 +155,8 @@ class SourceSettings(Checked, Wanted):
     @property
     def rules_in_words(self) -> tuple[str, ...]:
         """Sentences for the statement: what a person said becomes of readings beyond a limit."""
-        told = (self.detection_limit, self.condition, self.limit_column)
-        if self.censored == "limit" and told == (None, None, None):
+        limits = (self.detection_limit, self.condition, self.limit_column)
+        if self.censored == "limit" and limits == (None, None, None):
             return ()
         if self.censored == "drop":
             return ("Readings below or above a limit of measurement were left out.",)

@@ -116,13 +116,7 @@ cells that no fit had seen by .763 in place of .782 (`python -m studies.speed.de
 
 
 def default_priors(cells: int) -> tuple[str, ...]:
-    """The prior families that a search tries on so many hexagons where the settings name none.
-
-    Examples
-    --------
-    >>> default_priors(600), default_priors(601)
-    (('car', 'exponential'), ('car',))
-    """
+    """The prior families that a search tries on so many hexagons where the settings name none."""
     return tuple(name for name in DEFAULT_PRIORS if cells <= DENSE_CELLS or PRIORS[name].sparse)
 
 
@@ -131,11 +125,6 @@ def default_delta(n: int) -> float:
 
     A delta near 1/n is no promise: releasing one record chosen at random would satisfy it. Raise
     `WorkflowError` for `n` below 1.
-
-    Examples
-    --------
-    >>> default_delta(1000), default_delta(11953)
-    (0.0001, 1e-06)
     """
     if operator.index(n) < 1:
         raise WorkflowError(f"delta is chosen from the number of records, which must be at least 1, not {n}.")

@@ -158,13 +158,13 @@ def test_a_row_of_words_over_numbers_holds_units(units: str, rest: list[str], pa
     header = find_header("t", lines("lon,lat,no2", units, *rest))
     assert header.names == ("lon", "lat", "no2")
     assert header.first == (2 if passed else 1)
-    assert header.said == (("Row 2 holds units of measure and was passed over.",) if passed else ())
+    assert header.notes == (("Row 2 holds units of measure and was passed over.",) if passed else ())
     assert header.checked is not passed
 
 
 def test_a_header_below_titles_is_said_and_a_row_that_is_not_there_refused() -> None:
     rows = lines("Air quality", "of a town", "lon,lat,no2", "1.5,2.5,3", "1.5,2.5,3")
-    assert find_header("t", rows).said == ("The names of the columns stand in row 3.",)
+    assert find_header("t", rows).notes == ("The names of the columns stand in row 3.",)
     assert find_header("t", rows).number == 3
     assert find_header("t", rows, 5).number == 5
     with pytest.raises(DataError, match="t has no row 6: say which row names its columns"):
