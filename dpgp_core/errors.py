@@ -28,11 +28,7 @@ class BoundRefused(InvalidValue):
 
 
 class NumericalFailure(CoreError, ArithmeticError):
-    """A matrix that should be positive definite is not, to working precision.
-
-    Nothing is repaired silently: jitter added on the fly would change the law of what is released, and
-    with it the guarantee.
-    """
+    """A matrix is not positive definite. No jitter is added: it would change the law, and the guarantee."""
 
 
 class PluginError(HexcursionError):

@@ -22,11 +22,7 @@ ROUNDING = 1e-9
 
 
 def excursion(paths: Floats, level: Floats | float, direction: Direction = "above") -> Bools:
-    """Where each path, (..., N), exceeds `level`; `below` is its exact complement (at or under the level).
-
-    The level is one number, or one a cell: (N,). Raises InvalidValue for another direction or numbers not
-    finite.
-    """
+    """Where paths (..., N) exceed a level, one or (N,), or do not (`below`); else InvalidValue."""
     if direction not in ("above", "below"):
         raise InvalidValue(f"direction must be 'above' or 'below', got {direction!r}.")
     values = np.asarray(paths, dtype=np.float64)
@@ -138,8 +134,7 @@ def told(above: Bools, below: Bools) -> NDArray[np.int8]:
 
 
 def excursion_function(excursions: Iterable[Bools], order: Ints) -> Floats:
-    """(N,) largest confidence at which each cell belongs to the inner set, from L excursion sets in batches
-    (b, N).
+    """(N,) largest confidence at which each cell is in the inner set; L excursion sets in batches (b, N).
 
     It is the share of the sets that hold the cell and all surer ones (`order`, surest first), in steps of
     1/L: cells of at least 1 - a all exceed the level at once with probability 1 - a (Bolin and Lindgren 2015,
@@ -253,8 +248,7 @@ class StatedScores:
 
 
 def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
-    """What a shown set (N,) is expected to reach, by the probability (N,) that each cell belongs to the
-    unknown one.
+    """Return the expected scores of a shown set (N,), given the chance (N,) that each cell truly belongs.
 
     With S the shown cells and q the probabilities: `sum_S q / (|S| + sum_outside q)`, which is a ratio of
     expectations, `sum_S q / |S|` and `sum_S q / sum q`. Nothing is simulated. Raises InvalidValue for

@@ -32,11 +32,7 @@ def cholesky(matrix: Floats, what: str, remedy: str, *, overwrite: bool = False)
 
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
-    """Solution of `L x = right`, or of `L^T x = right` (`transposed`), for a lower factor (m, m) of
-    `cholesky`.
-
-    Raises NumericalFailure if the factor is singular.
-    """
+    """Solve `L x = right`, or `L^T x = right`, for a lower factor (m, m); else NumericalFailure."""
     if factor.size == 0:
         return right.copy()
     solution, info = lapack.dtrtrs(factor, right, lower=1, trans=1 if transposed else 0)

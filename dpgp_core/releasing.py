@@ -177,8 +177,7 @@ class Released:
         return exceedance_probability(self.map_mean, self.map_sd, level, direction)
 
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
-        """The cutoff, of `OWN_CUTOFFS`, at which this release should agree best with the map without privacy
-        noise.
+        """The cutoff, of `OWN_CUTOFFS`, that should agree best with the map without privacy noise.
 
         The level is a number or (N,), response units. Raises InvalidValue if the release does not say how
         sure the map is.
@@ -198,11 +197,10 @@ class Prepared(Protocol):
 
 
 def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = False) -> Released:
-    """Draw a prepared release once, on the public grid.
+    """Draw a prepared release once, on the public grid, with noise of `SystemEntropy`, after the ledger
+    entry.
 
-    The noise of a release comes from `SystemEntropy`; any other source needs `simulation=True`, for reference
-    data, simulations and tests, else InvalidValue. What it costs is written to the ledger by the caller
-    first.
+    Any other source needs `simulation=True`, for reference data, simulations and tests, else InvalidValue.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a release must draw from SystemEntropy; a seeded source is for simulations only.")

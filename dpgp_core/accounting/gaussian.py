@@ -77,8 +77,7 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
 
 
 def gaussian_mu(epsilon: float, delta: float) -> float:
-    """Largest mu with `gaussian_delta(epsilon, mu) <= delta`, rounded downwards: noise D/mu for a sensitivity
-    D.
+    """Return the largest mu with `gaussian_delta(epsilon, mu) <= delta`, rounded downwards; noise is D/mu.
 
     Raises InvalidValue unless epsilon >= 0, delta in (0, 1) and some positive mu reaches them.
 
@@ -122,8 +121,7 @@ def provable_epsilon(epsilon: float, delta: float) -> float:
 
 
 def period_epsilons(total: float, delta: float, periods: int, *, front_loaded: bool = False) -> list[float]:
-    """Epsilons of Gaussian releases of the same records, one a period, which cost `total` together at one
-    delta.
+    """Return the epsilons of one Gaussian release a period, which cost `total` together at one delta.
 
     Their mu^2 add up to that of `total`: the same for each period, or half of it for the first
     (`front_loaded`). Raises InvalidValue where a part would be 0: delta alone pays for it.

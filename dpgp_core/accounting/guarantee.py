@@ -33,8 +33,7 @@ _STEPS = 400  # grid of the chain of hockey-stick steps
 
 
 def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
-    """RDP of datasets that differ in at most q >= 1 records, from the symmetric curve of those that differ in
-    one.
+    """Return the RDP of datasets that differ in at most q >= 1 records, from that for one record.
 
     Upper bounds, `inf` where an order that is needed has no finite value. Between the ends P, Q of a chain
     and a member M, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s) Lambda(s
@@ -84,11 +83,7 @@ def weakest(costs: Iterable[Cost]) -> Neighbours:
 
 
 def together(costs: Iterable[Cost]) -> Cost:
-    """The cost of all releases together, for the neighbours that all of them hide (its `neighbours`).
-
-    Unlike `compose` it takes different neighbours: each release is priced for the weakest promise among them,
-    the strongest that all of them keep.
-    """
+    """The cost of all releases together, each priced for the weakest `neighbours` among them."""
     kept = tuple(costs)
     neighbours = weakest(kept)
     return compose(priced_for(cost, neighbours) for cost in kept)
@@ -268,10 +263,11 @@ class Guarantee:
         )
 
     def epsilon(self, delta: float) -> EpsilonBound:
-        """The least proved epsilon at `delta`, rounded upwards: never above what the curve alone proves.
+        """The least proved epsilon at `delta`, rounded upwards; `order` is the Renyi order that gave it, or
+        None.
 
         Exact for a Gaussian mechanism and a pure one; for posterior sampling by the sharper conversion of its
-        pairs; else from the curve. `order` is the Renyi order that gave it, None where none did.
+        pairs; else from the curve.
         """
         found = epsilon(self.cost, delta)
         if found.method == "renyi" and self.distance == 0.0:

@@ -22,11 +22,7 @@ NEGLIGIBLE = 1e-22  # mass that a grid may move to infinity at its upper end; it
 
 @dataclass(frozen=True, eq=False)
 class PrivacyLoss:
-    """The log ratio L = log(p/q) of a symmetric pair of distributions, under p, on a grid.
-
-    Whatever this pair dominates obeys `delta`. Symmetric: exchanging p and q changes nothing, as for
-    replace-one neighbours.
-    """
+    """The log ratio L = log(p/q) of a symmetric pair of distributions, under p, on a grid."""
 
     step: float  # distance of neighbouring losses, a power of two
     # (K+1,) mass at the losses 0, step, ..., K step; at -k step it is e^(-k step) masses[k]. Each is an upper
@@ -45,8 +41,7 @@ class PrivacyLoss:
 
     @classmethod
     def from_profile(cls, step: float, deltas: Floats) -> PrivacyLoss:
-        """A pair that dominates every symmetric mechanism with delta(k step) <= deltas[k]; the step a power
-        of two.
+        """Return a pair that dominates every symmetric mechanism with delta(k step) <= deltas[k].
 
         The profile, decreasing and convex in e^epsilon and symmetric, lies below the lower convex hull of the
         points, their mirror images, (0, 1) and a horizontal line to the right; the hull is the profile of a

@@ -208,8 +208,7 @@ class RdpCurve:
 
 
 def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0) -> Floats:
-    """p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: the most of a direction that one record
-    explains.
+    """Return p = (1 - share) V_n/(V_n + r^2), in [0, 1), rounded upwards: what one record explains at most.
 
     Orders are admissible while alpha p < 1 (paper, Prop. 2). The share, eta^2/(sigma^2 + eta^2) in [0, 1], is
     that of prior noise in the released variance. Scalars or arrays that broadcast. Raises InvalidValue for r

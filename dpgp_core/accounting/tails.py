@@ -166,8 +166,7 @@ def _shift_bound(values: Floats) -> float:
 def least_total(
     epsilon: float, delta: float, *, shift: Floats, covariance: Floats, pairs: GaussianPairs, start: float
 ) -> float:
-    """The least total scale sqrt(sigma^2 + eta^2), response units, at which a design costs at most (epsilon,
-    delta).
+    """Return the least total scale sqrt(sigma^2 + eta^2), response units, of cost (epsilon, delta) or less.
 
     `shift` and `covariance`, (K,) on `ORDERS`, are S(alpha) and one path's covariance term; `start` is a
     total that is enough by the Renyi conversion alone, or `inf`. At most `start`, feasible in the forward

@@ -40,8 +40,7 @@ def variance_bounds(n: int, ridge: ArrayLike, kappa: ArrayLike = 0.0) -> Floats:
 
 
 def variance_bound(n: int, ridge: float, kappa: float = 0.0) -> float:
-    """Upper bound V_n <= 1 - kappa^2 (n-1)/(n-1+r^2) on the core posterior variance, in (0, 1], rounded
-    upwards.
+    """Upper bound V_n <= 1 - kappa^2 (n-1)/(n-1+r^2) on the core posterior variance, rounded upwards.
 
     Exact when the prior has unit variance everywhere and attains kappa, its least correlation over the
     domain, in [0, 1]; n >= 1 records, ridge r > 0, else InvalidValue. Source: arXiv:2606.17995 v1, Prop. 3;

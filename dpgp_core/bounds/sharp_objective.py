@@ -275,8 +275,7 @@ class BoxBounds:
 
 
 def upper_bounds(box: Floats, half: Floats, r2: Floats, growth: Floats, target: Floats) -> BoxBounds:
-    """Certified upper bounds (n,) of the objective over boxes of centre and half widths (3, n) in (m, f,
-    angle).
+    """Certified upper bounds (n,) of the objective over boxes in (m, f, angle): centre, half widths (3, n).
 
     The angle lies in [0, pi/2]; f below 0 is cut off. The smaller of two bounds: monotone factors at their
     worst ends; the value at the centre plus half width times the largest slope (mean value form), which

@@ -45,8 +45,7 @@ class Eigenpairs:
         return int(self.variance.size)
 
     def with_columns(self, columns: Floats, share: float) -> Eigenpairs:
-        """Eigenpairs of the same prior where public columns (M, k) of mean square 1 explain a share of it, in
-        (0, 1).
+        """Eigenpairs of the prior with public columns (M, k) of mean square 1 as a share, in (0, 1), of it.
 
         With W = (sqrt(1 - share) U sqrt(values), sqrt(share/k) columns) the covariance is `W W^T`, whose
         eigenvectors are W times those of the small matrix `W^T W`. It is scaled to the old mean variance.

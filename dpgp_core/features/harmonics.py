@@ -55,8 +55,7 @@ class Harmonics:
         return np.asarray(np.maximum(1.0 - np.einsum("ij,ij->i", self.vectors, self.vectors), 0.0))
 
     def pairs(self, spectrum: Floats) -> Eigenpairs:
-        """These patterns as eigenpairs of a prior with given variances (Q,) along them (`prior_spectrum`), >
-        0.
+        """These patterns as eigenpairs of a prior with variances (Q,) > 0 along them (`prior_spectrum`).
 
         What the kept patterns leave out of a node's variance is divided among nodes by their share of the
         left-out white noise. Patterns of larger variance come first.

@@ -18,11 +18,10 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class FolderStore:
-    """Arrays as files `KEY.npz` in one folder, which the caller names.
+    """Public arrays as files `KEY.npz` in a folder; one that is missing, damaged or misshapen counts as
+    absent.
 
-    Only public numbers are kept: they depend on geography and on a prior. A file that is missing, damaged or
-    of the wrong shape counts as absent; a wrong one cannot harm a guarantee, because features are priced by
-    what they are, only the map's quality.
+    A wrong file harms no guarantee, only the map: features are priced by what they are.
     """
 
     def __init__(self, folder: str | Path) -> None:

@@ -176,11 +176,7 @@ def _nothing(calibrate: Callable[..., Design | None]) -> Callable[..., Design | 
 
 
 class Mechanism(ABC):
-    """A way to release a field on hexagons privately.
-
-    Four methods are to be written; instances hold no state. What searches, audits and readers ask beyond them
-    has a default in `SearchSpace` and in `dpgp_core.mechanisms.questions`.
-    """
+    """A way to release a field on hexagons privately: four methods to write, and no state in instances."""
 
     name: ClassVar[str]  # key in `MECHANISMS`
     # title, summary, source: in words: what it is called, what it does, and where it is proved
@@ -224,16 +220,11 @@ class Mechanism(ABC):
 
     @abstractmethod
     def guarantee(self, design: Any, facts: PublicFacts) -> Guarantee:
-        """The proved cost of releasing `design`, its noise included, once: an upper bound from public facts
-        alone.
-
-        Raises BoundRefused where nothing is proved under these facts.
-        """
+        """The proved cost of one release, an upper bound from public facts; else BoundRefused."""
 
     @abstractmethod
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
-        """The design with the least noise within the budget, everything else as in `design`; None where there
-        is none.
+        """The design with the least noise within the budget, otherwise as `design`; None if there is none.
 
         How much noise `design` has does not matter (of paths the share of prior noise does). Raises
         BoundRefused for a named bound that does not hold for the prior or is not proved.
@@ -241,10 +232,8 @@ class Mechanism(ABC):
 
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-        """Everything before the draw that can fail, from PRIVATE records; its `draw` then releases once.
-
-        The design has its noise. Raises CoreError where records lie outside the domain, or a factorisation
-        fails.
+        """Everything before the draw that can fail, from PRIVATE records; else CoreError. `draw` releases
+        once.
         """
 
     @abstractmethod

@@ -86,8 +86,7 @@ def release_statistics(
     *,
     n_is_public: bool = True,
 ) -> NoisyStatistics:
-    """Add N(0, s^2) to every cell's sum and count, over all `size` cells; s > 0 in response units and in
-    records.
+    """Add N(0, s^2) to every cell's sum and count, over `size` cells; s > 0, response units and records.
 
     Sums, counts and noise are whole multiples of `GRID`: exact, from the bits of `SystemEntropy`; in floating
     point from any other source, for simulations only. The records are PRIVATE: called only through

@@ -345,8 +345,7 @@ class DriftReader:
     def simulated(
         self, exact: Floats, releases: int, level: Floats, sign: float, entropy: Entropy
     ) -> tuple[Floats, Floats, Floats]:
-        """What R releases of exact sums (p,) would state: chances of field and map without privacy, own
-        cutoffs.
+        """Chances of field and map without privacy, and own cutoffs, of R releases of exact sums (p,).
 
         `level` (N,), response units, is the threshold less the public map, `sign` 1 for above and -1 for
         below; the shapes are (R, N), (R, N) and (R,). The set is cut by the map's chances.

@@ -9,26 +9,24 @@ from typing import Any, cast
 
 import numpy as np
 
-from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
 from dpgp_core.mechanisms.design import LENGTHSCALE, NUMBER, RIDGE, Design, Parameter, Protection, SearchSpec
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.public_places import PublicPlaces, SumsReading, drawn_paths
 from dpgp_core.releasing import PublicFacts, Released
-from dpgp_core.simulation import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, World
 
 VALUES_ONLY = Protection(
     "values", ("point", "cell"), ("replace-one",), ("the number of records", "the places of all records")
 )
 RIDGES = (1.0,)
 LENGTHSCALES = 2  # the shortest of the common grid
-RELEASES = 12
 PATHS = 100  # drawn after the noise: free
 PARAMETERS = (LENGTHSCALE, RIDGE, Parameter("scale", "model_scale", "positive"), NUMBER)
 
@@ -74,10 +72,10 @@ class PreparedSums:
         )
         return Released(paths, self.reading.mean(sums), self.reading.deviation, (sums,))
 
-    def without_paths(self, entropy: Entropy) -> Released:
-        """A simulated release judged by its probabilities only."""
-        mean = self.reading.mean(self.noisy(entropy))
-        return Released(mean[None], mean, self.reading.deviation)
+    def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
+        """Simulated releases judged by their probabilities only."""
+        means = [self.reading.mean(self.noisy(entropy)) for _ in range(releases)]
+        return [Released(mean[None], mean, self.reading.deviation) for mean in means]
 
 
 class LabelSpace(SearchSpace, ABC):
@@ -138,32 +136,13 @@ def _prepared(design: LabelDesign, facts: PublicFacts, records: CollapsedRecords
     return cast(PreparedSums, mechanism_of(design).prepare(design, facts, records))
 
 
-@questions.simulated_sets.register
-def _simulated_sets(
-    design: LabelDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-) -> Bools:
-    prepared = _prepared(design, world.facts, records)
-    return np.array([world.published(prepared.without_paths(entropy), design) for _ in range(releases)])
+questions.simulated_sets.register(LabelDesign)(questions.sets_without_paths)
+questions.held_out.register(LabelDesign)(questions.held_out_without_paths)
 
 
 @questions.simulate.register
 def _simulate(design: LabelDesign, world: World, *, quick: bool = False) -> Bools:
-    """Every cutoff reads the same probabilities of the same simulated releases."""
-    blank = replace(design, cutoff=0.5)
-
-    def make() -> Floats:
-        entropy = SimulationEntropy(SEED + 6)
-        prepared = _prepared(blank, world.facts, world.records)
-        return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
-
-    return agreed(world.cache.keep(design.mechanism, (world.key, blank), make), design.cutoff)
-
-
-@questions.held_out.register
-def _held_out(design: LabelDesign, world: World) -> HeldOut:
-    prepared, entropy = _prepared(design, world.facts, world.training), SimulationEntropy(SEED + 4)
-    seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
-    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+    return questions.simulate_without_paths(design, world, SEED + 6)
 
 
 @questions.seen.register

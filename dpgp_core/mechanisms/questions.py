@@ -7,30 +7,29 @@ A mechanism that knows better registers a function for the class of its designs,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatch
+from typing import Protocol, cast
 
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
+from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing import PublicFacts, draw_release
-from dpgp_core.simulation import SEED, HeldOut, World
+from dpgp_core.releasing import PublicFacts, Released, draw_release
+from dpgp_core.simulation import SEED, SIMULATED_RELEASES, HeldOut, World
 
 # What a release costs, beyond its guarantee.
 
 
 @singledispatch
 def sharpened(design: Design, facts: PublicFacts, budget: Budget) -> Design:
-    """A design from `calibrate` with the least noise that is proved for the budget, at more expense.
-
-    `calibrate` is asked thousands of times in a search, this once for what the search leads to. Unchanged by
-    default.
-    """
+    """A design from `calibrate` with the least noise that is proved for the budget; unchanged by default."""
     return design
 
 
@@ -135,6 +134,51 @@ def held_out(design: Design, world: World) -> HeldOut:
     prepared = mechanism_of(design).prepare(design, world.facts, world.training)
     released = draw_release(prepared, SimulationEntropy(SEED + 4), simulation=True)
     return HeldOut(world.bce(world.probabilities(released)[world.held_out]))
+
+
+# The same of mechanisms whose probabilities are exact, so that no paths need be drawn.
+
+
+class WithoutPaths(Protocol):
+    """A prepared release that can be simulated without its paths."""
+
+    def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
+        """Simulated releases judged by their probabilities only."""
+        ...
+
+
+def _without_paths(
+    design: Design, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> list[Released]:
+    prepared = cast(WithoutPaths, mechanism_of(design).prepare(design, world.facts, records))
+    return prepared.without_paths(entropy, releases)
+
+
+def sets_without_paths(
+    design: Design, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+) -> Bools:
+    """As `simulated_sets`."""
+    drawn = _without_paths(design, world, records, releases, entropy)
+    return np.array([world.published(each, design) for each in drawn])
+
+
+def simulate_without_paths(design: Design, world: World, seed: int) -> Bools:
+    """As `simulate`: every cutoff reads the same probabilities of the same simulated releases."""
+    blank = replace(design, cutoff=0.5)
+
+    def make() -> Floats:
+        entropy = SimulationEntropy(seed)
+        drawn = _without_paths(blank, world, world.records, SIMULATED_RELEASES, entropy)
+        return np.array([world.probabilities(each) for each in drawn])
+
+    return agreed(world.cache.keep(design.mechanism, (world.key, blank), make), design.cutoff)
+
+
+def held_out_without_paths(design: Design, world: World) -> HeldOut:
+    """As `held_out`, the mean over three releases."""
+    drawn = _without_paths(design, world, world.training, 3, SimulationEntropy(SEED + 4))
+    seen = [world.probabilities(each)[world.held_out] for each in drawn]
+    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
 
 
 # What an attacker sees.

@@ -76,11 +76,11 @@ class DensePosterior(Posterior):
 
     @classmethod
     def fit(cls, prior: Prior, index: Ints, observed: Floats, noise_variance: Floats) -> DensePosterior:
-        """Condition the prior on k observed cells: increasing positions, values, noise variances > 0, all
+        """Condition on k observed cells: increasing positions, values, noise variances > 0 over scale^2,
         (k,).
 
-        Values in response units, noise variances in units of scale^2. Raises NumericalFailure if the
-        covariance of the records is not positive definite to working precision.
+        Raises NumericalFailure if the covariance of the records is not positive definite to working
+        precision.
         """
         cross = prior.correlation()[:, index]
         matrix = cross[index] + np.diag(noise_variance)
@@ -130,11 +130,10 @@ class SparsePosterior(Posterior):
 
     @classmethod
     def fit(cls, prior: GraphPrior, index: Ints, observed: Floats, noise_variance: Floats) -> SparsePosterior:
-        """Condition the prior on k observed cells: increasing positions, values, noise variances > 0, all
+        """Condition on k observed cells: increasing positions, values, noise variances > 0 over scale^2,
         (k,).
 
-        Values in response units, noise variances in units of scale^2. Raises NumericalFailure if the
-        precision is not positive definite to working precision.
+        Raises NumericalFailure if the precision is not positive definite to working precision.
         """
         nodes = prior.lattice.inside[index]
         weight = np.zeros(prior.lattice.centres.shape[0])

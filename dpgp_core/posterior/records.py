@@ -69,8 +69,7 @@ class CollapsedRecords:
 
     @classmethod
     def from_records(cls, index: Any, response: Any) -> CollapsedRecords:
-        """Collapse one row per record, in any order: positions (n,) of cells, and responses (n,) clipped
-        beforehand.
+        """Collapse one row per record, in any order: positions (n,) of cells, clipped responses (n,).
 
         Raises InvalidValue for no records, a negative position, or a response that is not finite.
         """

@@ -40,8 +40,7 @@ class Lattice:
 
     @classmethod
     def grid(cls, rows: int, columns: int, spacing: float) -> Lattice:
-        """A rectangle of square cells of side `spacing`, metres, row after row; cells with a common side
-        touch.
+        """A rectangle of square cells of side `spacing`, metres, row after row; neighbours share a side.
 
         Raises InvalidValue for a side without a cell, or a spacing that is not positive.
         """

@@ -186,8 +186,7 @@ class ClippedPrior:
         return cls(mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18))), prior)
 
     def level(self, threshold: Floats | float, share: Floats | float = 0.0) -> Floats:
-        """Where a threshold (response units, before clipping) lies among clipped responses; scalars or
-        arrays.
+        """Where a threshold (response units, before clipping) lies among clipped responses.
 
         `share`, in [0, 1], is the field's posterior over its prior deviation. A field value known exactly
         exceeds the threshold where g(f) exceeds g(threshold). Of one about which nothing is known, the normal

@@ -196,8 +196,8 @@ class PublicField:
 
     @cached_property
     def drift(self) -> Floats:
-        """(M, M) covariance of a drift of the field's size: a shift, smooth change, other weights of public
-        columns, and a change of scale.
+        """(M, M) covariance of a drift: a shift, smooth change, other weights of public columns, another
+        scale.
 
         The shift is as large as a record's own deviation: what all records share need not follow the field.
         """

@@ -221,10 +221,8 @@ class _Series:
         ]
 
     def likeliest(self, prior: SeriesPrior) -> SeriesPrior:
-        """Deviation, range, then memory that are likeliest given the smoothest sums of late periods.
-
-        Noise leaves wide choices almost level: deviation and range stay near what is stated unless the sums
-        say otherwise.
+        """Deviation, range, then memory that are likeliest given the smoothest sums of late periods, near the
+        stated.
         """
         known = [place for place, each in enumerate(self.periods) if each is not None]
         first, factors = known[-min(RECENT, len(known))], np.array(FACTORS)

@@ -135,7 +135,7 @@ def test_the_probabilities_are_calibrated(name: str) -> None:
         field = 0.15 * prior.colour(generator.normal(size=(prior.white_size, 1)))[:, 0]
         values = np.clip(field[cells] + 0.15 * generator.normal(size=cells.size), -1, 1)
         prepared = mechanism.prepare(small, FACTS, CollapsedRecords.from_records(cells, values))
-        released = prepared.without_paths(SimulationEntropy(seed))
+        (released,) = prepared.without_paths(SimulationEntropy(seed), 1)
         errors.append((field - released.mean) / released.sd)
     assert np.std(errors) == pytest.approx(1.0, abs=0.08)
 

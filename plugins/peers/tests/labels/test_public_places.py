@@ -83,9 +83,8 @@ def test_a_smoother_release_says_more_at_a_small_budget(name: str) -> None:
     spread = []
     for blur in (1.0, 16.0):
         tight = replace(design, mu=0.2, blur=blur)
-        spread.append(
-            mechanism.prepare(tight, FACTS, records()).without_paths(SimulationEntropy(1)).sd.mean()
-        )
+        (released,) = mechanism.prepare(tight, FACTS, records()).without_paths(SimulationEntropy(1), 1)
+        spread.append(released.sd.mean())
     assert spread[1] < 0.99 * spread[0]
     with pytest.raises(DesignError):
         replace(design, blur=0.0)
@@ -97,9 +96,8 @@ def test_cloaking_needs_less_noise_than_noise_on_every_value() -> None:
     deviations = {}
     for name in ("cloaking", "functional"):
         mechanism, design = EVERY[name]
-        released = mechanism.prepare(replace(design, mu=mu, paths=1), FACTS, held).without_paths(
-            SimulationEntropy(1)
-        )
+        prepared = mechanism.prepare(replace(design, mu=mu, paths=1), FACTS, held)
+        (released,) = prepared.without_paths(SimulationEntropy(1), 1)
         deviations[name] = float(np.mean(np.square(released.sd)))
     assert deviations["cloaking"] <= deviations["functional"] * 1.05
     assert deviations["cloaking"] < 0.25  # the prior's variance: something was learned

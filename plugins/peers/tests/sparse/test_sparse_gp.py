@@ -162,7 +162,7 @@ def test_the_reading_that_models_all_noise_is_the_calibrated_one() -> None:
             cells = generator.integers(0, LATTICE.size, 800)
             values = np.clip(field[cells] + 0.2 * generator.normal(size=800), -1, 1)
             prepared = MECHANISM.prepare(design, FACTS, CollapsedRecords.from_records(cells, values))
-            released = prepared.without_paths(SimulationEntropy(seed))
+            (released,) = prepared.without_paths(SimulationEntropy(seed), 1)
             errors.append((field - released.mean) / released.sd)
         spread[reading] = float(np.std(errors))
     assert spread["errors-in-variables"] == pytest.approx(1.0, abs=0.2)

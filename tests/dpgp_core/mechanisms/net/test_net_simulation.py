@@ -56,11 +56,8 @@ def probability(released: Released) -> np.ndarray:
 def maps(name: str, made: World, held: CollapsedRecords, seed: int, releases: int) -> list[Released]:
     """Simulated releases, all from one stream of noise."""
     prepared: Any = MECHANISMS[name].prepare(DESIGNS[name], made.facts, held)
-    entropy = SimulationEntropy(SEED + seed)
-    if name in table("DRAWN_TOGETHER"):
-        found: list[Released] = prepared.without_paths(entropy, releases)
-        return found
-    return [prepared.without_paths(entropy) for _ in range(releases)]
+    found: list[Released] = prepared.without_paths(SimulationEntropy(SEED + seed), releases)
+    return found
 
 
 @pytest.mark.parametrize(("name", "seed"), list(SEEDS.items()))

@@ -11,7 +11,6 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
-from dpgp_core.excursion import agreed
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg import Bools, Floats
@@ -23,7 +22,7 @@ from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released
-from dpgp_core.simulation import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, World
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, SpectralSums, release_sums
@@ -49,7 +48,6 @@ RANGES = (0.25, 0.5, 1.0)  # of the prior for water-filled sums, window units
 RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation
 AMPLITUDES = (1.0, 1.6)  # of the public spread, which plumes and steps exceed
 STEP = 1.4  # of the local stage, up and down from there
-RELEASES = 12
 PATHS = 100  # paths drawn after the noise cost nothing
 
 
@@ -280,33 +278,13 @@ def _noise(design: ConvCnpDesign, plan: EncoderPlan | WaterFilledPlan) -> Spectr
     return channel_noise(design.mu, plan.products, design.accounting)
 
 
+questions.simulated_sets.register(ConvCnpDesign)(questions.sets_without_paths)
+questions.held_out.register(ConvCnpDesign)(questions.held_out_without_paths)
+
+
 @questions.simulate.register
 def _simulate(design: ConvCnpDesign, world: World, *, quick: bool = False) -> Bools:
-    """Every cutoff reads the same probabilities of the same simulated releases."""
-    blank = replace(design, cutoff=0.5)
-
-    def make() -> Floats:
-        prepared = ConvCnp().prepare(blank, world.facts, world.records)
-        drawn = prepared.without_paths(SimulationEntropy(SEED + 8), RELEASES)
-        return np.array([world.probabilities(each) for each in drawn])
-
-    return agreed(world.cache.keep("simulated convcnp", (world.key, blank), make), design.cutoff)
-
-
-@questions.simulated_sets.register
-def _simulated_sets(
-    design: ConvCnpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-) -> Bools:
-    drawn = ConvCnp().prepare(design, world.facts, records).without_paths(entropy, releases)
-    return np.array([world.published(each, design) for each in drawn])
-
-
-@questions.held_out.register
-def _held_out(design: ConvCnpDesign, world: World) -> HeldOut:
-    prepared = ConvCnp().prepare(design, world.facts, world.training)
-    drawn = prepared.without_paths(SimulationEntropy(SEED + 4), 3)
-    seen = [world.probabilities(each)[world.held_out] for each in drawn]
-    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+    return questions.simulate_without_paths(design, world, SEED + 8)
 
 
 @questions.receipt_lines.register

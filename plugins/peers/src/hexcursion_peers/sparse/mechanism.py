@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion import agreed
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
@@ -28,12 +27,12 @@ from dpgp_core.mechanisms.design import (
     SearchSpec,
 )
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
-from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
+from dpgp_core.noise import Entropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.releasing import PublicFacts, Released
-from dpgp_core.simulation import SEED, HeldOut, World
+from dpgp_core.simulation import SEED, World
 from hexcursion_peers.sparse.moments import GriddedFeatures, Moments, sensitivity
 from hexcursion_peers.sparse.posterior import (
     InducingPosterior,
@@ -51,7 +50,7 @@ MOST_POINTS = 150  # inducing points; m (m + 1)/2 numbers are released
 NUGGET = 1e-6  # public share of white noise at the inducing points, so that their covariance can be inverted
 RIDGES = RECORD_RIDGES[:2]
 SPACINGS = (1.0, 1.5)  # of the inducing points, in ranges of the prior
-RELEASES, PATHS = 12, 100
+PATHS = 100
 _UP = 1.0 + 2.0**-40
 
 
@@ -224,10 +223,10 @@ class _PreparedMoments:
         paths = design.scale * (drawn + plan.projection @ (at - own))
         return Released(np.ascontiguousarray(paths.T), mean, sd, (moments.first, moments.second))
 
-    def without_paths(self, entropy: Entropy) -> Released:
-        """A simulated release judged by its probabilities only."""
-        _, mean, sd = self.plan.field(self.moments(entropy), self.design)
-        return Released(mean[None], mean, sd)
+    def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
+        """Simulated releases judged by their probabilities only."""
+        read = [self.plan.field(self.moments(entropy), self.design) for _ in range(releases)]
+        return [Released(mean[None], mean, sd) for _, mean, sd in read]
 
 
 class SparseSpace(SearchSpace):
@@ -319,28 +318,10 @@ def _least_cost(design: SparseGpDesign) -> Cost:
     return Cost.gaussian(design.mu)
 
 
+questions.simulated_sets.register(SparseGpDesign)(questions.sets_without_paths)
+questions.held_out.register(SparseGpDesign)(questions.held_out_without_paths)
+
+
 @questions.simulate.register
 def _simulate(design: SparseGpDesign, world: World, *, quick: bool = False) -> Bools:
-    """Every cutoff reads the same probabilities of the same simulated releases."""
-    blank = replace(design, cutoff=0.5)
-
-    def make() -> Floats:
-        entropy, prepared = SimulationEntropy(SEED + 7), SparseGp().prepare(blank, world.facts, world.records)
-        return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
-
-    return agreed(world.cache.keep("simulated moments", (world.key, blank), make), design.cutoff)
-
-
-@questions.simulated_sets.register
-def _simulated_sets(
-    design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
-) -> Bools:
-    prepared = SparseGp().prepare(design, world.facts, records)
-    return np.array([world.published(prepared.without_paths(entropy), design) for _ in range(releases)])
-
-
-@questions.held_out.register
-def _held_out(design: SparseGpDesign, world: World) -> HeldOut:
-    prepared, entropy = SparseGp().prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
-    seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
-    return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+    return questions.simulate_without_paths(design, world, SEED + 7)
