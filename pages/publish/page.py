@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from hexcursion.bundle.layout import contents_of
-from hexcursion.bundle.published.bundle_store import bundle_files, slug
+from hexcursion.bundle.published.bundle_store import slug
 from hexcursion.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
 from hexcursion.bundle.published.site import EMBED, EMBED_HEIGHT, INDEX, zip_of_site
 from hexcursion.bundle.published.view import Viewer
@@ -17,7 +17,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import bundles_folder
 from pages.shared import panels, released_view
 from pages.shared.plain_text import plain
-from pages.shared.released_view import embedded_label
+from pages.shared.released_view import Opened, embedded_label
 from pages.shared.session import saving, workspace
 from pages.shared.shipped import is_shipped, shelved, site_folder, viewer_of
 from pages.shared.steps import VIEWER
@@ -67,7 +67,7 @@ def link(name: str, viewer: Viewer) -> None:
     st.code((folder / release / EMBED).read_text(encoding="utf-8"), language="html", wrap_lines=True)
 
 
-def downloads(name: str) -> None:
+def downloads(name: str, viewer: Viewer) -> None:
     """Buttons for the whole bundle and for the files most readers ask for."""
     if is_shipped(name):
         st.info(
@@ -75,27 +75,8 @@ def downloads(name: str) -> None:
             "account of yours. Your own releases are published the same way.",
             icon=":material/science:",
         )
-    files = bundle_files(name, shelved().path if is_shipped(name) else None)
-    st.download_button(
-        f"Download the bundle ({plain(files[0].size)})",
-        files[0].path.read_bytes,
-        files[0].name,
-        files[0].mime,
-        type="primary",
-        icon=":material/folder_zip:",
-        on_click="ignore",
-        width="stretch",
-    )
-    for file in files[1:]:
-        st.download_button(
-            f"{plain(file.title)} ({plain(file.size)})",
-            file.path.read_bytes,
-            file.name,
-            file.mime,
-            icon=":material/download:",
-            on_click="ignore",
-            width="stretch",
-        )
+    archive = shelved().path if is_shipped(name) else bundles_folder() / f"{name}.zip"
+    released_view.downloads(Opened(viewer, archive.read_bytes), columns=1)
 
 
 def signing(name: str) -> None:
@@ -140,7 +121,7 @@ else:
             released_view.statement_facts(viewer)
             link(release_id, viewer)
             st.header("Files", anchor=False)
-            downloads(release_id)
+            downloads(release_id, viewer)
             if not is_shipped(release_id):
                 signing(release_id)
             if here and work.found is not None:

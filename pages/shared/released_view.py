@@ -24,7 +24,13 @@ from geo.maps.painting import (
 )
 from hexcursion.bundle import Products
 from hexcursion.bundle.products import Bools, paint_classes
-from hexcursion.bundle.published.bundle_store import StoredBundle, open_bundle, stored_bundles
+from hexcursion.bundle.published.bundle_store import (
+    StoredBundle,
+    offers,
+    open_bundle,
+    slug,
+    stored_bundles,
+)
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
 from hexcursion.errors import WorkflowError
 from hexcursion.words import limits, plural, quantity, side_words
@@ -306,6 +312,37 @@ def _opened(name: str, source: bytes | Path) -> Viewer:
         st.session_state[OPENED] = held
     viewer: Viewer = held[1]
     return viewer
+
+
+def downloads(opened: Opened, columns: int = 3) -> None:
+    """Buttons in so many columns; their files are made when they are pressed, from what was checked."""
+    bundle = opened.viewer.bundle
+    name = slug(bundle)
+    if opened.whole is not None:
+        st.download_button(
+            "Download the bundle (ZIP)",
+            opened.whole,
+            f"{name}.zip",
+            "application/zip",
+            type="primary",
+            icon=":material/folder_zip:",
+            on_click="ignore",
+        )
+    places = st.columns(columns)
+    for number, offer in enumerate(offers(bundle)):
+        places[number % columns].download_button(
+            plain(offer.title),
+            offer.make,
+            f"{name}-{offer.file}",
+            offer.media,
+            icon=":material/download:",
+            on_click="ignore",
+            width="stretch",
+        )
+    st.caption(
+        "The interactive page is one file: it works from disk, can be sent by mail or put on any web server, "
+        "and asks nobody for anything."
+    )
 
 
 def embedded_label(viewer: Viewer) -> None:

@@ -8,7 +8,7 @@ from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
 from pages.shared import released_view
 from pages.shared.plain_text import plain
-from pages.shared.released_view import anything_chosen, ask_bundle, embedded_label, receipt_lines
+from pages.shared.released_view import anything_chosen, ask_bundle, downloads, embedded_label, receipt_lines
 from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading
@@ -60,7 +60,7 @@ else:
     with periods:
         ask_together(opened)
     with files:
-        reading.downloads(opened)
+        downloads(opened)
     with protected:
         released_view.statement_facts(viewer)
         own = {number for number, line in enumerate(statement["receipt"]) if publishers_own(line, statement)}

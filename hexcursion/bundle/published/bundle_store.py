@@ -20,7 +20,7 @@ from hexcursion import words
 from hexcursion.bundle import layout, read_bundle
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, cell_columns, cells_geojson, drawn_regions, regions_geojson
-from hexcursion.bundle.layout import CELLS, MAP, PAGE, REGIONS, STATEMENT, contents_of, zip_bytes_to
+from hexcursion.bundle.layout import STATEMENT, contents_of, zip_bytes_to
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.papers import map_pdf, map_png, without_picture
@@ -116,13 +116,6 @@ def slug(bundle: Bundle) -> str:
 
 LONGEST_STATEMENT = 4_000_000  # bytes of a statement that are read for its title
 _ID = re.compile(r"[0-9a-f]{16}")
-_OFFERED = (
-    (CELLS, "Hexagons as GeoJSON"),
-    (REGIONS, "Regions as GeoJSON"),
-    (PAGE, "Map as a page (HTML)"),
-    (MAP, "Map as a picture"),
-    (STATEMENT, "Privacy statement (JSON)"),
-)
 
 
 @dataclass(frozen=True)
@@ -145,25 +138,6 @@ class StoredBundle:
         stream = io.BytesIO()
         zip_bytes_to(stream, self.name, contents_of(self.path))
         return stream.getvalue()
-
-
-@dataclass(frozen=True)
-class OfferedFile:
-    """A file to download: what it is, its name, and where it lies."""
-
-    title: str
-    name: str
-    path: Path
-
-    @property
-    def mime(self) -> str:
-        """Its media type."""
-        return media_of(self.name)
-
-    @property
-    def size(self) -> str:
-        """Its size in words."""
-        return file_size(self.path.stat().st_size)
 
 
 def settle() -> frozenset[Path]:
@@ -227,23 +201,6 @@ def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
         return Viewer(read_bundle(source))
     except OSError as error:
         raise WorkflowError(f"The bundle cannot be read: {error.strerror}.") from error
-
-
-def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, ...]:
-    """The zip of a release and the files most readers ask for, where they lie beside it; the zip comes first.
-    `name`: of the bundle; `archive`: the zip, where it lies elsewhere. Raise `WorkflowError` if the
-    bundle would not open."""
-    # Nothing is offered that would not open.
-    bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle
-    archive = archive or bundles_folder() / f"{name}.zip"
-    folder = archive.with_suffix("")
-    called = slug(bundle)
-    rest = tuple(
-        OfferedFile(title, f"{called}-{file}", folder / file)
-        for file, title in _OFFERED
-        if (folder / file).is_file() and (file != PAGE or is_page_of((folder / file).read_bytes(), bundle))
-    )
-    return (OfferedFile("The bundle", f"{called}.zip", archive), *rest)
 
 
 def is_page_of(page: bytes, bundle: Bundle) -> bool:

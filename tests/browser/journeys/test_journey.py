@@ -125,8 +125,8 @@ def test_the_downloaded_files_hold_what_was_released_and_are_rfc_7946(
     released: Released, app: RunningApp, tmp_path: Path
 ) -> None:
     go_to(released.page, "Publish")
-    cells = download(released.page, "Hexagons as GeoJSON", tmp_path)
-    regions = download(released.page, "Regions as GeoJSON", tmp_path)
+    cells = download(released.page, "Hexagons (GeoJSON)", tmp_path)
+    regions = download(released.page, "Regions (GeoJSON)", tmp_path)
     for path in (cells, regions):
         assert rfc7946_findings(json.loads(path.read_text())) == []
     frame = geopandas.read_file(cells)

@@ -68,7 +68,7 @@ def released_cells(page: Page, folder: Path) -> Any:
     release_all_the_same(page)
     heading(page, "Released as")
     go_to(page, "Publish")
-    return json.loads(download(page, "Hexagons as GeoJSON", folder).read_text())
+    return json.loads(download(page, "Hexagons (GeoJSON)", folder).read_text())
 
 
 def test_cases_over_a_population_are_asked_about_and_released(

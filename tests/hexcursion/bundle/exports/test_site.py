@@ -15,7 +15,7 @@ from PIL import Image
 
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from hexcursion.bundle.layout import SUMS, sums_text
-from hexcursion.bundle.published.bundle_store import bundle_files, file_size, find_bundle, stored_bundles
+from hexcursion.bundle.published.bundle_store import file_size, find_bundle, stored_bundles
 from hexcursion.bundle.published.site import find_bundles, write_site
 from hexcursion.cli.main import main
 from hexcursion.record import Release
@@ -144,21 +144,6 @@ def test_the_shelf_shows_a_folder_that_somebody_unpacked(
     with zipfile.ZipFile(io.BytesIO(found[0].zipped())) as archive:
         statement = json.loads(archive.read("anything.v2/statement.json"))
     assert statement["release"]["id"] == "hx-20261121-7f3a"
-
-
-def test_a_page_is_offered_only_as_it_was_made(
-    release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
-    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path / "home"))
-    written = write_bundle(release, tmp_path / "0123456789abcdef")
-    offered = [file.name for file in bundle_files("0123456789abcdef")]
-    assert offered[0] == "price-above-442413-hx-20261121-7f3a.zip"
-    assert "price-above-442413-hx-20261121-7f3a-map.html" in offered
-    (written.directory / "map.html").write_text("<script>alert(1)</script>")
-    assert "price-above-442413-hx-20261121-7f3a-map.html" not in [
-        file.name for file in bundle_files("0123456789abcdef")
-    ]
 
 
 def test_one_bad_bundle_is_named_and_left_out(
