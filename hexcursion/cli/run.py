@@ -146,11 +146,11 @@ def _release(
         )
     if options is not None:
         settings = with_resolution(settings, options)
-    told = _Printed()
+    listener = _Printed()
     try:
-        planned = plan_settings(settings, place, told, wanted=wanted, same_as=same_as, pay=not dry)
+        planned = plan_settings(settings, place, listener, wanted=wanted, same_as=same_as, pay=not dry)
     except LowAgreement:
-        _print_remedies(told)
+        _print_remedies(listener)
         raise
     plan = planned.plan
     print("\nReceipt")
@@ -160,7 +160,7 @@ def _release(
     if dry:
         planned.check()
         if weak(plan.choice.expected):
-            _print_remedies(told)
+            _print_remedies(listener)
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     published = publish_planned(planned, out)
@@ -179,9 +179,9 @@ def _release(
     return 0
 
 
-def _print_remedies(told: _Printed) -> None:
+def _print_remedies(listener: _Printed) -> None:
     """Other choices with what simulations say of each, as they are tried; Ctrl-C leaves the rest out."""
-    project, tuned = told.project, told.tuned
+    project, tuned = listener.project, listener.tuned
     if project is None or tuned is None:
         return
     text = "\nWhat helps, tried in simulation: nothing is drawn or charged (Ctrl-C leaves the rest out)"

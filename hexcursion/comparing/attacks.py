@@ -110,10 +110,10 @@ def one_more(records: Records, least: int, record: int) -> OneMore:
     """What editions without and with the record of that number say of it."""
     here = records.cell == records.cell[record]
     values = [records.value[here & (np.arange(here.size) != record)], records.value[here]]
-    told = [(each.size, float(each.mean())) if each.size >= least else None for each in values]
+    shown = [(each.size, float(each.mean())) if each.size >= least else None for each in values]
     typical = np.mean if records.shares else np.median
     sides = [bool(records.beyond(typical(each))) if each.size >= least else None for each in values]
-    return OneMore(float(records.value[record]), *told, *sides)  # type: ignore[arg-type]
+    return OneMore(float(records.value[record]), *shown, *sides)  # type: ignore[arg-type]
 
 
 def as_it_happens(records: Records, least: int, editions: int) -> float:

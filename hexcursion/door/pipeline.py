@@ -95,7 +95,7 @@ class Planned:
 def plan_settings(
     settings: ReleaseSettings,
     place: str | Path | None = None,
-    told: Listener | None = None,
+    listener: Listener | None = None,
     *,
     tables: Mapping[str, HeldTable] | None = None,
     wanted: float | None = None,
@@ -104,27 +104,27 @@ def plan_settings(
 ) -> Planned:
     """Load, search on reference data, and plan: everything before the button.
 
-    `place` is the ledger, as for `open_ledger`; `told` hears how far it is; `tables` are those in memory, by
-    the `path` that the settings give them; `wanted` is an agreement (IoU, 0 to 1) on reference data, for
+    `place` is the ledger, as for `open_ledger`; `listener` hears how far it is; `tables` are those in memory,
+    by the `path` that the settings give them; `wanted` is an agreement (IoU, 0 to 1) on reference data, for
     which the smallest epsilon, at most the settings', is planned; `same_as` are ledger entries whose data
     hold the same records in other words; `pay`: whether a look at the records that the settings ask for is
     charged and drawn. Raise `WorkflowError`, `DataError` or `GeoError`, one sentence, for what stops the
     release, `Unreleased` where a paid look broke off after its charge.
     """
-    told = told or Listener()
+    listener = listener or Listener()
     _refuse_looks(settings, wanted, pay)
     if (reading := expected_reading(settings.data)) is not None:
-        told.note(reading)
+        listener.note(reading)
     project = load_with_earlier(settings, tables=tables)
-    told.loaded(project)
+    listener.loaded(project)
     project.refuse_large_delta()
     searching = settings.lengthscale is None
     if searching:
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
         refuse_what_cannot_fit(project, processes)
-        told.note(expected_of(project, processes, alone=wanted is None))
+        listener.note(expected_of(project, processes, alone=wanted is None))
     elif (text := expected_release(project)) is not None:
-        told.note(text)
+        listener.note(text)
     ledger = ledger_to_plan(place)
     project = replace(project, same_as=ledger.datasets_of(same_as))
     if settings.pays_for_a_look:
@@ -133,11 +133,11 @@ def plan_settings(
     tuned = None
     if searching:
         beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
-        tuned = search_design(project, told.progress, settings.executor, beside=beside)
-        told.searched(tuned)
+        tuned = search_design(project, listener.progress, settings.executor, beside=beside)
+        listener.searched(tuned)
     choice = given_choice(project) if tuned is None else tuned.choice
     if wanted is not None:
-        project, choice = _at_wanted_iou(project, tuned, wanted, told)
+        project, choice = _at_wanted_iou(project, tuned, wanted, listener)
     return plan_choice(project, choice, ledger, tuned)
 
 
@@ -216,7 +216,7 @@ def _refuse_looks(settings: ReleaseSettings, wanted: float | None, pay: bool) ->
 
 
 def _at_wanted_iou(
-    project: Project, tuned: Tuned | None, wanted: float, told: Listener
+    project: Project, tuned: Tuned | None, wanted: float, listener: Listener
 ) -> tuple[Project, Choice]:
     """The release of the smallest epsilon that reaches the wanted IoU, if the settings' epsilon allows it."""
     if tuned is None:
@@ -227,5 +227,5 @@ def _at_wanted_iou(
     needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
     if point.epsilon > most:
         raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
-    told.solved(f"{needed}: releasing at that.")
+    listener.solved(f"{needed}: releasing at that.")
     return settle_on(project, tuned, point)

@@ -84,32 +84,33 @@ def text_of(project: Project, tuned: Tuned) -> str:
 def tuned_from(project: Project, text: str) -> Tuned:
     """Read the search that `text_of` wrote; `WorkflowError` if it is damaged or answers another question."""
     try:
-        told = json.loads(text)
-        fits = (told["format"], told["question"]) == (FORMAT, question_of(project))
-        result, free = _result(told), told["free_agreement"]
+        stored = json.loads(text)
+        fits = (stored["format"], stored["question"]) == (FORMAT, question_of(project))
+        result, free = _result(stored), stored["free_agreement"]
     except (ValueError, KeyError, TypeError, CoreError) as error:
         raise WorkflowError("The stored search is damaged: search for the design anew.") from error
     if not fits:
         raise WorkflowError("The stored search answers another question: search for the design anew.")
-    return concluded(project, result, free, str(told.get("starts", "")))
+    return concluded(project, result, free, str(stored.get("starts", "")))
 
 
-def _result(told: Mapping[str, Any]) -> SearchResult:
-    free = told["unconstrained"]
+def _result(stored: Mapping[str, Any]) -> SearchResult:
+    free = stored["unconstrained"]
     return SearchResult(
         unconstrained=Unconstrained(PosteriorSamplingDesign.from_mapping(free["design"]), *judged_from(free)),
-        chosen=scored_from(told["chosen"]),
+        chosen=scored_from(stored["chosen"]),
         frontier=tuple(
-            FrontierPoint(float(point["epsilon"]), scored_from(point["scored"])) for point in told["frontier"]
+            FrontierPoint(float(point["epsilon"]), scored_from(point["scored"]))
+            for point in stored["frontier"]
         ),
-        baseline=np.array([letter == "1" for letter in told["baseline"]]),
-        evaluated=int(told["evaluated"]),
-        objective=told["objective"],
-        on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
-        public_mean=bool(told["public_mean"]),
-        cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
-        further=tuple(float(share) for share in told.get("further", ())),
-        free_worlds=tuple(float(each) for each in told["free_worlds"]),
+        baseline=np.array([letter == "1" for letter in stored["baseline"]]),
+        evaluated=int(stored["evaluated"]),
+        objective=stored["objective"],
+        on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in stored["on_edge"]),
+        public_mean=bool(stored["public_mean"]),
+        cutoffs=tuple(scored_from(each) for each in stored["cutoffs"]),
+        further=tuple(float(share) for share in stored.get("further", ())),
+        free_worlds=tuple(float(each) for each in stored["free_worlds"]),
     )
 
 

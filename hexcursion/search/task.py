@@ -282,17 +282,17 @@ def scored_mapping(scored: Scored) -> dict[str, Any]:
     }
 
 
-def scored_from(told: Mapping[str, Any]) -> Scored:
+def scored_from(stored: Mapping[str, Any]) -> Scored:
     """The scored design that `scored_mapping` wrote; a `CoreError` where its design is none."""
-    return Scored(design_from_mapping(told["design"]), *judged_from(told))
+    return Scored(design_from_mapping(stored["design"]), *judged_from(stored))
 
 
-def judged_from(told: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]:
+def judged_from(stored: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]:
     """Everything but the design of what `scored_mapping` wrote."""
-    known = dict(told["utility"])
+    known = dict(stored["utility"])
     worlds = tuple(map(float, known.pop("worlds", ())))
     utility = Utility(**{name: float(value) for name, value in known.items()}, worlds=worlds)
-    return ResponseScale(**told["response"]), float(told["epsilon"]), utility
+    return ResponseScale(**stored["response"]), float(stored["epsilon"]), utility
 
 
 def answer_bytes(answer: Any) -> bytes:

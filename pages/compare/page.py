@@ -129,8 +129,8 @@ def _one_record_more(records: Records, least: int, viewer: Viewer) -> None:
         return
     for sentence in view.record_sentences(one_more(records, least, st.session_state[key]), viewer.unit, word):
         st.markdown(f"* {plain(sentence)}")
-    if told := view.release_sentence(viewer):
-        st.markdown(f"* {plain(told)}")
+    if text := view.release_sentence(viewer):
+        st.markdown(f"* {plain(text)}")
 
 
 def _editions(records: Records, least: int, viewer: Viewer) -> None:

@@ -70,7 +70,7 @@ def _unit(work: Workspace) -> None:
     st.header("Who is protected", anchor=False)
     units = ["point"] if work.choices.get("values") in question.ONE_SCALE else ["point", "cell"]
     standing = work.choices.get("unit", "point")
-    told = {
+    captions = {
         "point": f"What the map can tell about any one {kind} is limited by the budget ε.",
         "cell": "One hexagon's whole record is protected: the unit of the published London study.",
     }
@@ -79,7 +79,7 @@ def _unit(work: Workspace) -> None:
         units,
         index=units.index(standing) if standing in units else 0,
         format_func={"point": f"Each {kind}", "cell": "Each hexagon's median"}.__getitem__,
-        captions=[told[each] for each in units],
+        captions=[captions[each] for each in units],
         help=tip("unit"),
         label_visibility="collapsed",
         **work.keyed("unit"),

@@ -263,11 +263,11 @@ def verdict(found: Found) -> str:
         return "Nothing is known of how right this map will be: its design was given by hand."
     low, high, little = choice.expected.low, choice.expected.high, choice.expected.little
     free = None if choice.yardsticks is None else choice.yardsticks.free
-    told = "" if low is None or high is None else range_words(low, high, little=little)
-    if told and free is None:
+    text = "" if low is None or high is None else range_words(low, high, little=little)
+    if text and free is None:
         return (
             f"May be released: for ε {epsilon:g} simulated worlds tell an agreement of "
-            f"{agreement_words(expected)} with the map without privacy, {told}."
+            f"{agreement_words(expected)} with the map without privacy, {text}."
         )
     quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
     error = LEAST_GAIN if low is None or high is None else max(LEAST_GAIN, (high - low) / 2.0)
@@ -275,7 +275,7 @@ def verdict(found: Found) -> str:
     as_good = None if choice.yardsticks is None else choice.yardsticks.as_good
     if as_good is not None and as_good[0] <= SELDOM * as_good[1]:
         rivals.remove(free)  # compared change by change, which the range of all changes hides
-    beside = f", {told}" if told else ""
+    beside = f", {text}" if text else ""
     beside += "" if free is None else f"; public data alone reach {agreement_words(free)}"
     beats = all(each is None or expected - each > error for each in rivals)
     judged = (

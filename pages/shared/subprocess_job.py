@@ -325,14 +325,14 @@ def _turns() -> Turns:
 
 
 def _followed(connection: Connection, report: Report) -> Any:
-    told: tuple[float, str] = (0.0, "Starting")
+    reported: tuple[float, str] = (0.0, "Starting")
     while True:
-        report(*told)
+        report(*reported)
         if not connection.poll(HEARS):
             continue
         kind, value = connection.recv()
         if kind == "told":
-            told = value
+            reported = value
         elif kind == "done":
             return value
         else:

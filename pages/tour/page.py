@@ -198,14 +198,14 @@ def uncounted(entries: tuple[LegendEntry, ...]) -> list[LegendEntry]:
 
 def changes(seen: Tour) -> None:
     """The towns that differ, as a table: the map for those who cannot see it."""
-    told, (first, last) = seen.changes(), seen.years
+    towns, (first, last) = seen.changes(), seen.years
     st.caption(f"Hexagons above {plain(seen.threshold)}, by the nearest town, where the maps differ most:")
     st.table(
         {
-            "Around": [plain(one.name) for one in told],
-            f"Public map of {first:d}": [f"{one.public:,}" for one in told],
-            f"Private release of {last:d}": [f"{one.released:,}" for one in told],
-            "All sales, without privacy": [f"{one.truth:,}" for one in told],
+            "Around": [plain(one.name) for one in towns],
+            f"Public map of {first:d}": [f"{one.public:,}" for one in towns],
+            f"Private release of {last:d}": [f"{one.released:,}" for one in towns],
+            "All sales, without privacy": [f"{one.truth:,}" for one in towns],
         },
         hide_index=True,
         border="horizontal",

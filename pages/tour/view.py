@@ -77,8 +77,8 @@ class Tour:
         self.draws = int(story["draws"])  # simulated releases of each budget
         # Agreement with the map of all sales: public, released, table, filled, smoothed.
         self.measured = {name: float(value) for name, value in story["measured"].items()}
-        told = story["later"]  # a later year that could be public; agreement of its map, of releases from it
-        self.later = int(told["year"]), float(told["public"]), float(told["released"])
+        later = story["later"]  # a later year that could be public; agreement of its map, of releases from it
+        self.later = int(later["year"]), float(later["public"]), float(later["released"])
 
     def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
         """Return (N,) hexagons above the threshold: by the public year, as released, by all sales without
@@ -106,9 +106,9 @@ class Tour:
     @property
     def house(self) -> House:
         """The sale that was taken at random."""
-        told = self._story["house"]
-        editions = tuple(None if each is None else tuple(each) for each in told["editions"])
-        return House(**{**told, "editions": editions})
+        sale = self._story["house"]
+        editions = tuple(None if each is None else tuple(each) for each in sale["editions"])
+        return House(**{**sale, "editions": editions})
 
     @property
     def threshold(self) -> str:
@@ -185,8 +185,8 @@ class Tour:
 
     def changes(self) -> tuple[Town, ...]:
         """Towns where release and public map differ, those that gained most first; at most `MOST`."""
-        told = [one for one in self.towns if abs(one.released - one.public) >= TELLING]
-        return tuple(sorted(told, key=lambda one: one.public - one.released))[:MOST]
+        towns = [one for one in self.towns if abs(one.released - one.public) >= TELLING]
+        return tuple(sorted(towns, key=lambda one: one.public - one.released))[:MOST]
 
     def painting(self, shown: Painted) -> Painting:
         """One of the maps, in the words of the threshold."""

@@ -173,9 +173,9 @@ def read_together(
     weights = np.full((1, last.domain.size), 1.0 / last.domain.size)
     if areas is not None:
         weights = np.vstack([weights, areas.weights / areas.weights.sum(axis=1, keepdims=True)])
-    told = found[order]
+    moments = found[order]
     try:  # in usual distances, for which memories are chosen: months forget as much as years may
-        periods, model = periods_of(ordered, facts, (told / np.median(np.diff(told))).tolist())
+        periods, model = periods_of(ordered, facts, (moments / np.median(np.diff(moments))).tolist())
         prior, around = prior_of(ordered, model)
         reading = read_series(model, periods, prior, around=around, areas=weights)
     except (CoreError, ArithmeticError) as error:
@@ -185,7 +185,7 @@ def read_together(
         ordered,
         sealed,
         named,
-        told,
+        moments,
         dated,
         asked,
         last.statement["subject"]["direction"],
