@@ -309,7 +309,7 @@ def csv_text(found: Comparison) -> str:
 
 
 def svg_text(found: Comparison) -> str:
-    """Expected agreement over epsilon with its deviation; protections stand in panels of their own."""
+    """Expected agreement over epsilon with its deviation; each protection has its panel."""
     # Only this figure needs the library, and every other command would wait for it.
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure

@@ -46,7 +46,7 @@ def release(
 ) -> Released:
     """Release a private map: search on reference data, charge the ledger, draw once, write the bundle.
 
-    Every call is a release of its own and costs epsilon. Without a `budget` the first release of these data
+    Every call is a separate release and costs epsilon. Without a `budget` the first release of these data
     sets its own epsilon as their budget, so a second call is refused.
 
     Parameters

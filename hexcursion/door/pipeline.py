@@ -59,7 +59,7 @@ class Planned:
     plan: Plan  # curator only: it holds the private records
     ledger: Ledger  # what was asked; it may not be begun yet
     tuned: Tuned | None = None  # the search that found the design; None for one that was given
-    # who asks: the same plan is released once in a session; without one every call is a request of its own
+    # who asks: the same plan is released once in a session; without one every call is another request
     session: str = ""
 
     def __repr__(self) -> str:

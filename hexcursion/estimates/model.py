@@ -45,7 +45,7 @@ FIXED_LOOK = 0.055
 12,264 hexagons of London."""
 
 DENSE_IN_FULL = 5 / 3
-"""Lengthscales of a full search for each of a quick one: every one has a dense matrix of its own."""
+"""Lengthscales of a full search for each of a quick one: each has its dense matrix."""
 
 RECORDS = 100_000
 """Records of the measured searches."""

@@ -193,12 +193,12 @@ class Account:
     dataset: str
     unit: Unit
     # None before the first one is set; that of the datasets in `shares` (the smallest epsilon and the
-    # smallest delta of theirs) where this one has none of its own
+    # smallest delta of theirs) where none was set here
     budget: Budget | None
     # composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
     # all of them cost any record of this dataset (see `overlap.Links`), for the neighbours that all hide
     cost: Cost
-    charged: tuple[int, ...]  # numbers of its own reserve entries that count, in order
+    charged: tuple[int, ...]  # numbers of its reserve entries that count, in order
     # those among them that were neither committed nor given back: a crash, or a release under way
     open: tuple[int, ...]
     note: str = ""  # what this account does not say, or ""
@@ -221,7 +221,7 @@ class Account:
         return 0.0 if self.budget is None else max(0.0, self.budget.epsilon - self.spent)
 
     def takes(self, budget: Budget) -> bool:
-        """Whether a budget is another one than the account has of its own."""
+        """Whether a budget differs from the one that was set for this account."""
         return self.inherited or self.budget != budget
 
     def preview(self, cost: Cost, delta: float | None = None) -> Preview:

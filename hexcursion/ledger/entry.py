@@ -24,7 +24,7 @@ EntryKind = Literal[
     "commit",  # stored and published as release_id with this digest
     "unused",  # given back by the program: nothing was drawn
     "void",  # given back by a person, with a reason
-    "trace",  # a location trace is about to be released: a protection of its own, added to no epsilon
+    "trace",  # a location trace is about to be released: another kind of protection, added to no epsilon
 ]
 """What a row says."""
 

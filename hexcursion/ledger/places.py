@@ -60,7 +60,7 @@ def ledger_url(place: str | Path | None = None) -> URL:
     """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home(). Raise
     `LedgerError` for a malformed URL, a folder, a name that no file has, or a database that is neither SQLite
     in a file nor PostgreSQL. A PostgreSQL server on another machine is spoken to over TLS, unless the address
-    (or $PGSSLMODE) states an `sslmode` of its own: libpq's default would send the password in clear where the
+    (or $PGSSLMODE) states an `sslmode`: libpq's default would send the password in clear where the
     server asks for it."""
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
@@ -121,7 +121,7 @@ def default_key_path(url: URL) -> Path:
 
 KEY_BYTES = 32
 MOST_LETTERS = 10_000  # of a key's file: a line of 64, and a remark
-_USED = "\n# A ledger was begun with this key.\n"  # on a line of its own, whatever stands before
+_USED = "\n# A ledger was begun with this key.\n"  # on a separate line, whatever stands before
 
 
 @dataclass(frozen=True)

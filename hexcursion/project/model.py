@@ -35,7 +35,7 @@ class HeldTable:
 
     content: bytes  # text as CSV, with the columns that are read
     digest: str  # SHA-256 of all its columns: the ledger knows its rows again, whatever column is the value
-    origin: str = ""  # the release that its rows stand in for, "" where they stand for none
+    origin: str = ""  # the release that its rows stand in for, "" for real rows
 
 
 UNNAMED = {"value", "values", "answer", "answers", "yes", "y"}

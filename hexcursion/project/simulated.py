@@ -49,6 +49,11 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
     """The law of one of the simulated worlds (from 0), which have all ranges and shares in turn.
 
     `spacing` of the hexagons is in metres; a private choice may give range and scatter.
+
+    Examples
+    --------
+    >>> world_model(100.0, 0)
+    WorldModel(lengthscale=400.0, spread=0.28284271247461906, scatter=0.28284271247461906)
     """
     total = WORLD_SPREADS[number % len(WORLD_SPREADS)]
     if chosen is not None:
@@ -74,7 +79,7 @@ def simulate_reference(
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
     Public by construction: only the domain, the response scale, the public number of records and public
-    places, (m,) cells, enter. For the unit "cell" no two of the n records share a cell. Field `number`
+    places, (m,) cells, enter. For the unit "cell" each of the n records has another cell. Field `number`
     has the range, spread and scatter of `world_model`, and a mean that is not the centre. Places come in
     clusters, as unevenly as the reading believes, or from the field itself where records are counted over an
     exposure. Public columns, (N, k), explain a part of two fields of three: nobody knows whether they matter.

@@ -94,8 +94,8 @@ def coverage_of(
 ) -> SimulatedCoverage:
     """Release the reference data again and again in simulation, and compare with their map without privacy.
 
-    The mechanism's randomness is repeated; the truth is the reference baseline, which has errors of its own
-    that no private release can show.
+    The mechanism's randomness is repeated; the truth is the reference baseline, whose errors no
+    private release can show.
     `report(fraction, text)` may raise to cancel. Raise `WorkflowError` for a design with a single path.
     """
     tell = report or (lambda fraction, text: None)

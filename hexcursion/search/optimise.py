@@ -147,7 +147,7 @@ def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[li
     """Split a grid: every few designs in the scene of the best so far, and the rest.
 
     The first part is empty where every mechanism is searched to its end: for the first one, for a frontier,
-    which shows them all, and for an objective without a scale of its own.
+    which shows them all, and for another objective than the agreement.
     """
     if not found or task.frontier or task.walked or task.objective != "iou":
         return [], coarse

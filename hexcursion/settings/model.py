@@ -49,7 +49,7 @@ TABLES: dict[str, type[Checked]] = {
     "reference": SourceSettings,
     "stated": StatedFacts,
 }
-"""Settings that are tables in a settings file, and what stands in them."""
+"""Settings that are tables in a settings file, and the class of each table."""
 MOST_BYTES = 1_000_000
 HEAD = "Hexcursion settings. Public choices only: no data, no seed, no result."
 

@@ -113,7 +113,7 @@ def _share(value: float) -> str:
 def load_and_compare(
     report: Report, settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> tuple[Project, Comparison]:
-    """Picklable, for a process of its own; nothing is drawn from private records."""
+    """Picklable, for another process; nothing is drawn from private records."""
     several = workers()
     name: ExecutorName = "processes" if several > 1 else "serial"
     name = "dask" if settings.executor == "dask" else name

@@ -98,7 +98,7 @@ def _missing(path: Path, file: PublicFile, refresh: bool) -> float:
 def _followed(
     file: PublicFile, folder: Path, refresh: bool, report: Report, start: float, share: float, whole: float
 ) -> Path:
-    """Fetch in a thread of its own, so that a cancel never waits for a silent host."""
+    """Fetch in another thread, so that a cancel never waits for a silent host."""
     seen: list[tuple[int, int | None]] = []
     ended: list[Path | BaseException] = []
     stop = threading.Event()

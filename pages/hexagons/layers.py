@@ -278,7 +278,7 @@ def _show(work: Workspace, wishes: list[Wish]) -> None:
 
 
 def _choices(wishes: list[Wish]) -> dict[str, tuple[Any, ...]]:
-    """The settings that say the same; without colours or widths of one's own these stay as usual."""
+    """The settings that say the same; without chosen colours or widths these stay as usual."""
     colours, widths = tuple(one.colour for one in wishes), tuple(one.width for one in wishes)
     return {
         "layers": tuple(one.path for one in wishes),

@@ -239,7 +239,7 @@ def _release(work: Workspace, found: Found, total: float | None, asked: side_job
         _exists(asked.release_id, taken.entry)
     except WorkflowError as error:
         asked.text = str(error)
-        if isinstance(error, Unreleased):  # trying again is a request of its own, and costs again
+        if isinstance(error, Unreleased):  # trying again is a new request, and costs again
             work.session = random_name()
         st.error(plain(error), icon=":material/error:")
     except Exception:

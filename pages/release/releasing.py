@@ -111,7 +111,7 @@ def curators_baseline(project: Project, tuned: Tuned) -> Baseline:
 
 
 def baseline_apart(report: Report, project: Project, model: FieldModel) -> Baseline:
-    """`fit_baseline`, for a process of its own."""
+    """`fit_baseline`, for another process."""
     return fit_baseline(project, model)
 
 

@@ -163,7 +163,7 @@ def _component() -> Any:
 def _plain(
     domain: Domain, panes: Sequence[Pane], mode: Mode, key: str, alt: str, height: int, streets: bool
 ) -> None:
-    """The same panes as charts of their own; a toggle becomes a choice above one chart."""
+    """The same panes as separate charts; a toggle becomes a choice above one chart."""
     if mode == "toggle":
         names = [pane.title for pane in panes]
         front = st.segmented_control(

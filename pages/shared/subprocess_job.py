@@ -1,7 +1,7 @@
-"""Background jobs: a thread with progress and cancel, and in it a process of its own that waits its turn.
+"""Background jobs: a thread with progress and cancel, and in it a separate process that waits its turn.
 
 A session's long computation would otherwise share the interpreter with every other session's screens. The
-process leads a group of its own, so that whatever it starts ends with it: when it is done, when the person
+process leads its own group, so that whatever it starts ends with it: when it is done, when the person
 cancels, when the session is forgotten, and when the server is killed. No Streamlit here: processes load this.
 """
 
@@ -272,7 +272,7 @@ def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any, 
 
 
 def in_background(work: Callable[Concatenate[Report, Given], Result]) -> Callable[Given, Job[Result]]:
-    """Return a function that starts `work(report, ...)` as a job in a process of its own."""
+    """Return a function that starts `work(report, ...)` as a job in another process."""
 
     def begin(*arguments: Given.args, **named: Given.kwargs) -> Job[Result]:
         return Job(lambda report: in_subprocess(report, work, *arguments, **named))

@@ -1,4 +1,4 @@
-"""Studies: the evidence, with stored figures, quick runs, and the audit of one's own design."""
+"""Studies: the evidence, with stored figures, quick runs, and the audit of the design at hand."""
 
 from __future__ import annotations
 

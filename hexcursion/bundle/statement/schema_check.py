@@ -102,7 +102,7 @@ def _check_texts(statement: dict[str, Any]) -> None:
 
 
 def _check_counts(statement: dict[str, Any], law: str) -> None:
-    """Records that are counted have a law, a unit, a scale and one kind of sums of their own."""
+    """Counted records have their law, their unit, their scale and one kind of sums."""
     per = statement["subject"].get("counts", {}).get("per")
     laws = {None: "", "population": "rate", "area": "density"}
     if laws[per] != (law if law in SPREADS_OF_COUNTS else ""):

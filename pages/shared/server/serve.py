@@ -327,7 +327,7 @@ async def _first(receive: Receive, end: asyncio.Event) -> Message:
 
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8  # of mallopt(3)
 ARENAS = 2
-LARGE = 1 << 20  # bytes from which a block has pages of its own and gives them back at once
+LARGE = 1 << 20  # bytes from which a block has its pages to itself and gives them back at once
 
 
 def keep_little() -> None:
