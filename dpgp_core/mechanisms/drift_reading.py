@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,10 @@ from dpgp_core.spectral.public_field import Belief, PublicField
 
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
-"""Factors on the covariance of the public map: how much more uncertain it may be than it says."""
+"""Factors on the covariance of the public map: how much more uncertain it may be than it says.
+
+With the least drift only the first: a map errs as it says where next to nothing has changed since.
+"""
 TRUSTS_OF_ANSWERS = (1.0,)  # in worlds drawn from their prior a wider one would only state too little
 
 COUNTS = 3  # draws of the private records' places for which the map without privacy is made
@@ -33,6 +37,11 @@ ROUNDS = 4  # in which answers of yes and no are made linear around what was rea
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
 
 Smoothed = tuple[Ints, Floats, Posterior]
+
+
+def suppositions(trusts: tuple[float, ...]) -> list[tuple[float, float]]:
+    """Trust and drift of what may have happened, all equally likely; the least drift has one trust."""
+    return [(trusts[0] if drift == DRIFTS[0] else trust, drift) for drift, trust in product(DRIFTS, trusts)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +98,7 @@ class DriftReader:
         cls, field: PublicField, features: Floats, counts: NodeCounts, noise: float, **known: bool
     ) -> DriftReader:
         """The same of answers, by features (M, p), made linear around the public map; see `at`."""
-        before = np.mean([field.before(*each) for each in product(TRUSTS_OF_ANSWERS, DRIFTS)], axis=0)
+        before = np.mean([field.before(*each) for each in suppositions(TRUSTS_OF_ANSWERS)], axis=0)
         law = LinearLaw.about(field.at_nodes, field.at_nodes, np.sqrt(before))
         return cls(field, features, counts, noise, law=law, **known)
 
@@ -138,7 +147,8 @@ class DriftReader:
         drifted_seen = loaded.T @ drifted
         records = (m[:, None] * a).T @ (np.square(self._noises)[:, None] * a)
         weight, known, found = np.maximum(m, 1e-12), 1.0 - np.square(self._noises), []
-        for trust, drift in product(TRUSTS if self.law is None else TRUSTS_OF_ANSWERS, DRIFTS):
+        supposed = Counter(suppositions(TRUSTS if self.law is None else TRUSTS_OF_ANSWERS))
+        for (trust, drift), odds in supposed.items():
             before, prior = field.before(trust, drift), None
             slope, record_noise, square = 1.0, 1.0, float(np.average(known, weights=weight))
             if self.law is None:
@@ -153,7 +163,7 @@ class DriftReader:
             root = cholesky(
                 0.5 * (covariance + covariance.T), "the covariance of the released sums", "use more noise"
             )
-            found.append(Belief(drift, trust, prior, root, before, (own, drifted), square))
+            found.append(Belief(drift, trust, prior, root, before, (own, drifted), square, odds))
         return tuple(found)
 
     def _left(self, sums: Floats) -> Floats:
@@ -189,7 +199,7 @@ class DriftReader:
     def weights(self, sums: Floats) -> Floats:
         """(B,) posterior weights of the beliefs given released sums (p,)."""
         evidence = np.array([belief.log_evidence(self._left(sums)) for belief in self.beliefs])
-        weight = np.exp(evidence - evidence.max())
+        weight = np.exp(evidence - evidence.max()) * [belief.odds for belief in self.beliefs]
         return np.asarray(weight / weight.sum())
 
     def stated(self, sums: Floats) -> tuple[Floats, Floats]:

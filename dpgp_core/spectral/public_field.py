@@ -254,6 +254,7 @@ class Belief:
     # (M, p) the public map's covariance, and that of a drift, times the records and the features
     links: tuple[Floats, Floats]
     square: float  # mean square of a response, by which errors of the counts weigh
+    odds: float = 1.0  # before the release, relative to the other beliefs
 
     @cached_property
     def link(self) -> Floats:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import excursion, iou
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.mechanisms.drift_reading import DRIFTS, TRUSTS, TRUSTS_OF_ANSWERS
+from dpgp_core.mechanisms.drift_reading import TRUSTS, TRUSTS_OF_ANSWERS, suppositions
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit, mean_about
 from dpgp_core.priors.registry import make_prior
@@ -266,7 +265,7 @@ def starting_point(
 
 
 def predicted_records(project: Project, field: PublicField, scale: ResponseScale) -> list[PlacedObservations]:
-    """Draw private records as they may be, a few sets for each of `DRIFTS` and `TRUSTS`, from public facts.
+    """Draw private records as they may be, a few sets for each supposition of the reading, from public facts.
 
     The reference shows where records lie and how they scatter; all drifts are equally likely. All sets lie at
     the same places, so that what depends on places alone is made once. `field` is in units of `scale`.
@@ -277,8 +276,8 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     index, made = _places(project, field, entropy), []
     scatter = field.scatters[field.nodes.place[index]]
     answers = project.answers is not None
-    trusts = 2 * TRUSTS_OF_ANSWERS if answers else TRUSTS
-    for number, (_, drift, trust) in enumerate(product(range(1 if answers else FIELDS), DRIFTS, trusts)):
+    supposed = suppositions(2 * TRUSTS_OF_ANSWERS) if answers else FIELDS * suppositions(TRUSTS)
+    for number, (trust, drift) in enumerate(supposed):
         if number % 2 == 0:  # each drift goes one way and the other, so that few worlds stand for many
             by_own = own @ entropy.normal(field.nodes.size)
             by_drift = drifted @ entropy.normal(field.nodes.size)
