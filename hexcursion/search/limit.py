@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.bounds.limit import least_error
+from dpgp_core.features.nodes import MOST_NODES
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.drift_reading import DRIFTS, TRUSTS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -19,7 +22,7 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.public_map import answered, as_many
+from hexcursion.search.public_map import answered, as_many, starting_point
 from hexcursion.search.scenes import project_scene, public_facts
 from hexcursion.search.task import SearchResult, Unconstrained
 
@@ -33,12 +36,11 @@ def why_no_limit(project: Project) -> str:
     """Why no limit is drawn for a project, as a sentence; "" where the conditions of docs/limit.md hold."""
     if project.settings.values != "amount":
         return "The limit is proved for amounts, not for answers of yes and no or for counts."
-    if project.settings.prior_mean:
-        return "The limit is not computed for releases that start from a public map."
     if project.covariates is not None:
         return "The limit is not computed for releases with public numbers per hexagon."
-    if project.domain.size > MOST_CELLS:
-        return f"The limit is computed for at most {MOST_CELLS:,} hexagons: take coarser ones to see it."
+    most = min(MOST_CELLS, MOST_NODES) if project.settings.prior_mean else MOST_CELLS
+    if project.domain.size > most:
+        return f"The limit is computed for at most {most:,} hexagons: take coarser ones to see it."
     if np.unique(project.reference.index).size > MOST_OCCUPIED:
         return (
             f"The limit is computed for at most {MOST_OCCUPIED:,} hexagons with records: take coarser ones "
@@ -52,12 +54,15 @@ class LossWorlds:
     """Fields drawn from the model of the map without privacy, and records in them: there the limit holds.
 
     Responses are those of `scale`. Every field has the same records' places, those of the reference data.
+    Where a release starts from a public map, fields are what they differ from it by, as often under each of
+    its drifts: whoever is told which one is true does no worse, so the limit is the mean of their limits.
     """
 
     facts: PublicFacts
     scale: ResponseScale
     cells: Ints  # (n,) of the records of the unit of protection
-    covariance: Floats  # (k, k) of the field at the k cells that hold records, in their order
+    # of the field at the k cells that hold records, in their order, (k, k) each: all are equally likely
+    covariances: tuple[Floats, ...]
     scatter: float  # of a record around the field
     fields: Floats  # (W, N)
 
@@ -67,6 +72,8 @@ class LossWorlds:
         if why := why_no_limit(project):
             raise WorkflowError(why)
         facts = public_facts(project)
+        if project.settings.prior_mean:
+            return cls._about_a_map(project, facts, free, worlds)
         seen = project_scene(project, facts, as_many(project, project.reference), project.response).world
         occupied = seen.records.index
         prior = facts.prior(free.design.prior, free.design.lengthscale)
@@ -75,9 +82,35 @@ class LossWorlds:
             facts,
             project.response,
             np.repeat(occupied, seen.records.count),
-            seen.spread**2 * prior.correlation()[np.ix_(occupied, occupied)],
+            (seen.spread**2 * prior.correlation()[np.ix_(occupied, occupied)],),
             free.design.ridge * seen.spread,
             seen.middle + seen.spread * drawn.T,
+        )
+
+    @classmethod
+    def _about_a_map(
+        cls, project: Project, facts: PublicFacts, free: Unconstrained, worlds: int
+    ) -> LossWorlds:
+        field, scale, (placed, *_) = starting_point(project, free.design)
+        offset = field.at_cells(project.lattice.domain_centres)
+        seen = project_scene(project, facts, placed, scale, offset).world.records
+        beliefs, entropy = tuple(product(TRUSTS, DRIFTS)), SimulationEntropy(SEED)
+        own, drifted = field.roots
+        at = np.ix_(seen.index, seen.index)
+        about_map, drift_at = field.covariance[at], field.drift[at]
+        return cls(
+            replace(facts, field=field),
+            scale,
+            np.repeat(seen.index, seen.count),
+            tuple(trust * about_map + drift**2 * drift_at for trust, drift in beliefs),
+            field.scatter,
+            np.array(
+                [
+                    np.sqrt(trust) * (own @ entropy.normal(field.nodes.size))
+                    + drift * (drifted @ entropy.normal(field.nodes.size))
+                    for trust, drift in beliefs * max(1, worlds // len(beliefs))
+                ]
+            ),
         )
 
     @cached_property
@@ -88,7 +121,8 @@ class LossWorlds:
     @cached_property
     def variance(self) -> float:
         """Of the field before any release, averaged over records."""
-        return float(np.average(np.diag(self.covariance), weights=self.counts))
+        each = np.mean([np.diag(covariance) for covariance in self.covariances], axis=0)
+        return float(np.average(each, weights=self.counts))
 
     def lost(self, design: Design, response: ResponseScale) -> tuple[float, float]:
         """Share of the field's variance that releases of a design leave, averaged over records, and its s.e.
@@ -113,7 +147,8 @@ class LossWorlds:
         """The least share that any release of the privacy curve of Gaussian noise can leave: proved."""
         steps = 2.0 if self.facts.relation == "add-or-remove" else 1.0  # a value leaves, and another comes
         mu = steps * gaussian_mu(epsilon, delta) * UP
-        return least_error(self.covariance, self.counts, self.scatter, mu) / self.variance
+        least = [least_error(each, self.counts, self.scatter, mu) for each in self.covariances]
+        return float(np.mean(least)) / self.variance
 
     def bounds(self, design: Design) -> bool:
         """Whether the limit holds for a design: its release is mu-GDP."""

@@ -171,9 +171,9 @@ def show_chart(found: Comparison, protects: Protects, measure: view.MeasureName,
 
 USUAL = (1.0, 2.0, 4.0)
 LIMIT = (
-    "In fields drawn from the model of the map without privacy, where records are. The thin line is a proved "
-    "limit: no mechanism that protects a record as well as Gaussian noise of this ε and δ can leave less. "
-    "Mechanisms with another kind of noise are not shown here."
+    "In fields drawn from the model of the map without privacy, or of the drift from a public map, where "
+    "records are. The thin line is a proved limit: no mechanism that protects a record as well as Gaussian "
+    "noise of this ε and δ can leave less. Mechanisms with another kind of noise are not shown here."
 )
 
 

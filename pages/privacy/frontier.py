@@ -142,16 +142,21 @@ def show(found: Found, key: str) -> FrontierPoint | None:
     return None if number is None else found.tuned.result.frontier[number]
 
 
+MODEL = "from the model of the map without privacy"
+
+
 def show_limit(work: Workspace, found: Found) -> None:
     """Button, progress, then what every budget loses of a field, above the line that none can undercut."""
     project = found.project
-    if why := why_no_limit(answered(project, found.tuned.result)):
+    asked = answered(project, found.tuned.result)
+    if why := why_no_limit(asked):
         st.caption(plain(why))
         return
+    drawn = "as they may have drifted from the public map" if asked.settings.prior_mean else MODEL
     st.caption(
-        "How much better could any mechanism be? Fields are drawn from the model of the map without privacy, "
-        "each is released by every design above, and what stays unknown of it is compared with a proved "
-        "limit. It is about the field's values, not about the agreement (IoU)."
+        f"How much better could any mechanism be? Fields are drawn {drawn}, each is released by every "
+        "design above, and what stays unknown of it is compared with a proved limit. It is about the field's "
+        "values, not about the agreement (IoU)."
     )
     answer = side_jobs.follow(
         work,

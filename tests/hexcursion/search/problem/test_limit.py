@@ -94,8 +94,6 @@ def test_every_budget_of_a_frontier_stands_above_its_limit(told: Project) -> Non
 
 def test_it_is_not_drawn_where_its_conditions_do_not_hold(told: Project, town: Town) -> None:
     assert why_no_limit(told) == ""
-    mapped = load_project(town.settings(prior_mean=True, resolution=7))
-    assert "start from a public map" in why_no_limit(mapped)
     answers = town.settings(
         reference=None,
         reference_public=False,
@@ -106,6 +104,34 @@ def test_it_is_not_drawn_where_its_conditions_do_not_hold(told: Project, town: T
         mechanisms=("spectral-statistics",),
     )
     assert "proved for amounts" in why_no_limit(load_project(answers))
+
+
+def test_about_a_public_map_the_limit_is_the_mean_over_its_drifts(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mapped = load_project(town.settings(prior_mean=True, resolution=7, delta=DELTA))
+    facts, ask = public_facts(mapped), SearchSpec(mapped.priors, 100)
+    assert why_no_limit(mapped) == ""
+    free = fixed_model(facts, ask, Budget(1.0, DELTA), mapped.response)
+    worlds = LossWorlds.of(mapped, free, 8)
+    assert len(worlds.covariances) == len(worlds.fields) == 8
+    alone = [replace(worlds, covariances=(each,)) for each in worlds.covariances]
+    sizes = [each.variance for each in alone]
+    assert worlds.variance == pytest.approx(sum(sizes) / 8)
+    both = replace(worlds, covariances=worlds.covariances[2:4])
+    least = sum(each.limit(4.0, DELTA) * each.variance for each in alone[2:4]) / 2
+    assert both.limit(4.0, DELTA) == pytest.approx(least / both.variance)
+    drawn = [float((field[worlds.cells] ** 2).mean()) for field in worlds.fields]
+    assert all(0.1 < here / size < 2.0 for here, size in zip(drawn, sizes, strict=True))
+    (design,) = mechanism_named("spectral-statistics").search.grid(worlds.facts, ask)
+    made = mechanism_named("spectral-statistics").calibrate(design, worlds.facts, Budget(4.0, DELTA))
+    assert made is not None
+    assert worlds.bounds(made)
+    limit = worlds.limit(4.0, DELTA)
+    assert limit == pytest.approx(0.00622, rel=0.01)
+    assert limit < worlds.lost(made, worlds.scale)[0] < 0.012
+    monkeypatch.setattr("hexcursion.search.limit.MOST_NODES", 3)
+    assert "at most 3 hexagons" in why_no_limit(mapped)
 
 
 def test_too_many_hexagons_are_refused_in_one_sentence(
