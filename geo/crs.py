@@ -184,8 +184,7 @@ class CrsCandidate:
 def crs_by_name(text: str) -> str:
     """Find the system that a code or a name means ("28992", "Amersfoort / RD New", "Dutch grid"); a code as
     `parse_crs` takes it comes back as it is. Raise `CrsError`, naming the candidates, for no or several
-    systems.
-    """
+    systems."""
     name = str(text).strip()
     code = re.fullmatch(r"(?:(epsg)[ :]+)?(\d{1,8})", name, re.IGNORECASE)
     if code:

@@ -24,8 +24,7 @@ def with_unit(number: str, unit: str) -> str:
 def format_value(value: float, unit: str) -> str:
     """Write a measured or estimated value with its unit: three digits, or whole numbers from 100 on; "no
     value" where it is not finite. What is exact, such as a threshold, is written with all its digits and
-    `with_unit` instead.
-    """
+    `with_unit` instead."""
     if not math.isfinite(value):
         return "no value"
     size = abs(value)
@@ -42,8 +41,7 @@ _AMOUNT = re.compile(
 
 def never_negative(unit: str) -> bool:
     """Tell whether a unit measures an amount, which has a floor at zero (prices, masses, concentrations);
-    False for units that are not known, such as degrees Celsius.
-    """
+    False for units that are not known, such as degrees Celsius."""
     return bool(_currency_sign(unit)) or bool(_AMOUNT.fullmatch(unit.strip().lower()))
 
 

@@ -16,8 +16,8 @@ from dpgp_core.spectral.sums import KeptSums
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
-from hexcursion.project.records import TripProtection
 from hexcursion.project.response import Answers, ResponseScale
+from hexcursion.project.trip import TripProtection
 from hexcursion.settings.names import ReferenceKind, TuningKind
 from hexcursion.settings.privacy_settings import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.words import UnitWord

@@ -263,8 +263,7 @@ def suspects(values: NDArray[np.float64]) -> tuple[float, ...]:
 def repeated(values: NDArray[np.float64], numbers: tuple[float, ...]) -> tuple[float, ...]:
     """Of some numbers those that are a code by their number alone: OFTEN of (n,) values, and SHARE of them.
 
-    Fewer are said and stop nothing: whether a file is read must not hang on a record or two.
-    """
+    Fewer are said and stop nothing: whether a file is read must not hang on a record or two."""
     least = max(OFTEN, SHARE * values.size)
     return tuple(number for number in numbers if _count(values, number) >= least)
 

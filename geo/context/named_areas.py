@@ -190,8 +190,7 @@ def place_named(text: str) -> Place:
 def box_around(place: Place, kilometres: float) -> Box:
     """Return the box in degrees, four decimals, that reaches `LEAST_KM` to `MOST_KM` to all four sides of a
     place; west lies east of east where it crosses the date line. Raise `DomainError` for another distance,
-    or a box that reaches beyond the latitudes of web maps.
-    """
+    or a box that reaches beyond the latitudes of web maps."""
     if not LEAST_KM <= kilometres <= MOST_KM:
         raise DomainError(f"the reach around a place is {LEAST_KM:g} to {MOST_KM:g} km, not {kilometres:g}.")
     up = math.degrees(1000.0 * kilometres / EARTH_RADIUS)

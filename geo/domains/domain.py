@@ -59,8 +59,7 @@ class Domain:
     @cached_property
     def crs(self) -> str:
         """The projection of `centres`: Lambert azimuthal equal-area around the mean of the cells, metres. A
-        function of the cells alone, hence public; `geo.crs.local_crs` says how accurate.
-        """
+        function of the cells alone, hence public; `geo.crs.local_crs` says how accurate."""
         return local_crs(*self.middle)
 
     @cached_property

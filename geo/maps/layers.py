@@ -49,8 +49,7 @@ def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
     """Draw one pane of a linked map as a separate map; tooltips of a private pane say that it is private.
 
     Layer ids are "cells" and the names of the pane's lines. The page adds the watermark of a private pane: a
-    chart cannot hold text over the map without fetching a font atlas.
-    """
+    chart cannot hold text over the map without fetching a font atlas."""
     layers: list[pydeck.Layer] = []
     painting = pane.worded
     if painting is not None:

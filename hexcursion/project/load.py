@@ -29,16 +29,10 @@ from hexcursion.project.public_numbers import (
     relative_field,
 )
 from hexcursion.project.record_store import read_or_remembered
-from hexcursion.project.records import (
-    PlacedObservations,
-    cell_medians,
-    located,
-    place,
-    public_n,
-    trip_protection,
-)
+from hexcursion.project.records import PlacedObservations, cell_medians, located, place, public_n
 from hexcursion.project.response import Answers, ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference
+from hexcursion.project.trip import trip_protection
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ReferenceKind, Transform

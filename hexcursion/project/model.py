@@ -21,8 +21,9 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, RecordKeys
 from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
 from hexcursion.project.record_store import file_fingerprint
-from hexcursion.project.records import PlacedObservations, TripProtection, public_n
+from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.response import Answers, ResponseScale
+from hexcursion.project.trip import TripProtection
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON, ReferenceKind, TriedOn, default_priors, usual_delta

@@ -15,8 +15,8 @@ from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.public_numbers import UNITS
-from hexcursion.project.records import TripProtection
 from hexcursion.project.response import ResponseScale
+from hexcursion.project.trip import TripProtection
 from hexcursion.version import VERSION
 
 

@@ -15,7 +15,7 @@ from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
-from hexcursion.project.records import TripProtection, trip_protection
+from hexcursion.project.trip import TripProtection, trip_protection
 from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.choice import given_choice
 from hexcursion.settings.data_settings import SourceSettings

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpgp_core.numbers import lower, upper
 from hexcursion.errors import WorkflowError
-from hexcursion.project.records import MOMENT, PROTECTION, TRIP_FORMAT
+from hexcursion.project.trip import MOMENT, PROTECTION, TRIP_FORMAT
 from hexcursion.version import NAME, VERSION
 from hexcursion_traces.plan import TracePlan
 from hexcursion_traces.settings import MOST_ODDS

@@ -8,7 +8,7 @@ from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.schema_check import check_statement
-from hexcursion.project.records import TripProtection
+from hexcursion.project.trip import TripProtection
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 
