@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -183,8 +183,8 @@ def keep_table(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[st
         with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
             _write(file, columns, facts)
             file.flush()
-            mac = _mac(key, name, file)
-            file.seek(0, os.SEEK_END)
+            with pa.memory_map(str(draft)) as written:
+                mac = _mac(key, name, written.read_buffer())
             file.write(mac)
         _make_room(draft.stat().st_size)
         draft.replace(place)
@@ -203,7 +203,7 @@ def find_table(name: str) -> Table | None:
         return None
     place = _folder() / f"{name}.parquet"
     try:
-        with place.open("rb") as file:
+        with pa.memory_map(str(place)) as file:
             found = _read(key, name, file)
         if found is not None:
             os.utime(place)  # used last: the last to make room
@@ -227,43 +227,20 @@ def _write(file: IO[bytes], columns: Mapping[str, NDArray[Any]], facts: Mapping[
 
 
 def _read(
-    key: LedgerKey, name: str, file: IO[bytes]
+    key: LedgerKey, name: str, file: pa.MemoryMappedFile
 ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
-    size = os.fstat(file.fileno()).st_size - _MAC_LETTERS
-    file.seek(max(size, 0))
-    written = file.read()
-    if size < 0 or not hmac.compare_digest(written, _mac(key, name, file, size)):
+    size = file.size() - _MAC_LETTERS
+    if size < 0:
         return None
-    with pa.PythonFile(file, mode="r") as whole, pq.ParquetFile(_Part(whole, size)) as table:
+    content, written = file.read_buffer(size), file.read()
+    if not hmac.compare_digest(written, _mac(key, name, content)):
+        return None
+    with pq.ParquetFile(pa.BufferReader(content)) as table:
         facts = json.loads(table.schema_arrow.metadata[_FACTS])
         spool = Spool()
         for batch in table.iter_batches(batch_size=STRIDE):
             spool.add(**{each: _to_numpy(batch.column(each)) for each in batch.schema.names})
         return {each: spool.array(each) for each in table.schema_arrow.names}, facts
-
-
-class _Part:
-    """The file without the signature at its end, as Arrow reads files."""
-
-    closed = False
-
-    def __init__(self, file: Any, size: int) -> None:
-        self._file, self._size = file, size
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return int(
-            self._file.seek(self._size + offset) if whence == os.SEEK_END else self._file.seek(offset, whence)
-        )
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def read(self, size: int = -1) -> bytes:
-        left = self._size - self.tell()
-        return bytes(self._file.read(left if size < 0 else min(size, left)))
-
-    def close(self) -> None:
-        """The file belongs to whoever opened it."""
 
 
 def _arrow_type(kind: np.dtype[Any]) -> Any:
@@ -288,19 +265,9 @@ def _to_numpy(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
-def _mac(key: LedgerKey, name: str, file: IO[bytes], size: int | None = None) -> bytes:
-    """The signature of a table under its name; the file is read once, a piece at a time."""
-    digest, left = hashlib.sha256(), os.fstat(file.fileno()).st_size if size is None else size
-    for piece in _pieces(file, left):
-        digest.update(piece)
-    return key.mac(f"table {name}", digest.digest()).encode()
-
-
-def _pieces(file: IO[bytes], left: int) -> Iterator[bytes]:
-    file.seek(0)
-    while left > 0 and (piece := file.read(min(left, 1 << 20))):
-        left -= len(piece)
-        yield piece
+def _mac(key: LedgerKey, name: str, content: pa.Buffer) -> bytes:
+    """The signature of a table's file under its name."""
+    return key.mac(f"table {name}", hashlib.sha256(content).digest()).encode()
 
 
 def _folder() -> Path:
