@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,15 +20,15 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import read_again, records_again
 from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.spectral.model_check import ModelCheck
-from geo import Domain, geometry_dict
+from geo import Domain
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import layout
+from hexcursion.bundle.areas import new_table, write_table
 from hexcursion.bundle.products import CONFIDENCE
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.tables import StoredSums
-from hexcursion.bundle.untrusted import BundleError, csv_text
-from hexcursion.new_place import made_whole, new_place
+from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.load import build_lattice
 from hexcursion.words import plural
 
@@ -169,34 +168,17 @@ class Density:
             f"kilometre; {sure:,} with a probability above {CONFIDENCE * 100:.0f} %."
         )
 
-    def save(self, path: str | Path) -> Path:
-        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`. Raise `BundleError` or
-        `WorkflowError` for another ending, a file that is there already, and one that cannot be written."""
-        place = new_place(path, "file")
-        kind = place.suffix.lower()
-        if kind not in (".csv", ".geojson"):
-            raise BundleError(f"{place.name} is neither .csv nor .geojson: name the file for one of them.")
-        with made_whole(place) as file:
-            made = self.table() if kind == ".csv" else self._geojson()
-            file.write_text(made, encoding="utf-8", newline="")
-        return place
-
-    def _rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
+        """The same, a mapping for each hexagon."""
         columns = self.columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
-    def table(self) -> str:
-        """The columns as CSV."""
-        columns = self.columns()
-        return csv_text([columns, *zip(*columns.values(), strict=True)])
-
-    def _geojson(self) -> str:
-        shapes = cell_polygons(self.domain.cells)
-        features = [
-            {"type": "Feature", "properties": row, "geometry": geometry_dict(shape)}
-            for row, shape in zip(self._rows(), shapes, strict=True)
-        ]
-        return json.dumps({"type": "FeatureCollection", "features": features}) + "\n"
+    def save(self, path: str | Path) -> Path:
+        """Write a new table, `.csv`, or hexagons with the same columns, `.geojson`. Raise `BundleError` or
+        `WorkflowError` for another ending, a file that is there already, and one that cannot be written."""
+        place = new_table(path)
+        write_table(place, self.rows(), cell_polygons(self.domain.cells))
+        return place
 
 
 def density_of(bundle: Bundle, above: float) -> Density:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,8 @@ from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import DECLARED
 from hexcursion.bundle.products import CONFIDENCE, Floats, Products
-from hexcursion.bundle.untrusted import BundleError, strict_json
+from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell, strict_json
+from hexcursion.new_place import made_whole, new_place
 
 MOST_MEETINGS = 200_000
 """Pairs of an edge of a layer and a cell: the 20,000 corners of a map of boroughs make a third of them."""
@@ -255,3 +258,33 @@ def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
 
 def _part(share: float) -> str:
     return f"{100.0 * share:.0f} %"
+
+
+def new_table(path: str | Path) -> Path:
+    """The place of a new file for `write_table`. Raise `BundleError` unless it ends in .csv or .geojson,
+    `WorkflowError` as `new_place`."""
+    place = new_place(path, "file")
+    if place.suffix.lower() not in (".csv", ".geojson"):
+        raise BundleError(f"{place.name} is neither .csv nor .geojson: name the file for one of them.")
+    return place
+
+
+def table_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of the same columns as CSV; texts are harmless in a spreadsheet."""
+    cells = ([neutral_cell(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in rows)
+    return csv_text([rows[0], *cells])
+
+
+def write_table(place: Path, rows: Sequence[Mapping[str, Any]], shapes: Iterable[BaseGeometry]) -> None:
+    """Write rows as a table, or with the outline of each (WGS 84), as the file's name ends. Raise
+    `WorkflowError` if it cannot be written."""
+    if place.suffix.lower() == ".csv":
+        text = table_csv(rows)
+    else:
+        features = [
+            {"type": "Feature", "properties": row, "geometry": geometry_dict(shape)}
+            for row, shape in zip(rows, shapes, strict=True)
+        ]
+        text = json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False) + "\n"
+    with made_whole(place) as file:
+        file.write_text(text, encoding="utf-8", newline="")

@@ -7,17 +7,14 @@ import getpass
 import json
 import os
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from geo import geometry_dict
 from geo.context.named_areas import SOURCE, areas_like, areas_named
-from geo.domains.areas import Areas
-from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.areas import AreaAnswer
+from hexcursion.bundle import read_bundle
+from hexcursion.bundle.areas import AreaAnswer, new_table, write_table
 from hexcursion.bundle.published.office_key import (
     PASSWORD_VARIABLE,
     SHORTEST_PASSWORD,
@@ -34,7 +31,6 @@ from hexcursion.bundle.signature import (
     operators_signers,
     read_signers,
 )
-from hexcursion.bundle.untrusted import csv_text, neutral_cell
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.settings import field
@@ -98,9 +94,7 @@ def run_areas(options: argparse.Namespace) -> int:
 
     Raise `BundleError` for a bundle or areas that cannot be read, and answers that cannot be written.
     """
-    out = None if options.out is None else new_place(options.out, "file")
-    if out is not None and out.suffix.lower() not in (".csv", ".geojson"):
-        raise BundleError(f"{out.name} is neither .csv nor .geojson: name the file for one of them.")
+    out = None if options.out is None else new_table(options.out)
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
     areas, answers = answers_from(
@@ -110,9 +104,7 @@ def run_areas(options: argparse.Namespace) -> int:
     for answer in answers:
         print(f"  {line(answer)}")
     if out is not None:
-        made = table_csv(answers) if out.suffix.lower() == ".csv" else areas_geojson(areas, answers)
-        with made_whole(out) as file:
-            file.write_text(made, encoding="utf-8", newline="")
+        write_table(out, [answer.row() for answer in answers], areas.shapes)
     return 0
 
 
@@ -122,22 +114,6 @@ def line(answer: AreaAnswer) -> str:
         return f"{answer.name}: no hexagon of the release lies in it"
     text = f"{answer.name}: {_share(answer.share)} ({_share(answer.low)} to {_share(answer.high)})"
     return text if answer.covered > 0.995 else f"{text}; hexagons cover {_share(answer.covered)} of it"
-
-
-def table_csv(answers: Sequence[AreaAnswer]) -> str:
-    """The answers as a table; names are harmless in a spreadsheet."""
-    rows = [answer.row() for answer in answers]
-    values = ([neutral_cell(v) if isinstance(v, str) else v for v in row.values()] for row in rows)
-    return csv_text([rows[0], *values])
-
-
-def areas_geojson(areas: Areas, answers: Sequence[AreaAnswer]) -> str:
-    """The areas with their answers as properties."""
-    features = [
-        {"type": "Feature", "properties": answer.row(), "geometry": geometry_dict(shape)}
-        for shape, answer in zip(areas.shapes, answers, strict=True)
-    ]
-    return json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False) + "\n"
 
 
 def _share(share: float) -> str:

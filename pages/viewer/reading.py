@@ -12,7 +12,7 @@ from geo.context.surroundings import around
 from geo.region import MAX_BYTES
 from hexcursion import words
 from hexcursion.bundle.again import Density
-from hexcursion.bundle.areas import BoroughTable, borough_table
+from hexcursion.bundle.areas import BoroughTable, borough_table, table_csv
 from hexcursion.bundle.page.facts import (
     added_title,
     answer,
@@ -26,7 +26,6 @@ from hexcursion.bundle.page.facts import (
 )
 from hexcursion.bundle.published.view import Viewer, question_words
 from hexcursion.bundle.signature import operators_signers
-from hexcursion.cli.bundles import table_csv
 from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs, workspace
@@ -186,7 +185,7 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
         st.dataframe(rows, hide_index=True, key=f"{key}_areas_table")
         st.download_button(
             "Download the table (CSV)",
-            table_csv(answers),
+            table_csv(rows),
             "areas.csv",
             "text/csv",
             icon=":material/download:",
@@ -225,7 +224,7 @@ def ask_density(viewer: Viewer) -> None:
         st.markdown(plain(found.sentence))
         st.download_button(
             "Download the table (CSV)",
-            found.table(),
+            table_csv(found.rows()),
             "density.csv",
             "text/csv",
             icon=":material/download:",
