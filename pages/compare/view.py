@@ -25,9 +25,8 @@ from hexcursion.door.pipeline import compare_settings
 from hexcursion.errors import Report
 from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.names import ExecutorName
 from hexcursion.words import agreement_words, design_words, plural, quantity, spread_words
-from pages.shared.subprocess_job import in_background, workers
+from pages.shared.subprocess_job import executor_of, in_background
 
 if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
     from pages.shared.session.workspace import Found
@@ -114,10 +113,7 @@ def load_and_compare(
     report: Report, settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> tuple[Project, Comparison]:
     """Picklable, for another process; nothing is drawn from private records."""
-    several = workers()
-    name: ExecutorName = "processes" if several > 1 else "serial"
-    name = "dask" if settings.executor == "dask" else name
-    return compare_settings(settings, names, epsilons, report, name, several)
+    return compare_settings(settings, names, epsilons, report, *executor_of(settings))
 
 
 compare_job = in_background(load_and_compare)

@@ -23,9 +23,8 @@ from hexcursion.search.pilot import look_warning, paid_look
 from hexcursion.search.task import Scored, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
-from pages.shared.subprocess_job import Job, Lost, in_background, in_subprocess, workers
+from pages.shared.subprocess_job import Job, Lost, executor_of, in_background, in_subprocess, workers
 
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 
@@ -55,10 +54,8 @@ def load_and_tune(
     else:
         project = replace(piloted, settings=settings)
     blind = replace(project, settings=settings.with_changes(looked=False))
-    several = workers()
+    name, several = executor_of(settings)
     refuse_what_cannot_fit(blind, several)
-    name: ExecutorName = "processes" if several > 1 else "serial"
-    name = "dask" if settings.executor == "dask" else name
 
     def tell(fraction: float, text: str) -> None:
         report(0.05 + 0.95 * fraction, text)

@@ -14,7 +14,7 @@ from hexcursion.errors import Report
 from hexcursion.ledger import ledger_to_plan, open_ledger
 from hexcursion.ledger.assess import RECOGNISED, login_name
 from hexcursion.ledger.sentences import Alike
-from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
+from hexcursion.project.baseline import Baseline, FieldModel, fit_baseline
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.choice import Choice
@@ -117,8 +117,3 @@ def baseline_apart(report: Report, project: Project, model: FieldModel) -> Basel
 def baseline_at(project: Project, baseline: Baseline, threshold: float) -> Bools:
     """The baseline's set at another threshold, data's unit."""
     return excursion(baseline.mean, float(project.response.forward(threshold)), project.settings.direction)
-
-
-def agreement(released: Bools, baseline: Bools) -> Agreement:
-    """IoU and the cells falsely in and out; for the curator only."""
-    return compare(released, baseline)

@@ -13,8 +13,9 @@ from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.expected import contradiction, model_doubt
 from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import compare
 from hexcursion.words import agreement_words, plural, quantity, side_words
-from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
+from pages.release.releasing import Bools, baseline_at, curators_baseline
 from pages.shared import maps, released_view
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -131,7 +132,7 @@ def _way() -> str:
 
 def _agreement(products: Products, private: Bools) -> None:
     """How well the set at the cutoff and the baseline agree."""
-    seen = agreement(products.vote_set, private)
+    seen = compare(products.vote_set, private)
     with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
         st.metric(
             f"Agreement of the set at the cutoff of {100 * products.cutoff:.0f} %",

@@ -27,6 +27,8 @@ from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar
 from hexcursion.errors import Cancelled, Report, WorkflowError
 from hexcursion.estimates.model import most_memory
 from hexcursion.search.executors import NICER, VARIABLES
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import ExecutorName
 from hexcursion.words import plural
 from pages.shared.uploads import PrivateFolder
 
@@ -313,6 +315,14 @@ def _in_a_process(report: Report, work: Callable[..., Result], arguments: tuple[
 def workers() -> int:
     """How many processes one search may use: one core is left to the server."""
     return max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1))
+
+
+def executor_of(settings: ReleaseSettings) -> tuple[ExecutorName, int]:
+    """Where a search of a screen runs, and in how many processes."""
+    several = workers()
+    if settings.executor == "dask":
+        return "dask", several
+    return ("processes" if several > 1 else "serial"), several
 
 
 @cache
