@@ -80,6 +80,19 @@ def epsilon_layers(
     return [lines, base.mark_rule(opacity=0.5).encode(y=low, y2="high:Q"), dot.add_params(pick)]
 
 
+def family_layers(
+    rows: list[dict[str, Any]], height: alt.Y, low: alt.Y, figures: list[alt.Tooltip]
+) -> list[alt.Chart]:
+    """`epsilon_layers` of families of designs, which say their `figures` where a person points at them."""
+    tooltips = [
+        alt.Tooltip("family:N", title="design"),
+        alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+        *figures,
+    ]
+    legend = alt.Legend(orient="top", labelLimit=420, columns=1)
+    return epsilon_layers(rows, "family", height, low, legend, tooltips, opacity=alt.value(1.0))
+
+
 def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
     """Draw the layers; return the number of the dot that a person clicked."""
     size = alt.AutoSizeParams(type="fit-x", contains="padding")
@@ -98,21 +111,11 @@ def show(found: Found, key: str) -> FrontierPoint | None:
     lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
     scale = alt.Scale(domain=[round(lowest, 1), 1.0])
     height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
-    tooltips = [
-        alt.Tooltip("family:N", title="design"),
-        alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+    figures = [
         alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
         alt.Tooltip("design:N", title="parameters"),
     ]
-    layers = epsilon_layers(
-        rows,
-        "family",
-        height,
-        alt.Y("low:Q", scale=scale),
-        alt.Legend(orient="top", labelLimit=420, columns=1),
-        tooltips,
-        opacity=alt.value(1.0),
-    )
+    layers = family_layers(rows, height, alt.Y("low:Q", scale=scale), figures)
     layers.append(_budget(found, scale))
     free = found.tuned.free_agreement
     if free is not None:
@@ -176,20 +179,12 @@ def show_limit(work: Workspace, found: Found) -> None:
         return
     title = "variance left (%)"
     scale = alt.Scale(zero=True)
-    tooltips = [
-        alt.Tooltip("family:N", title="design"),
-        alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
+    figures = [
         alt.Tooltip("lost:Q", title=title, format=".1f"),
         alt.Tooltip("limit:Q", title="no mechanism as private leaves less than (%)", format=".1f"),
     ]
-    layers = epsilon_layers(
-        rows,
-        "family",
-        alt.Y("lost:Q", title=title, scale=scale),
-        alt.Y("low:Q", scale=scale),
-        alt.Legend(orient="top", labelLimit=420, columns=1),
-        tooltips,
-        opacity=alt.value(1.0),
+    layers = family_layers(
+        rows, alt.Y("lost:Q", title=title, scale=scale), alt.Y("low:Q", scale=scale), figures
     )
     layers += limit_lines(rows, alt.Y("limit:Q", scale=scale))
     clicked(
