@@ -10,6 +10,7 @@ from typing import Any
 
 from dpgp_core.numbers import upper
 from hexcursion import words
+from hexcursion.bundle.page.papers import flags_of
 from hexcursion.bundle.products import Products, counted
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.expected import how_right
@@ -96,14 +97,10 @@ def _density(statement: Mapping[str, Any]) -> str:
 
 
 def _flags(statement: Mapping[str, Any]) -> str:
-    flags = []
-    if statement["release"]["simulation"]:
-        flags.append(("hard", "Simulation with a fixed seed: this is not a private release."))
-    if statement["release"]["generated"]:
-        flags.append(("", "Generated demo data: no real person is described."))
-    if not statement["tuning"]["accounted"]:
-        flags.append(("hard", "Tuning not accounted: the true privacy loss is larger than stated."))
-    return "\n".join(f'<p class="flag {kind}">{escape(text)}</p>' for kind, text in flags)
+    return "\n".join(
+        f'<p class="flag {"hard" if grave else ""}">{escape(text)}</p>'
+        for text, grave in flags_of(statement).items()
+    )
 
 
 def _amounts(statement: Mapping[str, Any]) -> str:

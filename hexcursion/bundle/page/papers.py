@@ -72,7 +72,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
     paragraphs = [
         f"{title}\n{'=' * min(len(title), 90)}",
         f"Release {release['id']}, {release['created']}",
-        *(fill(flag, 90) for flag in _flags(statement)),
+        *(fill(flag, 90) for flag in flags_of(statement)),
         fill(
             "The title, the name of the value, notes, credits and what the curator states below are "
             f"{words.PUBLISHERS}.",
@@ -184,16 +184,18 @@ def _subtitle(statement: Mapping[str, Any]) -> str:
         f"Protects one {guarantee['unit_word']}: epsilon {upper(guarantee['epsilon'])} at delta "
         f"{upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
     ]
-    return "\n".join([*lines, *_flags(statement)])
+    return "\n".join([*lines, *flags_of(statement)])
 
 
-def _flags(statement: Mapping[str, Any]) -> list[str]:
-    """What a reader must see first of a release that is no ordinary one."""
-    release, flags = statement["release"], []
-    if release["simulation"]:
-        flags.append("SIMULATION with a fixed seed: not a private release.")
-    if release["generated"]:
-        flags.append("GENERATED demo data: no real person is described.")
-    if not statement["tuning"]["accounted"]:
-        flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
-    return flags
+def flags_of(statement: Mapping[str, Any]) -> dict[str, bool]:
+    """What a reader must see first of a release that is no ordinary one, and whether it is grave."""
+    release = statement["release"]
+    flags = {
+        "SIMULATION with a fixed seed: not a private release.": (release["simulation"], True),
+        "GENERATED demo data: no real person is described.": (release["generated"], False),
+        "TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.": (
+            not statement["tuning"]["accounted"],
+            True,
+        ),
+    }
+    return {text: grave for text, (holds, grave) in flags.items() if holds}
