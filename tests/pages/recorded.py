@@ -56,7 +56,7 @@ class Recorded:
             return named.get("value", arguments[3] if len(arguments) > 3 else None)
         if name in ("button", "form_submit_button", "download_button"):
             return False
-        return named.get("value")
+        return named.get("value", "" if name.startswith("text_") else None)
 
     def said(self, *names: str) -> list[Any]:
         """First argument of each call of these functions, in order: its label or text."""

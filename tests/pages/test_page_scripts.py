@@ -10,8 +10,14 @@ from typing import Any
 import pytest
 
 from hexcursion.errors import WorkflowError
+from hexcursion.settings.data_settings import SourceSettings
+from pages.data import public_files, sources
 from pages.ledger import view as ledger_view
 from pages.ledger.view import AccountView, LedgerView
+from pages.shared import panels
+from pages.shared.session import workspace
+from pages.shared.session.previews import Preview
+from pages.shared.session.workspace import Workspace
 from tests.pages.recorded import Recorded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,6 +49,7 @@ def test_a_sound_ledger_is_said_to_be_verified_with_its_budgets(monkeypatch: pyt
     assert found.said("success") == ["2 entries verified: nothing was changed, as far as can be known."]
     assert found.said("error", "warning", "info") == []
     assert found.said("header") == ["Budgets", "Entries"]
+    assert [named["anchor"] for name, _, named in found.calls if name == "header"] == [False, False]
     assert [given for name, given, _ in found.calls if name == "metric"] == [
         ("Budget ε", "2"),
         ("Spent ε", "0\\.5"),
@@ -108,3 +115,71 @@ def test_the_start_leads_to_tour_data_viewer_and_help(monkeypatch: pytest.Monkey
     assert "switch_page" not in [name for name, _, _ in found.calls]
     taken = run(monkeypatch, "start", Recorded({"Take the two-minute tour": True}))
     assert taken.said("switch_page") == ["pages/tour/page.py"]
+
+
+READ = Preview(("5 readings were kept.", "1 was not."), 5, "ppb", "reading", False, (), (), (), ())
+LATER = {"data": SourceSettings("/a.csv", value="v", x="x", y="y", crs="EPSG:4326"), "value_name": "no2"}
+
+
+@pytest.fixture
+def data(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    """The recorder for the step Data, and as calls what it asks other modules to ask."""
+    recorded = Recorded()
+    for module in (sources, panels, public_files):
+        for name in ("refill", "ask_places_public", "ask_basemap"):
+            monkeypatch.setattr(module, name, getattr(recorded, name), raising=False)
+    return recorded
+
+
+def data_page(monkeypatch: pytest.MonkeyPatch, recorded: Recorded, **held: Any) -> list[str]:
+    monkeypatch.setattr(workspace, "current", lambda: Workspace(**held))
+    run(monkeypatch, "data", recorded)
+    return [name for name, _, _ in recorded.calls]
+
+
+def test_without_data_the_examples_are_offered_first(monkeypatch: pytest.MonkeyPatch, data: Recorded) -> None:
+    called = data_page(monkeypatch, data)
+    assert data.said("button") == ["Use the sales of Lucas County", "Use the generated example"]
+    assert data.asked("What kind of data?")["default"] == "example"
+    assert {"success", "header", "dataframe", "warning", "refill", "ask_places_public"}.isdisjoint(called)
+    assert "ask_basemap" in called
+
+
+@pytest.mark.parametrize(("values", "asked"), [("amount", True), ("yes-no", True), ("count", False)])
+def test_what_was_read_is_shown_and_places_may_be_public_unless_they_are_the_secret(
+    monkeypatch: pytest.MonkeyPatch, data: Recorded, values: str, asked: bool
+) -> None:
+    called = data_page(monkeypatch, data, private=READ, choices={**LATER, "values": values})
+    assert ("ask_places_public" in called) is asked
+    assert "refill" in called, "the widgets show what stands in the workspace"
+    assert data.session_state["data_kind"] == "sensors"
+    assert data.said("success") == ["5 readings were kept."]
+    assert data.said("header") == ["What was read"]
+    assert data.said("caption")[-2:] == [
+        "Nothing on this screen is released.",
+        {
+            True: "None: one fixed design will be taken, for which two public numbers are asked on the "
+            "screen Privacy and utility: a usual value, and how far values go from it.",
+            False: "None: one fixed design will be taken. Records that are counted need no reference data.",
+        }[asked],
+    ]
+    assert "- 1 was not." in data.said("markdown")
+    ((_, _, shown),) = [call for call in data.calls if call[0] == "dataframe"]
+    assert shown["hide_index"] is True
+
+
+@pytest.mark.parametrize(("public", "word"), [(True, "public"), (False, "set aside")])
+def test_reference_data_are_public_or_set_aside(
+    monkeypatch: pytest.MonkeyPatch, data: Recorded, public: bool, word: str
+) -> None:
+    choices = {**LATER, "reference": LATER["data"], "reference_public": public}
+    data_page(monkeypatch, data, private=READ, reference=READ, choices=choices)
+    assert f"**Reference data** ({word})" in data.said("markdown")
+
+
+def test_settings_are_taken_from_an_uploaded_file_alone(
+    monkeypatch: pytest.MonkeyPatch, data: Recorded
+) -> None:
+    data.answers["Take these settings"] = True
+    data_page(monkeypatch, data)
+    assert data.said("error") == ["Upload the settings file (TOML) first."]

@@ -192,6 +192,14 @@ def test_the_tables_used_longest_ago_make_room(
     assert old[1] not in left
 
 
+def test_a_table_that_is_read_again_is_the_last_to_make_room(source: SourceSettings, tmp_path: Path) -> None:
+    load_source(source, "m")
+    (table,) = tables(tmp_path)
+    os.utime(table, (1000, 1000))
+    load_source(source, "m")
+    assert table.stat().st_mtime > 1_000_000.0
+
+
 def test_without_room_for_the_store_files_are_read_all_the_same(
     source: SourceSettings, reads: list[str], tmp_path: Path
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
 import time
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -47,6 +49,44 @@ def test_the_page_is_wide_and_has_its_name(screen: Recorded) -> None:
     assert frame.LOGO.is_file()
     assert frame.STYLE.is_file()
     assert screen.said("html") == [frame.STYLE]
+
+
+def test_the_browser_watches_for_reloads_and_other_tabs(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = Recorded()
+    recorded.components = SimpleNamespace(v2=recorded)  # type: ignore[assignment]
+    monkeypatch.setitem(sys.modules, "streamlit", recorded)
+    made = runpy.run_path(str(frame.__file__))
+    ((_, given, named),) = [call for call in recorded.calls if call[0] == "component"]
+    assert (given, named) == (("hexcursion_visit",), {"js": made["_SCRIPT"]})
+    for heard in ("beforeunload", "BroadcastChannel", '"lost"', '"before"', '"others"'):
+        assert heard in made["_SCRIPT"]
+
+
+def test_the_browser_is_told_what_there_is_to_lose(
+    screen: Recorded, work: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[dict[str, Any]] = []
+    heard = SimpleNamespace(others=None, lost=None, before=None)
+
+    def watch(**given: Any) -> Any:
+        told.append(given["data"])
+        return heard
+
+    monkeypatch.setattr(frame, "_watch", watch)
+    frame._tell_browser(work)
+    assert (told[0]["loaded"], told[0]["others"], told[0]["lost"]) == (True, False, False)
+    assert told[0]["token"] == work.session
+    assert [name for name, _, _ in screen.calls] == ["container"], "nothing new is heard"
+    heard.others = True
+    frame._tell_browser(work)
+    assert work.other_tab is True
+    heard.others, heard.lost, heard.before = None, "data", "token"
+    frame._tell_browser(work)
+    assert (work.lost, work.before) == (True, "token")
+    assert time.monotonic() - work.lost_since < 5.0
+    assert [name for name, _, _ in screen.calls].count("rerun") == 2
+    frame._tell_browser(work)
+    assert [name for name, _, _ in screen.calls].count("rerun") == 2, "once for a loss"
 
 
 def test_steps_are_numbered_marked_and_closed_until_they_can_be_taken(

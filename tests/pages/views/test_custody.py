@@ -109,3 +109,14 @@ def test_a_dataset_is_called_by_its_file_and_its_latest_titles(place: str) -> No
     opened.reserve(Charge(dataset="cd" * 32, unit="point", cost=Cost.gaussian(0.05)))
     names = {account.dataset[:2]: account.name for account in view_ledger(place).accounts}
     assert names == {"ab": "f.csv, a, c and 1 more", "cd": "Data without a name"}
+
+
+def test_a_budget_is_said_with_four_digits_and_its_slack_with_three(place: str) -> None:
+    open_ledger(place).set_budget(DATASET, "cell", 1.23456, 1.2345e-5)
+    view = view_ledger(place)
+    assert view is not None
+    (account,) = view.accounts
+    assert (account.budget, account.delta) == ("1.235", "1.23e-5")
+    assert (account.name, account.protects) == ("Data without a name", "Each hexagon protected")
+    assert (account.dataset, account.share, account.releases) == ("ababababab", 0.0, "0 releases")
+    assert [entry["Details"] for entry in view.entries][-1] == "ε 1.235 at δ 1.23e-5"
