@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
+from streamlit.components.v2 import manifest_scanner
 from xdist.scheduler import LoadScopeScheduling
 
 from hexcursion.project.load import load_project
@@ -34,6 +36,9 @@ settings.register_profile(
     "everyday", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("everyday")
+
+# Streamlit looks through all installed packages for each app under test, an eighth of a second: once will do.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).resolve().parent
 
