@@ -197,7 +197,8 @@ def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool 
     planned.check()
     plan, ledger = planned.plan, begin(planned.ledger)
     began_elsewhere = ledger.identity != planned.ledger.identity  # by another process, with its own key
-    if began_elsewhere or (aged and ledger.preview(plan.charge, plan.project.delta) != plan.preview):
+    moved = aged or ledger is not planned.ledger  # another plan of this process may have begun it
+    if began_elsewhere or (moved and ledger.preview(plan.charge, plan.project.delta) != plan.preview):
         plan = plan_release(plan.project, plan.choice, ledger)
     return publish(plan, ledger, folder, planned.session)
 

@@ -109,18 +109,14 @@ def _begin_witness(store: Store, key: places.LedgerKey) -> None:
 
 class Unbegun(Store):
     """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be.
-    Where another process begins it meanwhile with the same key, what stands there is read: this machine's
-    witness remembers that process's first entry, not the one that is in memory here."""
+    Where it is begun meanwhile with the same key, what stands there is read: this machine's witness remembers
+    the first entry there, not the one that is in memory here."""
 
-    def begin_with(self, key: places.LedgerKey, *, kept: bool) -> None:
-        """Take a first entry in, in memory; `kept` is whether the key stands in its file."""
+    def begin_with(self, key: places.LedgerKey) -> None:
+        """Take a first entry in, in memory."""
         entry = first_entry(key)
         self._snapshot = Snapshot((entry,), chain.sign_head(key, entry))
-        self._kept = kept
-
-    def stands(self) -> None:
-        """The key stands in its file from now on."""
-        self._kept = True
+        self._key = key
 
     def read(self) -> Snapshot:
         """The first entry alone, until the ledger is begun with this key."""
@@ -132,13 +128,19 @@ class Unbegun(Store):
 
     def _begun(self) -> bool:
         """Whether this very ledger stands in its file by now."""
-        return self._kept and not self.is_new()
+        path = self._key.path
+        return not self.is_new() and path.exists() and places.read_key(path).secret == self._key.secret
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
         """Raise LedgerError always: nothing is charged before `begin`."""
         raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
         yield
+
+
+# By key file: what a ledger begun by this process gets. A screen plans again with every click, and records
+# are hashed with this secret: with another one each time they would be hashed each time.
+_SECRETS: dict[Path, bytes] = {}
 
 
 def ledger_to_plan(place: str | Path | None = None) -> Ledger:
@@ -157,9 +159,9 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
     kept = places.default_key_path(store.url)
-    stands = kept.exists()
-    key = places.read_key(kept) if stands else places.LedgerKey(kept, secrets.token_bytes(places.KEY_BYTES))
-    store.begin_with(key, kept=stands)
+    new = places.LedgerKey(kept, _SECRETS.setdefault(kept, secrets.token_bytes(places.KEY_BYTES)))
+    key = places.read_key(kept) if kept.exists() else new
+    store.begin_with(key)
     return Ledger(store, key)
 
 
@@ -171,7 +173,5 @@ def begin(ledger: Ledger) -> Ledger:
     if not isinstance(store, Unbegun):
         return ledger
     places.create_key(ledger._key.path, ledger._key.secret)
-    begun = open_ledger(Path(store.shown))
-    if begun.identity == ledger.identity:
-        store.stands()  # whoever still holds the one that was planned with reads this one from now on
-    return begun
+    _SECRETS.pop(ledger._key.path, None)  # a further ledger in its place has another
+    return open_ledger(Path(store.shown))

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import hexcursion
 from data_loaders import DataError
 from hexcursion.bundle import read_bundle
-from hexcursion.door import library
+from hexcursion.door import library, pipeline
 from hexcursion.door.frames import POINT_X, as_source
 from hexcursion.door.library import _settings
 from hexcursion.errors import WorkflowError
@@ -148,13 +148,16 @@ def test_a_plan_charges_nothing_and_is_published_once(rows: pandas.DataFrame, tm
 
 
 def test_a_plan_that_waited_says_what_the_ledger_says_now(rows: pandas.DataFrame, tmp_path: Path) -> None:
-    first, second = (hexcursion.plan(rows, budget=9.0, **BY_HAND) for _ in range(2))
+    first, second, third = (hexcursion.plan(rows, budget=9.0, **BY_HAND) for _ in range(3))
     hexcursion.publish(first, tmp_path / "first")
     made = hexcursion.publish(second, tmp_path / "second")
     (line,) = (line["text"] for line in made.statement["receipt"] if line["topic"] == "Budget")
     (old,) = (line.text for line in second.receipt if line.topic == "Budget")
     assert line != old
-    assert charges(open_ledger()).count("reserve") == 2
+    pipeline.publish_planned(third, tmp_path / "third")  # the first began the ledger that it was planned with
+    receipt = read_bundle(tmp_path / "third").statement["receipt"]
+    assert old not in [line["text"] for line in receipt if line["topic"] == "Budget"]
+    assert charges(open_ledger()).count("reserve") == 3
 
 
 def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path) -> None:

@@ -56,6 +56,17 @@ def test_a_ledger_begun_by_another_in_the_meantime_has_another_identity(tmp_path
     assert begun.verify() == []
 
 
+def test_all_plans_of_a_process_have_one_key_until_it_is_begun(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    first, second = ledger_to_plan(place), ledger_to_plan(place)
+    assert first.identity == second.identity != ledger_to_plan(tmp_path / "other.sqlite").identity
+    begin(first).set_budget(DATASET, "point", 1.0, DELTA)
+    assert begin(second).account(DATASET, "point").budget is not None
+    for file in (place, first._key.path, witness_path(first._key)):
+        file.unlink()
+    assert ledger_to_plan(place).identity != first.identity
+
+
 def test_a_key_that_waits_is_the_one_that_is_planned_with(tmp_path: Path) -> None:
     key = tmp_path / "ledger.key"
     key.write_text("5a" * 32 + "\n", encoding="ascii")
