@@ -108,8 +108,8 @@ def guess_columns(
             reasons.append("It holds 1 and 0, so the map asks for a share of yes unless you ask otherwise.")
     else:
         reasons.append(
-            "No column looks like measured numbers: leave empty, in the file, what was not measured; rows "
-            "without values can be counted."
+            "No column looks like measured numbers: leave empty, in the file, what was not measured, and "
+            "write answers as 1 for yes and 0 for no; rows without values can be counted."
         )
     if sampled.signed:
         named = " and ".join(map(repr, sampled.signed))

@@ -15,10 +15,10 @@ NO_UNIT = "The unit of the value is not in its name: state it."
 
 
 NONE = (
-    "No column looks like measured numbers: leave empty, in the file, what was not measured; rows without "
-    "values can be counted."
+    "No column looks like measured numbers: leave empty, in the file, what was not measured, and write "
+    "answers as 1 for yes and 0 for no; rows without values can be counted."
 )
-ANSWERS = "It holds 1 and 0: where these are answers of yes and no, ask for a share of yes."
+ANSWERS = "It holds 1 and 0, so the map asks for a share of yes unless you ask otherwise."
 MARKS = "decimals or thousands: state the decimal mark."
 WRITE = "write 12 for 12 % in the file."
 
