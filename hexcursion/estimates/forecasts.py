@@ -202,7 +202,9 @@ def asked_of(project: Project, alone: bool = False) -> Asked:
 
 def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = False) -> Asked:
     """What the search of settings will be asked on so many hexagons and records."""
-    if settings.focus == "threshold":
+    if settings.values != "amount":  # one scale, and the mechanisms that read such values
+        scales = 1
+    elif settings.focus == "threshold":
         scales = 1 + len(FOCUSED_FACTORS[: 3 if settings.quick else None])
     else:
         scales = 1 if settings.clip is not None else len(CLIP_FACTORS[: 2 if settings.quick else None])
@@ -215,11 +217,16 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
         fields=worlds if fixed else scales * (worlds if simulated else 1),
         fixed=fixed,
         quick=settings.quick,
-        mechanisms=tuple(settings.mechanisms),
+        mechanisms=tuple(
+            name
+            for name in settings.mechanisms
+            if settings.values == "amount" or "values" in MECHANISMS[name].reads
+        ),
         dense=len(dense_priors(settings, cells)),
         starts=2 if settings.tries_public_map and not settings.weighs_drift else 1,
         reference=settings.reference is not None,
         alone=alone,
+        counted=settings.values == "count",
     )
 
 

@@ -44,6 +44,10 @@ FIXED_LOOK = 0.055
 """Of a quick search's closer look, what one simulated world of a fixed design takes, as measured at 252 to
 12,264 hexagons of London."""
 
+COUNTED = (246, 10.0, 0.4)
+"""At so many hexagons a world of counted records takes so many times as long, and with more hexagons this
+grows with this power of their number: measured were 8 (over a population) and 13 there, 18 at 1,721."""
+
 DENSE_IN_FULL = 5 / 3
 """Lengthscales of a full search for each of a quick one: each has its dense matrix."""
 
@@ -80,6 +84,7 @@ class Asked:
     reference: bool = False  # judged on reference data: they share more work than simulated fields
     alone: bool = False  # one budget is searched: mechanisms far behind are left early
     fixed: bool = False  # one fixed design is simulated and nothing is searched
+    counted: bool = False  # records have no values: each world is read by Laplace's method
 
     @property
     def kind(self) -> SearchKind:
@@ -98,7 +103,9 @@ def search_estimate(asked: Asked, speed: float) -> Estimate:
     """Estimate a search by one process."""
     said, cells = measured(), asked.cells
     if asked.fixed:
-        look = at(said["search"][LAST], cells, TIME_SLOPES)
+        look = at(said["search"][LAST], cells, TIME_SLOPES) * (
+            _times_counted(cells) if asked.counted else 1.0
+        )
         return Estimate(speed * FIXED_LOOK * asked.fields * look, _held(said["memory"]["search"], cells))
     times = said["full"] if asked.kind == "full" else {}
     parts = {
@@ -116,6 +123,12 @@ def search_estimate(asked: Asked, speed: float) -> Estimate:
         work += asked.dense * each * fields * (1.0 if asked.quick else DENSE_IN_FULL)
         memory += asked.dense * held
     return Estimate(speed * work * asked.starts, memory)
+
+
+def _times_counted(cells: int) -> float:
+    """How many times as long a simulated world of counted records takes."""
+    size, times, power = COUNTED
+    return float(times * (cells / size) ** power)
 
 
 def release_estimate(cells: int, speed: float) -> Estimate:

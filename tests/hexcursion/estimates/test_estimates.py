@@ -174,6 +174,22 @@ def test_what_settings_ask_is_counted(town: Town) -> None:
     spectral = plain.with_changes(mechanisms=("spectral-statistics",))
     assert (planned(spectral, 100, 50).fields, planned(spectral, 100, 50).fixed) == (9, True)
     assert planned(spectral.with_changes(pilot=0.3), 100, 50).fixed is False
+    both = settings.with_changes(mechanisms=("spectral-statistics", "noisy-cell-statistics"))
+    answers = planned(
+        both.with_changes(values="yes-no", prior_mean=None, yes_above=300_000.0, threshold=20.0), 100, 50
+    )
+    assert (answers.fields, answers.mechanisms) == (1, ("spectral-statistics",))
+    assert (planned(both, 100, 50).fields, len(planned(both, 100, 50).mechanisms)) == (2, 2)
+
+
+def test_counted_records_take_longer_and_ever_more_so() -> None:
+    fixed = replace(QUICK, fixed=True, fields=9)
+    longer = [
+        search_estimate(replace(fixed, cells=cells, counted=True), 1.0).seconds
+        / search_estimate(replace(fixed, cells=cells), 1.0).seconds
+        for cells in (246, 1_721)
+    ]
+    assert longer == pytest.approx([10.0, 21.8], rel=0.01)
 
 
 def test_a_search_that_cannot_fit_is_refused_before_it_begins(
