@@ -203,7 +203,8 @@ def show_limit(work: Workspace, found: Found) -> None:
 def limit_lines(rows: list[dict[str, Any]], height: alt.Y) -> list[alt.Chart]:
     """The thin line of `limit` over epsilon, one value for each epsilon, and what it says."""
     once = sorted({row["epsilon"]: row for row in rows}.values(), key=lambda row: row["epsilon"])
-    line = alt.Chart(alt.Data(values=once)).mark_line(strokeWidth=1, color="#7b8a90")
+    dot = alt.OverlayMarkDef(size=14, color="#7b8a90")  # of one budget alone there is no line
+    line = alt.Chart(alt.Data(values=once)).mark_line(strokeWidth=1, color="#7b8a90", point=dot)
     note = alt.Chart(alt.Data(values=once[-1:])).mark_text(
         align="right", dy=11, fontSize=12, color="#7b8a90", text="no mechanism as private can leave less"
     )
