@@ -18,8 +18,10 @@ LONGEST = 200  # bytes of UTF-8 in a name: file systems take 255, and work in pr
 
 def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
     """Return the path, as typed, of a file or folder that is still to be made; `kind` is for the sentence.
+
     Raise `WorkflowError` where it has no name or one that no other program could use, exists, or lies where
-    one cannot write; for a file, also where its folder is missing: before anything is computed."""
+    one cannot write; for a file, also where its folder is missing: before anything is computed.
+    """
     path = Path(place)
     if "\0" in str(path):
         raise WorkflowError(f"Name a new {kind} without NUL characters: {str(path)!r} has one.")
@@ -49,8 +51,10 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
 @contextmanager
 def made_whole(place: Path) -> Iterator[Path]:
     """Yield a hidden place beside `place`, at which a file or folder is made, and put it there when complete.
+
     Folders above it are made as well; the hidden one is gone afterwards, whatever happened. Raise
-    `WorkflowError` where it cannot be written, or something stands at `place` by then."""
+    `WorkflowError` where it cannot be written, or something stands at `place` by then.
+    """
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as work:
@@ -82,8 +86,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def private_file(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can read: whole or not at all, and never over another one. Raise
-    `FileExistsError` if something stands there, `OSError` if it cannot be written."""
+    """Write a file that only its owner can read: whole or not at all, and never over another one.
+
+    Raise `FileExistsError` if something stands there, `OSError` if it cannot be written.
+    """
     handle, draft = mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:

@@ -36,9 +36,11 @@ USELESS_EPSILON = 20.0
 
 
 def times(epsilon: float) -> str:
-    """The factor e^epsilon in words, rounded up: "2.72 times", "22,100 times". It bounds how much more likely
-    any result of a release can become when one record is exchanged (apart from delta). Beyond a billion only
-    the power of ten is said. Raise `WorkflowError` below 0."""
+    """The factor e^epsilon in words, rounded up: "2.72 times", "22,100 times".
+
+    It bounds how much more likely any result of a release can become when one record is exchanged (apart from
+    delta). Beyond a billion only the power of ten is said. Raise `WorkflowError` below 0.
+    """
     if math.isnan(epsilon) or epsilon < 0:
         raise WorkflowError(f"epsilon must be a number >= 0, got {epsilon!r}.")
     if epsilon == math.inf:
@@ -270,9 +272,12 @@ def epsilon_sentence(
     *,
     chance: float | None = None,
 ) -> str:
-    """What epsilon promises, as odds and as an attacker's chance of guessing right. `chance` is that of
-    `surest` where more is known than epsilon and delta. With a delta of at least one in the number of records
-    `n` a whole record may be published: then no chance is said, because it would be about luck."""
+    """What epsilon promises, as odds and as an attacker's chance of guessing right.
+
+    `chance` is that of `surest` where more is known than epsilon and delta. With a delta of at least one in
+    the number of records `n` a whole record may be published: then no chance is said, because it would be
+    about luck.
+    """
     change = "Exchanging" if relation == "replace-one" else "Adding or removing"
     text = (
         f"{change} one {unit_word} can make any published result up to {times(epsilon)} more likely, apart "

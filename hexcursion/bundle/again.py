@@ -114,9 +114,11 @@ LEAST = 1e-6  # expected records of a hexagon, and relative deviation of a numbe
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """The records of N hexagons per square kilometre, given a release: each number by a gamma law. Counts are
-    skewed: where one is hardly known, a normal law would give few records and none much the same chance as
-    many."""
+    """The records of N hexagons per square kilometre, given a release: each number by a gamma law.
+
+    Counts are skewed: where one is hardly known, a normal law would give few records and none much the same
+    chance as many.
+    """
 
     domain: Domain  # the hexagons
     above: float  # the density that is asked about, records per square kilometre

@@ -61,7 +61,9 @@ def cells_geojson(
     domain: Domain, products: Products, facts: Mapping[str, Any], *, rehearsed: bool = False
 ) -> bytes:
     """Write one feature per cell of the domain, inside the set or not; the collection holds the facts.
-    `rehearsed` says that the cells were written before: their public outlines are not checked again."""
+
+    `rehearsed` says that the cells were written before: their public outlines are not checked again.
+    """
     decimals = decimals_for(domain.resolution)
     made = cells_collection(domain, cell_properties(products), facts, decimals)
     return collection_bytes(made, checked=rehearsed)

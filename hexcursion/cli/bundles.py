@@ -49,8 +49,10 @@ def add_outline_command(commands: Any) -> None:
 
 
 def run_outline(options: argparse.Namespace) -> int:
-    """Write the file, or print the names that contain a text; opens nothing private. Raise `DomainError` for
-    a name that is not known, `WorkflowError` for a file that cannot be written."""
+    """Write the file, or print the names that contain a text; opens nothing private.
+
+    Raise `DomainError` for a name that is not known, `WorkflowError` for a file that cannot be written.
+    """
     if options.out is None:
         for name in options.names:
             print("\n".join(areas_like(name)) or f"No area's name contains {name!r}.")
@@ -88,8 +90,10 @@ def add_areas_command(commands: Any) -> None:
 
 
 def run_areas(options: argparse.Namespace) -> int:
-    """Print one line an area, and write the answers where asked; opens nothing private. Raise `BundleError`
-    for a bundle or areas that cannot be read, and answers that cannot be written."""
+    """Print one line an area, and write the answers where asked; opens nothing private.
+
+    Raise `BundleError` for a bundle or areas that cannot be read, and answers that cannot be written.
+    """
     out = None if options.out is None else new_table(options.out)
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
@@ -165,8 +169,10 @@ def signers_of(options: argparse.Namespace) -> Signers:
 
 
 def office_key(file: str) -> Ed25519PrivateKey:
-    """Open the key in a file, its password from the environment or from the terminal. Raise `WorkflowError`
-    as `open_key`, and where there is no password and nobody to ask."""
+    """Open the key in a file, its password from the environment or from the terminal.
+
+    Raise `WorkflowError` as `open_key`, and where there is no password and nobody to ask.
+    """
     return open_key(Path(file), lambda: _password(f"Password of {file}: "))
 
 
@@ -197,8 +203,10 @@ def run_sign(options: argparse.Namespace) -> int:
 
 
 def run_verify(options: argparse.Namespace) -> int:
-    """Check a bundle and say who signed it; 0 for a known signer, else 1. Raise `BundleError` for a bundle or
-    signature that does not hold; `WorkflowError` for the list."""
+    """Check a bundle and say who signed it; 0 for a known signer, else 1.
+
+    Raise `BundleError` for a bundle or signature that does not hold; `WorkflowError` for the list.
+    """
     signers = signers_of(options)
     signature = read_bundle(options.bundle).signature
     print(signers.says(signature))

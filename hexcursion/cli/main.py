@@ -150,8 +150,10 @@ def add_compare_command(commands: Any) -> None:
 
 
 def run_compare(options: argparse.Namespace) -> int:
-    """Load, compare, print, write the table and the figure into a new folder. Raise `WorkflowError` for bad
-    input."""
+    """Load, compare, print, write the table and the figure into a new folder.
+
+    Raise `WorkflowError` for bad input.
+    """
     out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
     idle = [name for name in BY_HAND if getattr(options, name) is not None]
     if idle:
@@ -199,9 +201,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
-    """Make the parser of all commands, or of those of installed packages at most the wanted one. A package's
-    command is a function of the subparsers that adds one of its entry point's name. Raise `PluginError` for
-    one that does not load, cannot be added, or bears a name that is taken."""
+    """Make the parser of all commands, or of those of installed packages at most the wanted one.
+
+    A package's command is a function of the subparsers that adds one of its entry point's name. Raise
+    `PluginError` for one that does not load, cannot be added, or bears a name that is taken.
+    """
     program = "hexcursion" if Path(sys.argv[0]).stem == "hexcursion" else "python -m hexcursion"
     parser = Parser(prog=program, description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")

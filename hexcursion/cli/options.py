@@ -136,15 +136,19 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
 
 
 def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
-    """Read settings from the file named by --config, overridden by the options that were given. Raise
-    `WorkflowError` for what is missing, impossible or does not fit together."""
+    """Read settings from the file named by --config, overridden by the options that were given.
+
+    Raise `WorkflowError` for what is missing, impossible or does not fit together.
+    """
     return settings_from_mapping(_values(options))
 
 
 def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> ReleaseSettings:
-    """Add the resolution that suits area and records, where an option or a file says none. A settings file
-    that says none means the default, as everywhere else that reads one. Raise `WorkflowError`, `DataError` or
-    `GeoError` for an area that cannot be read."""
+    """Add the resolution that suits area and records, where an option or a file says none.
+
+    A settings file that says none means the default, as everywhere else that reads one. Raise
+    `WorkflowError`, `DataError` or `GeoError` for an area that cannot be read.
+    """
     if not _is_proposed(options):
         return settings
     about = options.records_about

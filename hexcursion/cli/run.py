@@ -55,8 +55,10 @@ CURATOR_ONLY = "Curator only, do not publish:"
 
 
 def run_release(options: argparse.Namespace) -> int:
-    """Do the main job: load, tune on reference data, draw, write, print the receipt. Raise `WorkflowError`
-    for what stops the release; `DataError` and `GeoError` for what files hold."""
+    """Do the main job: load, tune on reference data, draw, write, print the receipt.
+
+    Raise `WorkflowError` for what stops the release; `DataError` and `GeoError` for what files hold.
+    """
     if options.out is None and not options.dry_run:
         raise WorkflowError("Name a new folder for the bundle: --out DIR. A try without one is --dry-run.")
     settings = settings_from_options(options)
@@ -74,8 +76,10 @@ def run_release(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """Release a map of the sales that ship with the program, into a new folder. Raise `WorkflowError` if it
-    cannot."""
+    """Release a map of the sales that ship with the program, into a new folder.
+
+    Raise `WorkflowError` if it cannot.
+    """
     out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
     settings = county_settings().with_changes(epsilon=epsilon)
     if options.ledger:
@@ -203,8 +207,10 @@ def _sign(published: Published, key: Ed25519PrivateKey) -> None:
 
 
 def run_view(options: argparse.Namespace) -> int:
-    """Print what a bundle says at a threshold; opens the bundle and nothing else. Raise `BundleError` if it
-    is not valid, or has no counts for a density; `WorkflowError` for the threshold."""
+    """Print what a bundle says at a threshold; opens the bundle and nothing else.
+
+    Raise `BundleError` if it is not valid, or has no counts for a density; `WorkflowError` for the threshold.
+    """
     if options.out is not None and options.density is None:
         raise BundleError("Say with --density above how many records per square kilometre the file is about.")
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
@@ -295,8 +301,10 @@ def add_periods_command(commands: Any) -> None:
 
 
 def run_periods(options: argparse.Namespace) -> int:
-    """Search at the parts of the budget, and at the whole, and print the table. Raise `WorkflowError` for bad
-    input."""
+    """Search at the parts of the budget, and at the whole, and print the table.
+
+    Raise `WorkflowError` for bad input.
+    """
     settings = with_resolution(settings_from_options(options), options)
     parts = settings.parts_of_periods
     if settings.budget is None or not parts:
@@ -325,8 +333,10 @@ def _told(tuned: Tuned, epsilon: float) -> str:
 
 def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]:
     """The table: a line for periods of equal parts, one for all, and what holds for records of one period.
+
     `told` is the expected agreement at each part of the budget, and at the whole, in words. Parts are rounded
-    down: what is typed from the table costs no more than the whole."""
+    down: what is typed from the table costs no more than the whole.
+    """
     parts, word = settings.parts_of_periods, settings.unit_word
     assert settings.budget is not None
     lines, first = [f"{'period':10} {'epsilon':>9}  expected agreement"], 0

@@ -137,9 +137,11 @@ def as_it_happens(records: Records, least: int, editions: int) -> float:
 
 
 def most_told_apart(cost: Cost, epsilon: float, delta: float) -> float:
-    """Upper bound of the AUC of "was it in?" for a release: nobody, whatever they know, does better. By the
-    normal curve where the cost has one, else by the trade-off function of (epsilon, delta), whose area is
-    exact (Dong, Roth & Su, arXiv:1905.02383v3, propositions 2.4 and 2.5)."""
+    """Upper bound of the AUC of "was it in?" for a release: nobody, whatever they know, does better.
+
+    By the normal curve where the cost has one, else by the trade-off function of (epsilon, delta), whose area
+    is exact (Dong, Roth & Su, arXiv:1905.02383v3, propositions 2.4 and 2.5).
+    """
     if cost.gaussian_mu is not None:
         return min(1.0, float(ndtr(cost.gaussian_mu / math.sqrt(2.0))) + 2.0 * cost.distance)
     # f(x) = max(0, 1 - delta - e^eps x, e^-eps (1 - delta - x)): two lines that meet where x is `knee`.

@@ -166,7 +166,9 @@ def filled(table: Table, records: Records) -> Bools:
 
 def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
     """(N,) what the model of the map without privacy makes of published numbers, each counted as often.
-    Medians, or means where there are none; without numbers the classes themselves."""
+
+    Medians, or means where there are none; without numbers the classes themselves.
+    """
     numbers = table.mean if table.median is None else table.median
     if numbers is None or table.count is None:
         return table.inside

@@ -30,9 +30,12 @@ COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column",
 def as_source(
     data: Any, name: str, said: Mapping[str, Any], owner: str | None = None, *, counted: bool = False
 ) -> tuple[dict[str, Any], dict[str, HeldTable]]:
-    """Return a source's key-value pairs, and its rows, under `name`, where they lie in memory. `data` is a
-    table or a file's name; `said` has the names of `SourceSettings`; `counted` rows need no measured column.
-    Raise `WorkflowError` for no table, a missing column, and points without a coordinate system."""
+    """Return a source's key-value pairs, and its rows, under `name`, where they lie in memory.
+
+    `data` is a table or a file's name; `said` has the names of `SourceSettings`; `counted` rows need no
+    measured column. Raise `WorkflowError` for no table, a missing column, and points without a coordinate
+    system.
+    """
     given = {key: value for key, value in said.items() if value is not None}
     if isinstance(data, str | Path):
         return {**given, "path": str(data)}, {}

@@ -90,8 +90,10 @@ class Tried:
 
 
 def remedies(settings: ReleaseSettings, project: Project | None = None) -> tuple[Remedy, ...]:
-    """Return what could be chosen otherwise, the cheapest first. A project tells how far the threshold lies
-    from the middle of the public scale."""
+    """Return what could be chosen otherwise, the cheapest first.
+
+    A project tells how far the threshold lies from the middle of the public scale.
+    """
     found = []
     published = settings.reference_public and settings.reference is not None and not settings.change
     if settings.prior_mean is False and published:
@@ -117,9 +119,11 @@ def lacks_reference(settings: ReleaseSettings) -> bool:
 
 
 def nearer_threshold(project: Project) -> float | None:
-    """Return the threshold half as far from the public centre; None where it lies near it already. Where a
-    question varies over the map its threshold is a difference from a public field, which is asked for
-    itself."""
+    """Return the threshold half as far from the public centre; None where it lies near it already.
+
+    Where a question varies over the map its threshold is a difference from a public field, which is asked for
+    itself.
+    """
     if project.relative is not None or abs(project.level) < FAR:
         return None
     nearer = float(f"{float(project.response.value(project.level / 2.0)):.3g}")
@@ -132,9 +136,11 @@ def weak(expected: Expected | None) -> bool:
 
 
 def try_remedies(project: Project, tuned: Tuned, report: Report | None = None) -> Iterator[Tried]:
-    """Judge one remedy after the other; those of a plan with a paid look are not tried. A search is a quick
-    one, so that what it finds may be a little less than a full one would. Tell `report(fraction, text)`,
-    which may raise to cancel."""
+    """Judge one remedy after the other; those of a plan with a paid look are not tried.
+
+    A search is a quick one, so that what it finds may be a little less than a full one would. Tell
+    `report(fraction, text)`, which may raise to cancel.
+    """
     if project.pilot is not None:
         return
     tell, found = report or (lambda fraction, text: None), remedies(project.settings, project)

@@ -169,8 +169,10 @@ def refuse_what_cannot_fit(project: Project, processes: int = 1) -> None:
 
 
 def refusal(asked: Asked, limit: int, resolution: int, dense: Sequence[str] = ()) -> str | None:
-    """Say why a search does not fit into `limit` bytes, and what would; None where it fits. `dense` names the
-    priors that `asked.dense` counts."""
+    """Say why a search does not fit into `limit` bytes, and what would; None where it fits.
+
+    `dense` names the priors that `asked.dense` counts.
+    """
 
     def fits(other: Asked) -> bool:
         return search_estimate(other, 1.0).megabytes * 1e6 <= limit
@@ -282,6 +284,8 @@ def propose(shape: MultiPolygon, records: int | None = None) -> Proposal:
 
 
 def propose_resolution(settings: ReleaseSettings, records: int | None) -> Proposal:
-    """Propose a resolution by the area of the settings alone. Raise `WorkflowError`, `DataError` or
-    `GeoError` for an area that cannot be read."""
+    """Propose a resolution by the area of the settings alone.
+
+    Raise `WorkflowError`, `DataError` or `GeoError` for an area that cannot be read.
+    """
     return propose(region_of(settings).shape, records)

@@ -158,8 +158,10 @@ def _of_a_dense_prior(cells: int) -> tuple[float, float]:
 
 
 def at(table: Sequence[Sequence[float]], cells: float, slopes: tuple[float, float]) -> float:
-    """Interpolate (hexagons, measured number) pairs, never less for more hexagons. `slopes` are the least and
-    most exponent beyond the largest size; below the smallest what that one took."""
+    """Interpolate (hexagons, measured number) pairs, never less for more hexagons.
+
+    `slopes` are the least and most exponent beyond the largest size; below the smallest what that one took.
+    """
     size, most = [], 0.0
     for number, took in table:
         most = max(most, took)
@@ -188,8 +190,10 @@ CGROUP = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.
 
 
 def most_memory() -> int | None:
-    """Return the bytes that one process may take, of the environment; None for no limit. Raise
-    `WorkflowError` where the environment says something else than a number of gigabytes above 0."""
+    """Return the bytes that one process may take, of the environment; None for no limit.
+
+    Raise `WorkflowError` where the environment says something else than a number of gigabytes above 0.
+    """
     said = os.environ.get(MEMORY_VARIABLE, "").strip()
     if not said:
         return None

@@ -160,8 +160,9 @@ def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together. Raise
-    `LedgerError` for other numbers."""
+    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together.
+
+    Raise `LedgerError` for other numbers."""
 
     epsilon: float
     delta: float

@@ -59,9 +59,11 @@ PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """Where every part of a release comes from; `CHOICES` lists the words each field may take. A plan read
-    from a bundle has `UNSEEN` where its files cannot show what was done. Raise `WorkflowError` for a word
-    that its field does not take, and an impossible number."""
+    """Where every part of a release comes from; `CHOICES` lists the words each field may take.
+
+    A plan read from a bundle has `UNSEEN` where its files cannot show what was done. Raise `WorkflowError`
+    for a word that its field does not take, and an impossible number.
+    """
 
     name: str = ""
     unit: PlannedUnit = NOT_STATED

@@ -42,9 +42,11 @@ class AllowedPaths:
         raise WorkflowError(self._refusal())
 
     def check_settings(self, settings: ReleaseSettings | Mapping[str, Any]) -> None:
-        """Raise `WorkflowError` for settings from a file, checked or not, that name files elsewhere. A person
-        names what he means, and may name any; a settings file may come from a colleague, and a layer or
-        region that it names is published as it is."""
+        """Raise `WorkflowError` for settings from a file, checked or not, that name files elsewhere.
+
+        A person names what he means, and may name any; a settings file may come from a colleague, and a layer
+        or region that it names is published as it is.
+        """
         limited = replace(self, open=False, from_file=True)
         for path in paths_in(settings if isinstance(settings, Mapping) else asdict(settings)):
             limited.check(path)
@@ -89,8 +91,10 @@ def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def reach_of_file(file: str) -> AllowedPaths:
-    """Return what a settings file may name on the command line, unless its reader trusts it. Its own folder,
-    the current one, those in $HEXCURSION_DATA, and public files."""
+    """Return what a settings file may name on the command line, unless its reader trusts it.
+
+    Its own folder, the current one, those in $HEXCURSION_DATA, and public files.
+    """
     return replace(
         reach([str(Path(file).absolute().parent), str(Path.cwd())], loopback=False, uploads=public_folder()),
         option="--trust-settings",
@@ -98,9 +102,12 @@ def reach_of_file(file: str) -> AllowedPaths:
 
 
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> AllowedPaths:
-    """Return what a session may read by path. `listed` are folders of the operator's secrets, or None;
-    $HEXCURSION_DATA, joined like a search path, adds to them. On a `loopback` app without any folder named
-    every path is allowed. `uploads` is the session's own."""
+    """Return what a session may read by path.
+
+    `listed` are folders of the operator's secrets, or None; $HEXCURSION_DATA, joined like a search path, adds
+    to them. On a `loopback` app without any folder named every path is allowed. `uploads` is the session's
+    own.
+    """
     variable = [folder for folder in os.environ.get(VARIABLE, "").split(os.pathsep) if folder.strip()]
     named = (
         None

@@ -43,7 +43,9 @@ def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) 
 
 def try_draw(prepared: Prepared) -> Released:
     """Make a trial draw, of a release's size, so that whatever fails fails here (`WorkflowError`), uncharged.
-    The noise is repeatable, so what is drawn is as private as the records. It stays in memory."""
+
+    The noise is repeatable, so what is drawn is as private as the records. It stays in memory.
+    """
     try:
         return draw_release(prepared, SimulationEntropy(SEED), simulation=True)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -53,8 +55,10 @@ def try_draw(prepared: Prepared) -> Released:
 def read_release(
     design: Design, facts: PublicFacts, records: CollapsedRecords, released: Released, *, trial: bool = False
 ) -> Reading | None:
-    """Return the field given what was released, where the mechanism's paths are no draws of it; free. A
-    `trial` is read before a charge, with repeatable noise, and raises `WorkflowError`; later errors pass."""
+    """Return the field given what was released, where the mechanism's paths are no draws of it; free.
+
+    A `trial` is read before a charge, with repeatable noise, and raises `WorkflowError`; later errors pass.
+    """
     entropy = SimulationEntropy(SEED + 1) if trial else SystemEntropy()
     try:
         return questions.read(design, facts, records, released.paths, entropy)
@@ -74,8 +78,10 @@ def _impossible(error: Exception) -> WorkflowError:
 @contextmanager
 def working_beside(target: Path, ledger: Ledger) -> Iterator[Workplace]:
     """Make a work folder beside a bundle's place, after finishing or deleting what dead processes left there.
+
     It is deleted at the end, unless it holds a bundle whose commit is in doubt or whose place is taken: that
-    one is finished at the next start."""
+    one is finished at the next start.
+    """
     recover(target.parent, ledger.identity, ledger.committed)
     ledger.check_room()
     with Workplace.make(target) as work:

@@ -71,9 +71,12 @@ def groups_of(most: int | None) -> tuple[int, ...]:
 
 
 def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
-    """Plan everything that the curator should read before the button. Raise `LowAgreement` for a map expected
-    to be poor that the settings do not accept, `BoundRefused` for a bound not proved for the design,
-    `WorkflowError` for a delta not agreed to, no finite epsilon, or no possible draw."""
+    """Plan everything that the curator should read before the button.
+
+    Raise `LowAgreement` for a map expected to be poor that the settings do not accept, `BoundRefused` for a
+    bound not proved for the design, `WorkflowError` for a delta not agreed to, no finite epsilon, or no
+    possible draw.
+    """
     settings, design = project.settings, choice.design
     level = choice.level(settings.threshold)
     worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)

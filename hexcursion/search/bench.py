@@ -52,8 +52,10 @@ class Bench:
         return self._task.scene_of(response)
 
     def price(self, design: Design) -> tuple[Design, float]:
-        """Return the design under its cheapest proved bound, and its epsilon (upper bound, maybe inf). A
-        pilot that stands in for reference data is inside the epsilon."""
+        """Return the design under its cheapest proved bound, and its epsilon (upper bound, maybe inf).
+
+        A pilot that stands in for reference data is inside the epsilon.
+        """
         delta, bound = self.project.delta, self.project.settings.bound
         best, epsilon = questions.priced(design, self._task.facts, delta, bound)
         if self.project.pilot is not None:
@@ -61,8 +63,10 @@ class Bench:
         return best, epsilon
 
     def score(self, design: Design, response: ResponseScale) -> Scored:
-        """Score a design, held-out figures included. Raise `ValueError` if its prior does not exist at its
-        lengthscale."""
+        """Score a design, held-out figures included.
+
+        Raise `ValueError` if its prior does not exist at its lengthscale.
+        """
         best, epsilon = self.price(design)
         scene = self.scene(response)
         return as_shown(scene, Scored(best, response, epsilon, utility_of(scene, design)))
@@ -137,8 +141,10 @@ class Variation:
 
 def sweep(bench: Bench, scored: Scored, report: Report | None = None) -> tuple[Variation, ...]:
     """Vary each parameter of the design's mechanism by up to a factor of four either way, the others held.
+
     Every value is priced by its lowest proved bound, as a release of it would be, and compared on common
-    random numbers. `report(fraction, text)` may raise to cancel."""
+    random numbers. `report(fraction, text)` may raise to cancel.
+    """
     tell = report or (lambda fraction, text: None)
     design, mechanism = scored.design, mechanism_of(scored.design)
     values = {parameter: _values(design, parameter) for parameter in mechanism.parameters}
@@ -278,8 +284,10 @@ class SimulatedRelease:
 
 
 def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
-    """Draw a design once on reference data, from a fixed seed. With a public prior mean the records are those
-    of `starting_point`."""
+    """Draw a design once on reference data, from a fixed seed.
+
+    With a public prior mean the records are those of `starting_point`.
+    """
     project = answered(project, result)
     settings, design, offset = project.settings, scored.design, None
     facts = public_facts(project)

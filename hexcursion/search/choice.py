@@ -43,8 +43,10 @@ class Choice:
         return facts if self.public_map is None else replace(facts, field=self.public_map.field)
 
     def level(self, threshold: float) -> Floats | float:
-        """Return the threshold as a response, minus the public prior mean, (N,), if there is one. 0 for
-        counted records and for answers: neither are cut, so that none is out of reach."""
+        """Return the threshold as a response, minus the public prior mean, (N,), if there is one.
+
+        0 for counted records and for answers: neither are cut, so that none is out of reach.
+        """
         if isinstance(self.design, SpectralStatisticsDesign) and self.design.law != "amount":
             return 0.0
         level = float(self.response.forward(threshold))
@@ -82,7 +84,8 @@ def known_gain(scored: Scored) -> float | None:
 
 def times_as_good(scored: Scored, free: Sequence[float]) -> tuple[int, int] | None:
     """In how many of how many worlds the free map, of IoU `free` in each, agrees as well as a design; None
-    where a world's map has two sides in none of them."""
+    where a world's map has two sides in none of them.
+    """
     pairs = [
         (mine, other)
         for mine, other in zip(scored.utility.worlds, free, strict=False)
@@ -93,7 +96,9 @@ def times_as_good(scored: Scored, free: Sequence[float]) -> tuple[int, int] | No
 
 def given_choice(project: Project) -> Choice:
     """Make the design of the stated lengthscale and ridge, for the first asked mechanism that they describe.
-    Raise `WorkflowError` if one is missing, no mechanism fits them, or no noise meets the budget."""
+
+    Raise `WorkflowError` if one is missing, no mechanism fits them, or no noise meets the budget.
+    """
     settings = project.settings
     if settings.lengthscale is None or settings.ridge is None:
         raise WorkflowError("Give lengthscale and ridge together to skip the search.")
@@ -122,7 +127,9 @@ def given_choice(project: Project) -> Choice:
 
 def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choice:
     """Choose a design typed in and judged on the reference data, with the public map of the search, if any.
-    Raise `WorkflowError` if it costs more than the settings' epsilon, the pilot included."""
+
+    Raise `WorkflowError` if it costs more than the settings' epsilon, the pilot included.
+    """
     if not scored.epsilon <= project.settings.epsilon:
         raise WorkflowError(
             f"This design does not fit epsilon {project.settings.epsilon:g}: raise its ridge or scale, take "
@@ -229,7 +236,9 @@ def beside_words(result: SearchResult) -> str:
 
 def cutoff_words(result: SearchResult) -> str:
     """Say the cutoff from which hexagons are inside, what one half would reach, and the area errors of both.
-    "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design."""
+
+    "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design.
+    """
     chosen = result.chosen
     halves = (each for each in result.cutoffs if each.design == each.design.with_cutoff(HALF))
     half = next(halves, None)

@@ -54,8 +54,9 @@ class SerialExecutor:
 
 class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
     """Worker processes of this machine (default: one per core), each with one BLAS thread and a low priority.
-    The shared object is written once to a file that only this user can read, and loaded once by each
-    worker."""
+
+    The shared object is written once to a file that only this user can read, and loaded once by each worker.
+    """
 
     def __init__(self, workers: int | None = None) -> None:
         count = workers or os.cpu_count() or 1
@@ -97,8 +98,10 @@ class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
 
 def make_executor(name: ExecutorName, workers: int | None = None, address: str | None = None) -> Executor:
     """Make the executor of a name; `WorkflowError` for an unknown one, or if no Dask scheduler answers.
+
     Without an address, here or in $HEXCURSION_DASK, 'dask' stands for processes of this machine: a cluster of
-    one machine would open a port for nothing."""
+    one machine would open a port for nothing.
+    """
     if name == "serial":
         return SerialExecutor()
     scheduler = scheduler_address(address)
@@ -179,8 +182,10 @@ class DaskExecutor:
             ) from error
 
     def map(self, work: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]) -> Iterator[Any]:
-        """Yield answers in the order of the items; closing the iterator gives up what has not begun. Raise
-        `WorkflowError` if there are no workers, or one of them fails or sends anything but an answer."""
+        """Yield answers in the order of the items; closing the iterator gives up what has not begun.
+
+        Raise `WorkflowError` if there are no workers, or one of them fails or sends anything but an answer.
+        """
         import dask
 
         self.wait_for(1)

@@ -126,7 +126,9 @@ class LossWorlds:
 
     def lost(self, design: Design, response: ResponseScale) -> tuple[float, float]:
         """Share of the field's variance that releases of a design leave, averaged over records, and its s.e.
-        `response` is the design's own scale; what it releases is moved to the scale of these worlds."""
+
+        `response` is the design's own scale; what it releases is moved to the scale of these worlds.
+        """
         mechanism, entropy = mechanism_of(design), SimulationEntropy(SEED + 1)
         asked = replace(design, paths=1) if mechanism.free_paths else design
         wide, shift = self.scale.clip / response.clip, (self.scale.centre - response.centre) / response.clip
@@ -167,7 +169,9 @@ class Loss:
 
 def losses(project: Project, result: SearchResult, report: Report | None = None) -> tuple[Loss, ...]:
     """What every design of a frontier loses whose release is mu-GDP, beside the limit at its epsilon.
-    `report(fraction, text)` may raise to cancel. Raise `WorkflowError` where no limit is drawn."""
+
+    `report(fraction, text)` may raise to cancel. Raise `WorkflowError` where no limit is drawn.
+    """
     return tuple(_losses(answered(project, result), result, report or (lambda fraction, text: None)))
 
 

@@ -144,8 +144,11 @@ def _charged(
 
 
 def _pilot_cost(noise: float, project: Project) -> Cost:
-    """Price the pilot for the neighbours of the project's release. One record more or less moves a sum and a
-    count by at most 1 each, an exchange twice that in square: the cost of an exchange bounds both."""
+    """Price the pilot for the neighbours of the project's release.
+
+    One record more or less moves a sum and a count by at most 1 each, an exchange twice that in square: the
+    cost of an exchange bounds both.
+    """
     cost = statistics_cost(noise, project.domain.size)
     neighbours = public_facts(project).neighbours
     return cost.among(neighbours, cost.gaussian_mu if neighbours == "add-or-remove" else None)
@@ -196,9 +199,11 @@ def _best(
 def stand_ins(
     statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float, response: ResponseScale
 ) -> PlacedObservations:
-    """Draw the field once given the pilot; every record, of as many as it shows, gets its own scatter. Means
-    in the place of draws would be smoother and surer than any real data: a search on them promises agreements
-    that no release reaches."""
+    """Draw the field once given the pilot; every record, of as many as it shows, gets its own scatter.
+
+    Means in the place of draws would be smoother and surer than any real data: a search on them promises
+    agreements that no release reaches.
+    """
     seen, entropy = reference_records(statistics, prior, ridge, scale), SimulationEntropy(SIMULATION_SEED + 1)
     field = noise_aware_posterior(statistics, prior, ridge, scale).draw(scale, 1, entropy)[0]
     cells = np.repeat(seen.index, seen.count)
@@ -222,9 +227,11 @@ def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
 
 
 def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
-    """Return the design with the least noise at which pilot and release together cost at most epsilon. Its
-    utility stays that of the search, whose noise differed by the little that composition leaves. Bisect on
-    the release's own epsilon; the total is a proved bound. `WorkflowError` if the pilot leaves too little."""
+    """Return the design with the least noise at which pilot and release together cost at most epsilon.
+
+    Its utility stays that of the search, whose noise differed by the little that composition leaves. Bisect
+    on the release's own epsilon; the total is a proved bound. `WorkflowError` if the pilot leaves too little.
+    """
     settings, facts = project.settings, public_facts(project)
     mechanism = mechanism_of(chosen.design)
     low, high, best = 0.0, SLACK * settings.epsilon, None
@@ -310,8 +317,10 @@ def choice_warning(project: Project) -> str:
 
 
 def planned_choice(project: Project, records: CollapsedRecords) -> RangeChoice:
-    """Choose candidates and folds by the records' public places alone. Raise `WorkflowError` if there is no
-    range."""
+    """Choose candidates and folds by the records' public places alone.
+
+    Raise `WorkflowError` if there is no range.
+    """
     facts = public_facts(project)
 
     def made(lengthscale: float) -> PublicPlaces:
@@ -335,8 +344,10 @@ def _warning(choice: RangeChoice, n: int, epsilon: float) -> str:
 
 
 def paid_look(project: Project, ledger: Ledger, session: str = "") -> Project:
-    """Charge and draw once the look that the settings ask for, and return the project after it. Raise
-    `WorkflowError` before any charge (see `run_pilot`, `run_range_choice`), `Unreleased` after it."""
+    """Charge and draw once the look that the settings ask for, and return the project after it.
+
+    Raise `WorkflowError` before any charge (see `run_pilot`, `run_range_choice`), `Unreleased` after it.
+    """
     if project.settings.range_choice is not None:
         return run_range_choice(project, ledger, session)
     return run_pilot(project, ledger, session)

@@ -36,7 +36,9 @@ _WORDS = ("record_word", "population", "period", "source")  # that only say what
 
 def question_of(project: Project) -> str:
     """Digest all that a search depends on: settings, hexagons, reference data, the number of records.
-    Settings at their defaults are left out: a new setting asks no other question."""
+
+    Settings at their defaults are left out: a new setting asks no other question.
+    """
     said = asdict(project.settings)
     settings = {
         field.name: said[field.name]
@@ -146,8 +148,10 @@ def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
 
 
 def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Tuned]:
-    """Return project and answer as if the search had been asked for this point's budget. What held at the
-    other budget alone is left out; its cutoffs are kept for a way back."""
+    """Return project and answer as if the search had been asked for this point's budget.
+
+    What held at the other budget alone is left out; its cutoffs are kept for a way back.
+    """
     settled, choice = settle_on(project, tuned, point)
     result = replace(tuned.result, chosen=point.scored, on_edge=())
     return settled, replace(tuned, result=result, choice=choice, starts="")

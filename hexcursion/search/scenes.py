@@ -29,8 +29,10 @@ PUBLIC_WORK = "public"
 
 
 def private_n(project: Project) -> int:
-    """Return the number of records of the unit of protection that may be known. Where their true number is
-    private and a pilot was paid for, the number that its noisy counts show."""
+    """Return the number of records of the unit of protection that may be known.
+
+    Where their true number is private and a pilot was paid for, the number that its noisy counts show.
+    """
     if project.settings.relation == "add-or-remove" and project.pilot is not None:
         return public_n(project.reference, project.settings.unit)
     return project.public_n
@@ -71,8 +73,10 @@ def _public_counts(project: Project) -> Floats | None:
 
 
 def protects(project: Project) -> Protects:
-    """Say what a release hides: places that were declared public are used and not hidden. That holds for
-    every mechanism then, as its design may have been tuned on the known places."""
+    """Say what a release hides: places that were declared public are used and not hidden.
+
+    That holds for every mechanism then, as its design may have been tuned on the known places.
+    """
     return "values" if project.settings.places_public else "values and places"
 
 
@@ -160,8 +164,10 @@ def project_scene(
     scale: ResponseScale,
     prior_mean: Floats | None = None,
 ) -> Scene:
-    """Make the world of reference or simulated observations for a project's question. `placed` never holds
-    private records; `prior_mean` is (N,), response units."""
+    """Make the world of reference or simulated observations for a project's question.
+
+    `placed` never holds private records; `prior_mean` is (N,), response units.
+    """
     settings, wide = project.settings, project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
     return make_scene(

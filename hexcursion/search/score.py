@@ -54,9 +54,11 @@ class Batch:
 
 
 def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
-    """Score every design of a batch, with every free post-processing, at each budget that it can meet. Go
-    field by field, then shape by shape, then scene by scene: what was made for one serves the next, and
-    nothing has to be kept for longer."""
+    """Score every design of a batch, with every free post-processing, at each budget that it can meet.
+
+    Go field by field, then shape by shape, then scene by scene: what was made for one serves the next, and
+    nothing has to be kept for longer.
+    """
     offers = {
         (number, place): _offers(task, task.scenes[number], design, epsilons)
         for number in batch.scenes
@@ -123,8 +125,10 @@ def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
 
 
 def sharpened(task: SearchTask, scored: Scored) -> Scored:
-    """Return a calibrated design at its own epsilon with up to a tenth less noise, simulated in full. The
-    search charges all of its candidates a coarser price, quick to invert, and ranks them at a glance."""
+    """Return a calibrated design at its own epsilon with up to a tenth less noise, simulated in full.
+
+    The search charges all of its candidates a coarser price, quick to invert, and ranks them at a glance.
+    """
     budget = replace(task.budget, epsilon=scored.epsilon)
     design = cut(task.ask, (questions.sharpened(scored.design, task.facts, budget),))[0]
     utility = utility_of(task.scene_of(scored.response), design)
@@ -213,8 +217,10 @@ def fixed_of(
     names: Iterable[str], spacing: float = 1.0, model: tuple[float, float] | None = None, looks: int = 1
 ) -> Design | None:
     """Return the fixed design of the first mechanism that has one; None where all have to be searched.
+
     `spacing` of the hexagons is in metres (any number says whether there is one), `model` the range (metres)
-    and ridge that a private choice has found, `looks` 1, or 2 for a mechanism that can take two."""
+    and ridge that a private choice has found, `looks` 1, or 2 for a mechanism that can take two.
+    """
     designs = (mechanism_named(name).search.fixed(spacing, model, looks) for name in names)
     return next((design for design in designs if design is not None), None)
 
@@ -243,8 +249,10 @@ def fixed_model(
 
 
 def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
-    """Simulate the fixed design at every budget that is shown. Raise `WorkflowError` if it cannot meet the
-    asked one."""
+    """Simulate the fixed design at every budget that is shown.
+
+    Raise `WorkflowError` if it cannot meet the asked one.
+    """
     scene, mechanism = task.scenes[0], mechanism_of(design)
     budgets = sorted({task.epsilon, *task.frontier, *task.walked})
     points = []
@@ -280,8 +288,9 @@ def simulated_scenes(
     project: Project, facts: PublicFacts, scales: Sequence[ResponseScale], model: PosteriorSamplingDesign
 ) -> tuple[Scene, ...]:
     """One scene for each response scale, all in the same simulated worlds, and their maps without privacy.
-    The same worlds with their values exchanged come along where one design is tried, and records have
-    values."""
+
+    The same worlds with their values exchanged come along where one design is tried, and records have values.
+    """
     settings = project.settings
     known = project.private.placed.index if settings.places_public else None
     chosen = None if project.pilot is None else project.pilot.model

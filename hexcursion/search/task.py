@@ -120,9 +120,11 @@ class Scene:
         return [over(each) for each in zip(*found, strict=True)]
 
     def gain(self, design: Design, worlds: Sequence[float] = ()) -> float:
-        """Return how much better (IoU) releases agree than those of values exchanged among places. Both are
-        compared with the map of the values in their places; `worlds` is the agreement in each world where it
-        is known. NaN where there are no controls, or the map to be reached has one side only."""
+        """Return how much better (IoU) releases agree than those of values exchanged among places.
+
+        Both are compared with the map of the values in their places; `worlds` is the agreement in each world
+        where it is known. NaN where there are no controls, or the map to be reached has one side only.
+        """
         if not self.controls:
             return math.nan
         step = len(self.worlds) // len(self.controls)
@@ -299,8 +301,10 @@ def answer_bytes(answer: Any) -> bytes:
 
 
 def answer_from(content: object) -> Any:
-    """Read what `answer_bytes` wrote, and make no other objects than those. Raise `WorkflowError` for
-    anything else."""
+    """Read what `answer_bytes` wrote, and make no other objects than those.
+
+    Raise `WorkflowError` for anything else.
+    """
     if isinstance(content, bytes):
         try:
             return _read(json.loads(content))

@@ -162,7 +162,9 @@ def tune(
 
 def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
     """Return the better of the searches without and with the public map as prior mean, with a word on both.
-    Without the map where they are level: the map then says nothing that the records do not."""
+
+    Without the map where they are level: the map then says nothing that the records do not.
+    """
     best = mapped if mapped.result.loss < plain.result.loss else plain
     return replace(best, starts=start_words(plain.result, mapped.result))
 
@@ -341,8 +343,10 @@ def _focused(project: Project) -> list[ResponseScale]:
 def _starting_scenes(
     project: Project, facts: PublicFacts, free: PosteriorSamplingDesign
 ) -> tuple[Scene, Scene]:
-    """Return the scene of residuals from the public field, and a plain one for the baseline. The plain one
-    holds the first world's records in the project's own response scale."""
+    """Return the scene of residuals from the public field, and a plain one for the baseline.
+
+    The plain one holds the first world's records in the project's own response scale.
+    """
     field, scale, played = starting_point(project, free)
     facts, offset = replace(facts, field=field), field.at_cells(project.lattice.domain_centres)
     plain = [project_scene(project, facts, placed, project.response).world for placed in played]

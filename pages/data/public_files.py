@@ -43,8 +43,10 @@ def public_offers(year: int, reference_year: int | None = None) -> tuple[Offer, 
 
 def download_job(year: int, reference_year: int | None = None, *, refresh: bool = False) -> Job[Fetched]:
     """Fetch what is missing, one file after another, in the background; `refresh` fetches again what is
-    there. A cancelled or broken download goes on next time from what it has. Without a way to a host the job
-    fails with a `WorkflowError` that says what to fetch by hand."""
+    there.
+
+    A cancelled or broken download goes on next time from what it has. Without a way to a host the job fails
+    with a `WorkflowError` that says what to fetch by hand."""
     files = _files(year, reference_year)
     folder = public_folder()
 

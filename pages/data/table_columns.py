@@ -144,8 +144,9 @@ _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": 
 
 
 def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
-    """Return the guessed columns of a file, and the settings that say how it is written. None where the file
-    cannot be read; what is wrong has been said then."""
+    """Return the guessed columns of a file, and the settings that say how it is written.
+
+    None where the file cannot be read; what is wrong has been said then."""
     key = f"sensors_header_row_{path}"
     row: int | None = st.session_state.get(key)
     layer: str | None = st.session_state.get(f"sensors_layer_{path}")
@@ -259,8 +260,10 @@ def ask_rows(
     label: Markdown, columns: Sequence[str], key: str, path: str, written: dict[str, Any]
 ) -> Rows | None:
     """Ask for the rows to keep: one entry for each chosen column, all of them together; None while one is
-    open. `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer`
-    and `header_row`."""
+    open.
+
+    `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer` and
+    `header_row`."""
     state = st.session_state
     offered = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
     names = st.multiselect(label, offered, placeholder="all rows", key=key, **KEEP)
@@ -287,9 +290,10 @@ def ask_rows(
 
 
 def with_shared(private: Rows | None, reference: Rows | None, quantity: str | None) -> Rows | None:
-    """Add the filters that reference data share with the private data, and say which. `quantity` is None
-    where both are rows of one table: what the reference leaves open is then as for the private data. Of
-    another file it is the column that says what a row measures, "" where none is known."""
+    """Add the filters that reference data share with the private data, and say which.
+
+    `quantity` is None where both are rows of one table: what the reference leaves open is then as for the
+    private data. Of another file it is the column that says what a row measures, "" where none is known."""
     if private is None or reference is None or (quantity is None and not reference):
         return reference
     named = {name for name, _ in reference}

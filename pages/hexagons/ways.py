@@ -132,9 +132,10 @@ def take_outline(work: Workspace, sent: Any) -> None:
 
 
 def outline_file(sent: Any) -> bytes:
-    """Return a drawn outline as the GeoJSON of one polygon. `sent` is what a browser sent: corners as
-    [longitude, latitude] in degrees, not closed. `DomainError` for anything else and for outlines that
-    enclose nothing."""
+    """Return a drawn outline as the GeoJSON of one polygon.
+
+    `sent` is what a browser sent: corners as [longitude, latitude] in degrees, not closed. `DomainError` for
+    anything else and for outlines that enclose nothing."""
     corners = sent if isinstance(sent, list) else []
     if not 3 <= len(corners) <= MOST_CORNERS:
         raise DomainError(f"an outline needs 3 to {MOST_CORNERS} corners: click once for each.")

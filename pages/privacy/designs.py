@@ -184,6 +184,7 @@ MAY_BE_CHARGED = (
 
 def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job[Project]:
     """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
+
     `total` is the dataset's budget, set if none stands yet; a `session` pays for the same pilot once. Once it
     is charged, such a job must not be cancelled: what was paid for would be lost."""
 
@@ -197,8 +198,10 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
 
 
 def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, session: str) -> Project:
-    """Load, charge, draw and read a pilot, once; picklable, for a subprocess. `WorkflowError` for data that
-    will not do and a look that would show next to nothing, before the charge; `Unreleased` after it."""
+    """Load, charge, draw and read a pilot, once; picklable, for a subprocess.
+
+    `WorkflowError` for data that will not do and a look that would show next to nothing, before the charge;
+    `Unreleased` after it."""
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
     if warning := look_warning(project):
         raise WorkflowError(warning)

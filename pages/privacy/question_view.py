@@ -203,8 +203,9 @@ class AttackOdds:
 
 
 def attack_odds(epsilon: float, delta: float, relation: Relation = "replace-one") -> AttackOdds:
-    """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards. Where a record comes or
-    goes, a certain record and another are two steps apart."""
+    """The bounds of `dpgp_core.accounting.gaussian` in words, each rounded upwards.
+
+    Where a record comes or goes, a certain record and another are two steps apart."""
     steps = 1 if relation == "replace-one" else 2
 
     def most(alarms: ArrayLike) -> Floats:

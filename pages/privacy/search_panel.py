@@ -224,9 +224,10 @@ def _report(found: Found) -> None:
 
 
 def follow(work: Workspace, found: Found) -> bool:
-    """Settle on the best design at the budget as it stands now, if nothing else was changed since. A poor map
-    is accepted when it is seen, so what was accepted at another budget is not carried over. Beside an
-    accounted look nothing follows: what is stated of both together was fixed before it was drawn."""
+    """Settle on the best design at the budget as it stands now, if nothing else was changed since.
+
+    A poor map is accepted when it is seen, so what was accepted at another budget is not carried over. Beside
+    an accounted look nothing follows: what is stated of both together was fixed before it was drawn."""
     try:
         asked = work.settings()
     except WorkflowError:

@@ -214,8 +214,10 @@ def _question(work: Workspace, found: Found, budget: BudgetState, total: float |
 
 
 def release_once(work: Workspace, found: Found, total: float | None, token: str) -> None:
-    """Release what was asked for, unless an earlier click did; then show what there is. `token` is the
-    session's when the question was asked: a click that waited while another failed has no question."""
+    """Release what was asked for, unless an earlier click did; then show what there is.
+
+    `token` is the session's when the question was asked: a click that waited while another failed has no
+    question."""
     with work.releasing:
         if work.release_id is None and work.session == token:
             with side_jobs.note_release(token) as asked:

@@ -76,8 +76,9 @@ def budget_state(planned: Plan) -> BudgetState:
 
 def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:
     """Try, charge, draw once, commit, put in place; `budget` is the dataset's total epsilon, set with its
-    first release. The same plan is released once in a `session`, a random token: a second click raises
-    `RequestTaken`."""
+    first release.
+
+    The same plan is released once in a `session`, a random token: a second click raises `RequestTaken`."""
     planned = _planned(project, choice)
     if budget is not None and planned.plan.preview.budget is None:
         planned = _planned(project, choice, budget)  # its receipt names the budget

@@ -137,6 +137,7 @@ def controls(
     viewer: Viewer, key: str, *, shareable: bool = False
 ) -> tuple[ShownProduct, float, int, Products]:
     """Ask for product, threshold in the data's unit and smoothing rounds; return them and what they give.
+
     `shareable` keeps them in the address, for views of published things only: a threshold chosen beside the
     baseline may itself tell something of the private data. Each release begins as it was published."""
     own = viewer.bundle.statement["release"]["id"]

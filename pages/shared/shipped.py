@@ -60,6 +60,7 @@ def viewer_of(name: str) -> Viewer:
 
 def site_folder(name: str, viewer: Viewer, address: str) -> Path:
     """Return the folder of a release's page for an address, written unless that was done before.
+
     `WorkflowError` if the address is no web address, or the folder cannot be written."""
     source = shelved().path if is_shipped(name) else bundles_folder() / f"{name}.zip"
     made_of = hashlib.sha256(source.read_bytes() + address.encode()).hexdigest()[:8]

@@ -85,8 +85,9 @@ class JobState:
 
 
 class Job(Generic[Result]):
-    """Run `work(report)` once in a daemon thread. `report(fraction, text)` publishes progress and raises
-    `Cancelled` once `cancel()` was called."""
+    """Run `work(report)` once in a daemon thread.
+
+    `report(fraction, text)` publishes progress and raises `Cancelled` once `cancel()` was called."""
 
     def __init__(self, work: Callable[[Report], Result]) -> None:
         self._lock = threading.Lock()
@@ -239,6 +240,7 @@ def _first_of_each(tickets: list[_Ticket]) -> list[_Ticket]:
 
 def at_once(cores: int, workers: int) -> int:
     """Return how many computations run at once: as the environment says, otherwise as the cores can do.
+
     `WorkflowError` where the environment says something else than a whole number above 0."""
     said = os.environ.get(VARIABLE, "").strip()
     if not said:
@@ -264,6 +266,7 @@ class Lost(WorkflowError):
 
 def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
     """Run `work(report, ...)` in a subprocess when its turn comes; return its result or raise its error.
+
     `report` may raise to cancel: the process and its children are ended then. Function and arguments are
     pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer."""
     with _turns().turn(whose(), lambda why: report(0.0, why)):

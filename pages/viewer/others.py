@@ -142,8 +142,10 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
 def in_time_order(
     viewers: Sequence[Viewer], product: ShownProduct, threshold: float, rounds: int
 ) -> tuple[list[Pane], tuple[LegendEntry, ...]]:
-    """Return a pane of each release, the earliest first, and one legend for all. One that lacks the product
-    shows its released region; one of another unit or range its own threshold, named in the title."""
+    """Return a pane of each release, the earliest first, and one legend for all.
+
+    One that lacks the product shows its released region; one of another unit or range its own threshold,
+    named in the title."""
     panes: list[Pane] = []
     entries: dict[str, LegendEntry] = {}
     unit = viewers[0].unit

@@ -21,9 +21,10 @@ from hexcursion.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """Return a valid statement. Raise `BundleError`, saying what is wrong first. Beyond the schema: the
-    design is valid, the threshold maps to the stated response, cutoff and numbers of paths agree, and the
-    guarantee promises nothing that does not follow from the cost it states."""
+    """Return a valid statement. Raise `BundleError`, saying what is wrong
+    first. Beyond the schema: the design is valid, the threshold maps to the stated response, cutoff and
+    numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
+    """
     check_schema(statement)
     checked: dict[str, Any] = statement
     check_design(checked)

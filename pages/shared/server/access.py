@@ -62,6 +62,7 @@ def locked() -> bool:
 
 def turned_away() -> bool:
     """Draw the page for somebody who may not curate in a curators' process, and say whether it was drawn.
+
     Nothing else is drawn then. Strangers read published maps in a viewer, which is another process: here no
     file of theirs is taken, and nothing is computed for them."""
     if granted().mode == "viewer" or may_curate():
@@ -77,6 +78,7 @@ def turned_away() -> bool:
 
 def may_curate() -> bool:
     """Whether curator screens are open: never in a viewer, and only to curators where sign-in is on.
+
     `curators`, the e-mail addresses in the secrets, narrow these down from all whom the provider knows."""
     return granted().admits(_person())
 

@@ -113,8 +113,9 @@ def decide(
 
 
 def unloosened(started: Access | None, now: Access) -> Access:
-    """Return what is allowed now; `Locked` if that is more than what the server was started with. A secrets
-    file that vanishes for a moment, or was saved half, must not open a running server."""
+    """Return what is allowed now; `Locked` if that is more than what the server was started with.
+
+    A secrets file that vanishes for a moment, or was saved half, must not open a running server."""
     if started is not None and (
         (started.sign_in and not now.sign_in)
         or (started.curators is not None and now.curators is None)

@@ -59,9 +59,10 @@ def host_name(header: str | None) -> str | None:
 
 
 def host_allowed(header: str | None, hosts: tuple[str, ...]) -> bool:
-    """Whether a request's Host header is one of the names under which the app answers. A page of a foreign
-    name that its owner points at this machine (DNS rebinding) is of the same origin as what it then asks:
-    only its name tells that it is foreign."""
+    """Whether a request's Host header is one of the names under which the app answers.
+
+    A page of a foreign name that its owner points at this machine (DNS rebinding) is of the same origin as
+    what it then asks: only its name tells that it is foreign."""
     name = host_name(header)
     if name is None:
         return False

@@ -57,6 +57,7 @@ def running() -> bool:
 
 def start(script: str, arguments: list[str]) -> None:
     """Start the server and do not return; `--viewer` is passed on to the script, the rest to Streamlit.
+
     `SystemExit` with one sentence, before anything listens, where the operator's wishes are in doubt."""
     ours = [argument for argument in arguments if argument == VIEWER_ARGUMENT]
     theirs = [argument for argument in arguments if argument != VIEWER_ARGUMENT]
@@ -243,9 +244,10 @@ class Connections:
 
 
 def forget(state: SessionState) -> None:
-    """Let go of everything in a session's state: private records, results, uploads. Closing the session is
-    not enough: Streamlit's loop remembers the last session it served, and the names of the last script that
-    ran stay in `__main__` until another one runs."""
+    """Let go of everything in a session's state: private records, results, uploads.
+
+    Closing the session is not enough: Streamlit's loop remembers the last session it served, and the names
+    of the last script that ran stay in `__main__` until another one runs."""
     state.clear()
     state._new_widget_state.widget_metadata.clear()  # what buttons would call, and with what
     sys.modules["__main__"] = types.ModuleType("__main__")

@@ -52,7 +52,9 @@ class Bounds:
 
 def bounds_of(mode: Mode, largest: int) -> Bounds:
     """Return what a server holds at most; a viewer's visitor brings one bundle, a curator several files of
-    `largest` bytes. `Locked` where the environment names no whole number of megabytes above 0."""
+    `largest` bytes.
+
+    `Locked` where the environment names no whole number of megabytes above 0."""
     said = os.environ.get(VARIABLE, "").strip()
     if said and not (said.isascii() and said.isdigit() and int(said) > 0):
         raise Locked(
@@ -86,8 +88,9 @@ def has_uploader(session: str) -> bool:
 
 
 class Places:
-    """ASGI middleware that says where uploads may be put, and keeps them within bounds. At the beginning of a
-    run it answers what is still unanswered; the browser ignores a second answer."""
+    """ASGI middleware that says where uploads may be put, and keeps them within bounds.
+
+    At the beginning of a run it answers what is still unanswered; the browser ignores a second answer."""
 
     def __init__(self, app: Application, bounds: Bounds) -> None:
         self.app = app
