@@ -157,13 +157,13 @@ def _without_paths(
 def sets_without_paths(
     design: Design, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
 ) -> Bools:
-    """As `simulated_sets`."""
+    """(releases, N) released sets, as `simulated_sets`."""
     drawn = _without_paths(design, world, records, releases, entropy)
     return np.array([world.published(each, design) for each in drawn])
 
 
 def simulate_without_paths(design: Design, world: World, seed: int) -> Bools:
-    """As `simulate`: every cutoff reads the same probabilities of the same simulated releases."""
+    """(S, N) released sets, as `simulate`: every cutoff reads the same probabilities of the same releases."""
     blank = replace(design, cutoff=0.5)
 
     def make() -> Floats:

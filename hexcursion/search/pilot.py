@@ -263,7 +263,8 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "") -> Pro
 
     The share `settings.range_choice` of epsilon is spent on one exponential mechanism over public candidates,
     by their cross-validated squared errors (docs/public-places.md), charged to the ledger before it is drawn.
-    The search afterwards is post-processing and free. Session and errors are those of `run_pilot`.
+    The search afterwards is post-processing and free. Session as for `run_pilot`; raise `WorkflowError` as it
+    does.
     """
     settings = project.settings
     if settings.range_choice is None:

@@ -11,7 +11,12 @@ NAMED = re.compile(rf"(?<![\w/.-])((?:{ROOMS})(?:/[\w-]+)+\.(?:py|md|toml|txt|js
 INVENTED = {
     "studies/results/NAME.txt",  # any benchmark's
     "plugins/NAME/tests/mechanisms.py",  # any plugin's
-    "hexcursion/releasing.py",  # of a checkout that a test makes
+    "hexcursion/releasing.py",  # of a checkout that a test makes, as those below
+    "tests/test_used.py",
+    "tests/test_name.py",
+    "tests/test_outer.py",
+    "tests/helper.py",
+    "tests/architecture/test_law.py",
 }
 IN_WHEEL = (
     "hexcursion/app/",
