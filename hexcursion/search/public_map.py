@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 HALVING_SEED = 271828  # splits reference data only
 THINNING_SEED = 161803  # draws among reference data only
 LEAST_YEAR = 0.1
-NOTHING = 64.0  # clip bounds beyond which a map cuts nothing more
+NOTHING = 8.0  # clip bounds beyond which a map cuts nothing more, nor rounds values coarsely
 MORE = 1.25  # times as many reference records as private ones are no more than these
 
 
@@ -105,19 +105,24 @@ def answers_model(project: Project) -> tuple[float, float]:
     return field.lengthscale, law.record_noise / law.deviation
 
 
+def uncut(project: Project) -> ResponseScale:
+    """The project's response scale where values of the public field are cut no more; of answers its own."""
+    own = project.response
+    return own if project.answers is not None else replace(own, clip=NOTHING * own.clip)
+
+
 def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: FieldModel) -> PublicField:
     """A public field in units of `scale`, with the model of the map without privacy.
 
     What that map cuts of amounts is cut already before they are released.
     """
     own = project.response
-    clip = own.clip if project.answers is not None else NOTHING * own.clip
     shown = MapModel(
         model.prior,
         model.lengthscale,
         model.ridge,
         (own.centre - scale.centre) / scale.clip,
-        clip / scale.clip,
+        uncut(project).clip / scale.clip,
         project.usual_answer,
     )
     return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)

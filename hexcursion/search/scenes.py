@@ -163,10 +163,13 @@ def project_scene(
     placed: PlacedObservations,
     scale: ResponseScale,
     prior_mean: Floats | None = None,
+    *,
+    drawn: bool = False,
 ) -> Scene:
     """Make the world of reference or simulated observations for a project's question.
 
-    `placed` never holds private records; `prior_mean` is (N,), response units.
+    `placed` never holds private records; `prior_mean` is (N,), response units. Values `drawn` from the field
+    of a published reference are not cut as the map without privacy cuts: that field is one of cut values.
     """
     settings, wide = project.settings, project.response
     belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
@@ -181,5 +184,5 @@ def project_scene(
         prior_mean=prior_mean,
         belief=belief if project.simulated else None,
         usual=project.usual_answer,
-        own=None if prior_mean is None else wide,
+        own=None if prior_mean is None or drawn else wide,
     )

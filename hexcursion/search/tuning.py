@@ -14,6 +14,7 @@ from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import PublicFacts
+from dpgp_core.simulation import World
 from dpgp_core.spectral.public_field import PublicField
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Pilot, Project
@@ -48,6 +49,7 @@ from hexcursion.search.public_map import (
     private_parts,
     public_map,
     starting_point,
+    uncut,
 )
 from hexcursion.search.scenes import ask_of, project_scene, public_facts, shuffled
 from hexcursion.search.score import (
@@ -349,16 +351,19 @@ def _starting_scenes(
     """
     field, scale, played = starting_point(project, free)
     facts, offset = replace(facts, field=field), field.at_cells(project.lattice.domain_centres)
-    plain = [project_scene(project, facts, placed, project.response).world for placed in played]
-    shown = [baseline_set(world, free) for world in plain]
-    worlds = [
-        project_scene(project, facts, placed, scale, offset).world.aiming_at(own)
-        for placed, own in zip(played, shown, strict=True)
-    ]
-    step = min(2, len(played))
-    controls = [project_scene(project, facts, shuffled(each), scale, offset).world for each in played[::step]]
-    residual = Scene(scale, worlds[0], tuple(worlds[1:]), tuple(controls))
-    return residual, Scene(project.response, plain[0].aiming_at(shown[0]))
+    drawn = last_of_several(project) is None and not project.reference_origin
+
+    def residuals(placed: PlacedObservations) -> World:
+        return project_scene(project, facts, placed, scale, offset, drawn=drawn).world
+
+    wide = uncut(project) if drawn else project.response
+    shown = [baseline_set(project_scene(project, facts, placed, wide).world, free) for placed in played]
+    worlds = [residuals(placed).aiming_at(own) for placed, own in zip(played, shown, strict=True)]
+    controls = tuple(residuals(shuffled(each)) for each in played[:: min(2, len(played))])
+    plain = project_scene(project, facts, played[0], project.response).world
+    return Scene(scale, worlds[0], tuple(worlds[1:]), controls), Scene(
+        project.response, plain.aiming_at(shown[0])
+    )
 
 
 SCORED_BY = {"iou": "expected agreement", "bce": "cross-entropy of their chances"}

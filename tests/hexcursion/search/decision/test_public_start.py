@@ -16,13 +16,15 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
+from hexcursion.project.response import ResponseScale
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.bench import Bench
 from hexcursion.search.public_map import last_year, starting_point, two_parts
 from hexcursion.search.results import settle_on
-from hexcursion.search.scenes import shuffled
+from hexcursion.search.scenes import project_scene, public_facts, shuffled
+from hexcursion.search.score import baseline_set
 from hexcursion.search.task import FrontierPoint
-from hexcursion.search.tuning import Tuned, better_start, tune
+from hexcursion.search.tuning import Tuned, _starting_scenes, better_start, tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.london.study import released_sets
@@ -213,6 +215,30 @@ def test_records_that_play_private_ones_are_as_many_and_know_nothing_private(
     cells = replace(project, settings=project.settings.with_changes(unit="cell"))
     for each in starting_point(cells, model)[2]:
         assert np.unique(each.index).size == each.index.size == np.unique(placed.index).size
+
+
+def test_values_drawn_from_a_field_of_cut_values_are_not_cut_again(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """The clip bound is so narrow that many drawn values lie beyond it; their maps are made of them all."""
+    town: Town = write_town(tmp_path_factory.mktemp("town"), n=900)
+    asked = town.settings(mechanisms=("spectral-statistics",), prior_mean=True)
+    wide = load_project(asked).response
+    project = load_project(asked.with_changes(centre=wide.centre, clip=0.4 * wide.clip))
+    model, facts = PosteriorSamplingDesign("car", 2000.0, 2.0, 1.0), public_facts(project)
+    scene, _ = _starting_scenes(project, facts, model)
+    played = starting_point(project, model)[2]
+    places = np.unique(played[0].index)
+    highest = max((world.offset[places] + world.records.mean).max() for world in scene.worlds)
+    assert highest * scene.response.clip / project.response.clip > 1.2
+
+    def shown(scale: ResponseScale) -> list[int]:
+        worlds = [project_scene(project, facts, each, scale).world for each in played[6:8]]
+        return [int(baseline_set(world, model).sum()) for world in worlds]
+
+    found = [int(world.baseline.sum()) for world in scene.worlds[6:8] if world.baseline is not None]
+    assert found == shown(replace(project.response, clip=8.0 * project.response.clip))
+    assert found != shown(project.response)
 
 
 def test_the_last_of_several_years_plays_the_private_records(tmp_path: Path) -> None:
