@@ -112,16 +112,20 @@ def test_a_yes_is_above_the_limit_or_a_one() -> None:
 def test_records_are_cut_counted_and_of_one_unit() -> None:
     given = placed([3, 0, 3, 3], [14.0, 10.0, 20.0, 8.0])
     point, cell = (bin_records(given, PLAIN, unit) for unit in ("point", "cell"))
-    assert (point.n, point.clipped, public_n(given, "point")) == (4, 1, 4)
-    assert (cell.n, cell.clipped, public_n(given, "cell")) == (2, 0, 2)
+    assert (point.n, public_n(given, "point")) == (4, 4)
+    assert point.mean.tolist() == [0.0, 0.5], "1, 2.5 cut to 1, and -0.5"
+    assert (cell.n, public_n(given, "cell"), cell.mean.tolist()) == (2, 2, [0.0, 1.0])
     assert [part.tolist() for part in cell_medians(given)] == [[0, 3], [10.0, 14.0]]
     mean = np.array([0.5, 0.0, 0.0, 0.5])
     less = bin_records(given, PLAIN, "point", mean)
-    assert less.clipped == 1, "2.5 less 0.5 is beyond 1, and 1 less 0.5 is not"
+    assert less.mean.tolist() == pytest.approx([-0.5, 0.5 / 3.0]), (
+        "2.5 less 0.5 is beyond 1, and 1 less 0.5 is not"
+    )
     own = ResponseScale("identity", 10.0, 2.0, "")
-    assert bin_records(given, PLAIN, "point", own=own).clipped == 2
+    cut = bin_records(given, PLAIN, "point", own=own)
+    assert cut.mean.tolist() == pytest.approx([0.0, 0.5 / 3.0]), "14 and 20 count as 12"
     exact = bin_records(placed([0, 1], [14.0, 6.0]), PLAIN, "point")
-    assert exact.clipped == 0, "at the bound nothing is cut"
+    assert exact.mean.tolist() == [1.0, -1.0], "at the bound nothing is cut"
 
 
 def test_shares_of_yes_are_per_cent_of_a_cells_answers() -> None:
