@@ -60,6 +60,7 @@ def test_a_sound_ledger_is_said_to_be_verified_with_its_budgets(monkeypatch: pyt
     assert found.said("dataframe") == [[{"No.": 1}, {"No.": 0}]], "the newest first"
     assert found.said("form", "selectbox") == [], "there is nothing to void"
     assert found.said("columns")[0] == [3, 1, 1, 1]
+    assert [named for name, _, named in found.calls if name == "container"] == [{"border": True}]
 
 
 def test_damage_and_clocks_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

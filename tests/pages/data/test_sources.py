@@ -66,6 +66,7 @@ def test_a_table_makes_settings_of_what_was_guessed(screen: Recorded, table: str
     assert (data.where, data.layer, data.identifier, data.place_sd, data.trip) == ((), None, None, None, None)
     assert "owner" not in found
     assert "reference" not in found
+    assert any(text.startswith("Without a second file, other rows") for text in screen.said("caption"))
     assert missing(screen) == []
 
 
@@ -114,6 +115,7 @@ def test_a_reference_is_public_when_it_is_said_to_be(screen: Recorded, table: st
     assert found is not None
     assert (found["reference"].path, found["reference_public"]) == ("/then.csv", False)
     assert found["reference"].x == "lon"
+    assert not any(text.startswith("Without a second file") for text in screen.said("caption"))
     assert screen.asked("These reference data are published")["value"] is False
     assert sensors(screen, table, **{"These reference data are published": True})["reference_public"] is True  # type: ignore[index]
 
