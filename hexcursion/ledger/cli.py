@@ -26,7 +26,8 @@ MOST_LETTERS = 1_000
 def add_ledger_commands(subparsers: Any) -> None:
     """Register `ledger` and its commands; the chosen one stands in `options.run`: (options) -> exit status.
     Exit status: 0 done, 1 the ledger does not verify, 2 refused, with one sentence on stderr."""
-    parser = subparsers.add_parser("ledger", help="show, verify and keep the ledger of releases")
+    text = "show, verify and keep the ledger of releases"
+    parser = subparsers.add_parser("ledger", help=text, description=text)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, run: Callable[[Ledger, argparse.Namespace], int], text: str) -> Any:

@@ -1,0 +1,159 @@
+"""What each command needs, what it takes when nothing is said, and that it says what it does."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from hexcursion.cli import bundles
+from hexcursion.cli.main import build_parser
+
+OWN = {
+    *("release", "demo", "view", "areas", "outline", "site", "series", "periods", "compare"),
+    *("key", "sign", "verify", "ledger", "lint"),
+}
+
+
+def commands(
+    parser: argparse.ArgumentParser, name: str = ""
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for word, each in action.choices.items():
+                if name or word in OWN:  # others are of installed packages
+                    yield f"{name} {word}".strip(), each
+                    yield from commands(each, f"{name} {word}".strip())
+
+
+def own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    held = (argparse._HelpAction, argparse._SubParsersAction)
+    return [action for action in parser._actions if not isinstance(action, held)]
+
+
+PARSERS = dict(commands(build_parser()))
+SMALL = {name: own(parser) for name, parser in PARSERS.items() if len(own(parser)) < 15}
+
+
+def test_every_command_says_what_it_does_and_where_to_go() -> None:
+    assert set(PARSERS) >= OWN
+    assert [name for name, parser in PARSERS.items() if not parser.description] == []
+    for name, parser in PARSERS.items():
+        has_parts = any(isinstance(action, argparse._SubParsersAction) for action in parser._actions)
+        assert has_parts or callable(parser.get_default("run")), name
+
+
+def test_what_a_command_needs() -> None:
+    needed = {
+        name: sorted((action.option_strings or [action.dest])[0] for action in actions if action.required)
+        for name, actions in SMALL.items()
+    }
+    assert needed == {
+        "demo": ["--out"],
+        "view": ["bundle"],
+        "areas": ["--polygons", "bundle"],
+        "outline": ["names"],
+        "site": ["--out", "bundles"],
+        "series": ["--out", "bundles"],
+        "key": [],
+        "key new": ["file"],
+        "key public": ["file"],
+        "sign": ["--key", "bundle"],
+        "verify": ["bundle"],
+        "ledger": [],
+        "ledger show": [],
+        "ledger verify": [],
+        "ledger budget": ["--delta", "--epsilon", "--unit", "dataset"],
+        "ledger void": ["--reason", "entry"],
+        "ledger join": ["--reason", "dataset", "other"],
+        "ledger apart": ["--reason", "dataset", "other"],
+        "lint": [],
+    }
+
+
+def test_what_a_command_takes_when_nothing_is_said() -> None:
+    usual = {
+        f"{name} {action.option_strings[0]}": action.default
+        for name, actions in SMALL.items()
+        for action in actions
+        if action.option_strings and action.default is not None and action.dest != "person"
+    }
+    assert usual == {
+        "demo --epsilon": 1.0,
+        "areas --name": "",
+        "areas --confidence": 0.9,
+        "site --address": "",
+        "site --series": False,
+        "series --by": 0.0,
+        "ledger show --json": False,
+        "ledger verify --seal": [],
+        "ledger budget --reason": "",
+        "lint --paper": False,
+    }
+
+
+def test_many_or_one_and_which_words() -> None:
+    many = {
+        f"{name} {action.dest}": action.nargs
+        for name, actions in SMALL.items()
+        for action in actions
+        if action.nargs not in (None, 0)
+    }
+    assert many == {
+        "outline names": "+",
+        "site bundles": "+",
+        "series bundles": "+",
+        "series times": "+",
+        "lint source": "?",
+    }
+    (unit,) = [action for action in SMALL["ledger budget"] if action.dest == "unit"]
+    assert tuple(unit.choices or ()) == ("point", "cell")
+
+
+@pytest.mark.parametrize("word", ["key", "ledger"])
+def test_a_command_of_several_parts_needs_one(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build_parser().parse_args([word])
+    assert ended.value.code == 2
+    assert "required" in capsys.readouterr().err
+
+
+def test_a_new_password_is_asked_for_twice_and_an_old_one_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def password(prompt: str, again: str = "") -> str:
+        asked.append((prompt.rstrip(": "), again))
+        return "a long enough password"
+
+    monkeypatch.setattr(bundles, "_password", password)
+    file = str(tmp_path / "office.key")
+    assert bundles.run_key(SimpleNamespace(kind="new", file=file)) == 0  # type: ignore[arg-type]
+    assert bundles.run_key(SimpleNamespace(kind="public", file=file)) == 0  # type: ignore[arg-type]
+    assert asked == [
+        ("New password, at least 16 characters", "The same again: "),
+        (f"Password of {file}", ""),
+    ]
+    said = capsys.readouterr().out
+    assert said.count("Public key:  ") == said.count("Fingerprint: ") == 2
+    assert said.count("Keep a copy of it, and its password, apart from each other.") == 1
+
+
+@pytest.mark.parametrize(
+    ("covered", "said"),
+    [
+        (1.0, "Town: 25 % (10 % to 40 %)"),
+        (0.996, "Town: 25 % (10 % to 40 %)"),
+        (0.995, "Town: 25 % (10 % to 40 %); hexagons cover 100 % of it"),
+        (0.5, "Town: 25 % (10 % to 40 %); hexagons cover 50 % of it"),
+    ],
+)
+def test_an_area_is_said_with_what_of_it_is_covered(covered: float, said: str) -> None:
+    answer = SimpleNamespace(name="Town", share=0.25, low=0.1, high=0.4, covered=covered)
+    assert bundles.line(answer) == said  # type: ignore[arg-type]
+    nothing = SimpleNamespace(name="Town", share=None, low=None, high=None, covered=0.0)
+    assert bundles.line(nothing) == "Town: no hexagon of the release lies in it"  # type: ignore[arg-type]
