@@ -354,7 +354,7 @@ def _column(features: list[Mapping[str, Any]], layer: str, column: str | None) -
     if column:
         if column not in known:
             raise DomainError(
-                f"the layer {layer[:60]!r} has no names in a column {column[:60]!r}: choose among "
+                f"the layer {layer[:60]!r} has no entries in a column {column[:60]!r}: choose among "
                 f"{', '.join(sorted(known, key=_likely)[:8]) or 'none: it has no columns'}."
             )
         return column

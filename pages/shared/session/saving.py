@@ -59,10 +59,12 @@ def source_words(source: SourceSettings, folder: PrivateFolder) -> str:
         parts.append(f"postcodes from {Path(source.postcodes or '').name}")
         if source.years:
             parts.append("years " + ", ".join(str(year) for year in source.years))
-    elif source.value is None:
+    elif source.value is None and source.x is None:
         parts.append(f"read by {source.read_by.name}")
     else:
-        parts.append(f"value {source.value} at {source.x}, {source.y} ({source.crs})")
+        what = "each row a record" if source.value is None else f"value {source.value}"
+        where = "the file's points" if source.x is None else f"{source.x}, {source.y}"
+        parts.append(f"{what} at {where} ({source.crs})")
         if source.header_row is not None:
             parts.append(f"header in row {source.header_row}")
         if source.missing:

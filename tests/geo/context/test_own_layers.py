@@ -73,7 +73,7 @@ def test_what_lies_near_is_kept_with_its_names_the_larger_first() -> None:
 def test_a_column_is_chosen_or_none() -> None:
     assert [one.label for one in own_layer(MIXED, DOMAIN, "x", "code").features] == ["1", "2", "3", "4"]
     assert {one.label for one in own_layer(MIXED, DOMAIN, "x", "").features} == {""}
-    with pytest.raises(DomainError, match="no names in a column 'borough': choose among NAME, code"):
+    with pytest.raises(DomainError, match="no entries in a column 'borough': choose among NAME, code"):
         own_layer(MIXED, DOMAIN, "x", "borough")
     unnamed = collection(feature(POINT, colour="red"))
     assert own_layer(unnamed, DOMAIN, "x").features[0].label == ""

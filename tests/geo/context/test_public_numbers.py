@@ -82,7 +82,7 @@ def test_an_area_whose_centres_are_few_shares_its_whole_number() -> None:
         (point(FIRST), -0.001, "a negative number"),
         (point(FIRST), "many", "a feature without a number in that column"),
         (point(FIRST), "inf", "a feature without a number in that column"),
-        (point(FIRST), None, "no names in a column 'n'"),
+        (point(FIRST), None, "no entries in a column 'n'"),
         ({"type": "LineString", "coordinates": [FIRST, SECOND]}, 1, "has lines, which hold no numbers"),
         (
             {"type": "MultiLineString", "coordinates": [[FIRST, SECOND]]},

@@ -71,6 +71,12 @@ def test_a_file_that_is_missing_is_asked_for_by_name() -> None:
 
 def test_the_words_name_the_file_and_how_it_is_read(tmp_path: Path) -> None:
     folder = PrivateFolder()
+    counted = SourceSettings("t.csv", x="lon", y="lat")
+    assert (
+        source_words(counted, folder) == "t.csv (on this machine); each row a record at lon, lat (EPSG:4326)"
+    )
+    points = SourceSettings("t.gpkg", value="pm")
+    assert "; value pm at the file's points (EPSG:4326)" in source_words(points, folder)
     words = source_words(sensors(str(folder.keep("t.csv", b"1"))), folder)
     assert words == "t.csv (uploaded); value no2 at lon, lat (EPSG:4326); rows where year is 2023"
     sales = SourceSettings(str(tmp_path / "pp.csv"), str(tmp_path / "codes.csv"), years=(2017, 2018))
