@@ -195,7 +195,8 @@ def test_a_limit_is_a_thin_line_over_epsilon_that_is_named_at_its_right_end() ->
     line, words = (made(layer) for layer in frontier.limit_lines(rows, alt.Y("limit:Q")))
     places = {"x": {"field": "epsilon", **NUMBER}, "y": {"field": "limit", **NUMBER}}
     assert line["data"]["values"] == [{"epsilon": 1.0, "limit": 5.0}, {"epsilon": 2.0, "limit": 3.0}]
-    assert line["mark"] == {"type": "line", "color": GREY, "strokeWidth": 1}
+    dot = {"color": GREY, "size": 14}
+    assert line["mark"] == {"type": "line", "color": GREY, "strokeWidth": 1, "point": dot}
     assert words["data"]["values"] == [{"epsilon": 2.0, "limit": 3.0}]
     assert words["mark"] == {
         "type": "text",
