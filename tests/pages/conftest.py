@@ -49,7 +49,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (designs, subprocess_job):
         monkeypatch.setattr(module, "in_subprocess", here)
-    monkeypatch.setattr(designs, "workers", lambda: 1)
+        monkeypatch.setattr(module, "workers", lambda: 1)
 
 
 @pytest.fixture(scope="session")

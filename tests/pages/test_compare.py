@@ -19,11 +19,6 @@ from tests.pages.test_path import at_hexagons
 from tests.patience import HANG
 
 
-@pytest.fixture(autouse=True)
-def _here_and_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(view, "workers", lambda: 1)
-
-
 def at_compare(open_app: OpenApp, **choices: Any) -> AppTest:
     app = at_hexagons(open_app, 6)
     work: workspace.Workspace = app.session_state[workspace.KEY]
