@@ -51,7 +51,12 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/cli/test_periods.py",
         "tests/hexcursion/project",
     ),
-    "hexcursion/cli": (FROZEN, "tests/hexcursion/cli"),
+    "hexcursion/cli": (
+        FROZEN,
+        "tests/hexcursion/cli",
+        "tests/hexcursion/bundle/signing/test_signatures.py",
+        "tests/hexcursion/bundle/reading/test_density.py",
+    ),
     "hexcursion/project": (FROZEN, "tests/hexcursion/project", "tests/hexcursion/releasing/test_release.py"),
     "pages": (FROZEN, "tests/architecture/test_looks.py", "tests/pages"),
 }

@@ -8,6 +8,7 @@ import pytest
 
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.office_key import new_key, public_line
+from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli import main
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.places import home, witness_folder
@@ -52,7 +53,11 @@ def test_release_writes_a_bundle_and_prints_the_receipt(
     for private in ("rows lie inside the domain", "IoU of the released set with the non-private baseline"):
         assert private in printed.err
         assert private not in printed.out
-    statement = read_bundle(out).statement
+    bundle = read_bundle(out)
+    statement = bundle.statement
+    right = how_right(statement, bundle.published)
+    assert right
+    assert all(f"  {line}\n" in printed.out for line in right)
     assert statement["guarantee"]["delta"] == 1e-5
     assert statement["release"]["notes"] == [
         "Readings below a limit of measurement count as their limit, 0.5 where they name none; those above "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from hexcursion.cli import bundles
+from hexcursion.cli import bundles, run
 from hexcursion.cli.main import build_parser
 
 OWN = {
@@ -34,6 +35,7 @@ def own(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     return [action for action in parser._actions if not isinstance(action, held)]
 
 
+MAIN = sys.modules["hexcursion.cli.main"]  # the package's own name of it is the function
 PARSERS = dict(commands(build_parser()))
 SMALL = {name: own(parser) for name, parser in PARSERS.items() if len(own(parser)) < 15}
 
@@ -157,3 +159,67 @@ def test_an_area_is_said_with_what_of_it_is_covered(covered: float, said: str) -
     assert bundles.line(answer) == said  # type: ignore[arg-type]
     nothing = SimpleNamespace(name="Town", share=None, low=None, high=None, covered=0.0)
     assert bundles.line(nothing) == "Town: no hexagon of the release lies in it"  # type: ignore[arg-type]
+
+
+def test_a_comparison_is_printed_after_its_progress_and_written_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = build_parser().parse_args(
+        ["compare", "--data", "x.csv", "--threshold", "30", "--epsilons", "1", "--out", str(tmp_path / "new")]
+    )
+    monkeypatch.setattr(
+        MAIN, "settings_from_options", lambda given: SimpleNamespace(mechanisms=("m",), executor="e")
+    )
+    monkeypatch.setattr(MAIN, "with_resolution", lambda settings, given: settings)
+    asked: list[object] = []
+
+    def compare(
+        settings: object, names: object, epsilons: object, report: object, executor: object
+    ) -> object:
+        asked.append((names, epsilons, executor))
+        return None, "found"
+
+    monkeypatch.setattr(MAIN, "compare_settings", compare)
+    monkeypatch.setattr(MAIN, "end_progress", lambda: print("ended"))
+    for name, text in (("lines", ["one"]), ("csv_text", "a,b\n"), ("svg_text", "<svg/>")):
+        monkeypatch.setattr(MAIN, name, lambda found, text=text: text)
+    assert MAIN.run_compare(options) == 0
+    assert asked == [((), (1.0,), "e")]
+    assert capsys.readouterr().out == (
+        f"ended\none\n\nTable and figure in {tmp_path / 'new'}. Nothing was released or charged.\n"
+    )
+    assert {path.name: path.read_text() for path in (tmp_path / "new").iterdir()} == {
+        "comparison.csv": "a,b\n",
+        "comparison.svg": "<svg/>",
+    }
+
+
+@pytest.mark.parametrize(
+    ("density", "out", "said"),
+    [
+        (None, None, ["Prices", "  Signed by nobody.", "  One sentence."]),
+        (2.0, None, ["Prices", "  Signed by nobody.", "  One sentence.", "  Dense."]),
+        (2.0, "f.csv", ["Prices", "  Signed by nobody.", "  One sentence.", "  Dense.", "  Written: f.csv."]),
+    ],
+)
+def test_a_bundle_is_viewed_in_its_sentences_and_saved_where_asked(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    density: float | None,
+    out: str | None,
+    said: list[str],
+) -> None:
+    bundle = SimpleNamespace(statement={"release": {"title": "Prices"}}, signature=None)
+    viewer = SimpleNamespace(
+        bundle=bundle, at=lambda threshold: threshold, sentences=lambda at: ["One sentence."]
+    )
+    monkeypatch.setattr(run, "read_bundle", lambda path: bundle)
+    monkeypatch.setattr(run, "Viewer", lambda given: viewer)
+    monkeypatch.setattr(
+        run, "signers_of", lambda given: SimpleNamespace(says=lambda signature: "Signed by nobody.")
+    )
+    dense = SimpleNamespace(sentence="Dense.", save=lambda path: path)
+    monkeypatch.setattr(run, "density_of", lambda given, above: dense)
+    options = SimpleNamespace(bundle="b", threshold=None, density=density, out=out, signers=None)
+    assert run.run_view(options) == 0  # type: ignore[arg-type]
+    assert capsys.readouterr().out.splitlines() == said
