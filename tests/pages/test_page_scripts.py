@@ -146,9 +146,20 @@ def test_without_data_the_examples_are_offered_first(monkeypatch: pytest.MonkeyP
     assert "ask_basemap" in called
 
 
-@pytest.mark.parametrize(("values", "asked"), [("amount", True), ("yes-no", True), ("count", False)])
+NONE = "None: one fixed design will be taken"
+NEEDED = (
+    f"{NONE}, for which two public numbers are asked on the screen Privacy and utility: a usual value, and "
+    "how far values go from it."
+)
+COUNTED = f"{NONE}. Records that are counted need no reference data."
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "none"),
+    [("amount", True, NEEDED), ("yes-no", True, f"{NONE}."), ("count", False, COUNTED)],
+)
 def test_what_was_read_is_shown_and_places_may_be_public_unless_they_are_the_secret(
-    monkeypatch: pytest.MonkeyPatch, data: Recorded, values: str, asked: bool
+    monkeypatch: pytest.MonkeyPatch, data: Recorded, values: str, asked: bool, none: str
 ) -> None:
     called = data_page(monkeypatch, data, private=READ, choices={**LATER, "values": values})
     assert ("ask_places_public" in called) is asked
@@ -156,14 +167,7 @@ def test_what_was_read_is_shown_and_places_may_be_public_unless_they_are_the_sec
     assert data.session_state["data_kind"] == "sensors"
     assert data.said("success") == ["5 readings were kept."]
     assert data.said("header") == ["What was read"]
-    assert data.said("caption")[-2:] == [
-        "Nothing on this screen is released.",
-        {
-            True: "None: one fixed design will be taken, for which two public numbers are asked on the "
-            "screen Privacy and utility: a usual value, and how far values go from it.",
-            False: "None: one fixed design will be taken. Records that are counted need no reference data.",
-        }[asked],
-    ]
+    assert data.said("caption")[-2:] == ["Nothing on this screen is released.", none]
     assert "- 1 was not." in data.said("markdown")
     ((_, _, shown),) = [call for call in data.calls if call[0] == "dataframe"]
     assert shown["hide_index"] is True

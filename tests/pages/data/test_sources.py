@@ -76,8 +76,8 @@ def test_a_table_makes_settings_of_what_was_guessed(screen: Recorded, table: str
         ({"Longitude or easting": None}, "the column of longitude or easting"),
         ({"Latitude or northing": None}, "the column of latitude or northing"),
         ({"Measured value": None}, "the measured value"),
-        ({"Its unit": " "}, "its unit"),
-        ({"Coordinate system": " ", "Its unit": ""}, "its unit and the coordinate system"),
+        ({"Its unit": " "}, "the unit of the values"),
+        ({"Coordinate system": " ", "Its unit": ""}, "the unit of the values and the coordinate system"),
     ],
 )
 def test_what_is_missing_is_named(screen: Recorded, table: str, answers: dict[str, Any], said: str) -> None:
