@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from dpgp_core.bounds.limit import least_error
 from dpgp_core.features.nodes import MOST_NODES
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.drift_reading import DRIFTS, TRUSTS
+from dpgp_core.mechanisms.drift_reading import TRUSTS, suppositions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
@@ -94,7 +93,7 @@ class LossWorlds:
         field, scale, (placed, *_) = starting_point(project, free.design)
         offset = field.at_cells(project.lattice.domain_centres)
         seen = project_scene(project, facts, placed, scale, offset).world.records
-        beliefs, entropy = tuple(product(TRUSTS, DRIFTS)), SimulationEntropy(SEED)
+        beliefs, entropy = suppositions(TRUSTS), SimulationEntropy(SEED)
         own, drifted = field.roots
         at = np.ix_(seen.index, seen.index)
         about_map, drift_at = field.covariance[at], field.drift[at]
