@@ -96,7 +96,7 @@ FAULTS = {
         "tests/hexcursion/ledger/accounts/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",
     ),
     "nine tenths of the records may stand in the reference data": Fault(
-        "hexcursion/project/load.py",
+        "hexcursion/project/copies.py",
         "WARNED, REFUSED, COPIED = 0.01, 0.2, 0.95",
         "WARNED, REFUSED, COPIED = 0.01, 0.9, 0.95",
         "tests/hexcursion/project/test_net_project.py::test_three_in_ten_are_refused[3]",

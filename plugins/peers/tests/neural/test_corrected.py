@@ -12,6 +12,7 @@ from scipy.special import ndtri
 from dpgp_core.errors import InvalidValue
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.prior import PublicPrior, unclipped
+from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from hexcursion_peers.neural.corrected import CORRECTION, NEUTRAL, Correction, Reading, context_of, read_twice
 from hexcursion_peers.neural.lattice import AXIS, SIDE, Window
@@ -83,7 +84,8 @@ def test_the_first_reading_is_that_of_spectral_statistics() -> None:
     released = release_sums(prepared.features, prepared.nodes, records, prepared.noise, SimulatedNoise(rng))
     known = PublicCounts("unknown", 1_500.0)
     found = read_twice(model, prepared, released, known)
-    posterior = prepared.read(released, known)
+    reader = prepared.reader(prepared.counts(known, released.counts))
+    posterior = FieldPosterior(reader, released.sums)
     _, mean, sd = unclipped(
         posterior.mean(), posterior.deviation(), prepared.prior, np.empty((0, LATTICE.size))
     )
