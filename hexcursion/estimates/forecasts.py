@@ -28,7 +28,7 @@ from hexcursion.estimates.model import (
 from hexcursion.project.area import region_of
 from hexcursion.project.model import Project
 from hexcursion.project.record_store import is_kept
-from hexcursion.project.simulated import QUICK_WORLDS, WORLDS
+from hexcursion.project.simulated import QUICK_WORLDS, WORLDS, simulated_worlds
 from hexcursion.search.scenes import private_n
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.tuning import CLIP_FACTORS, FOCUSED_FACTORS
@@ -212,7 +212,7 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
         scales = 1 if settings.clip is not None else len(CLIP_FACTORS[: 2 if settings.quick else None])
     simulated = settings.reference is None and settings.pilot is None
     fixed = takes_fixed(settings)
-    worlds = QUICK_WORLDS if settings.quick else WORLDS
+    worlds = simulated_worlds(settings.quick, fixed)
     return Asked(
         cells=cells,
         records=records,

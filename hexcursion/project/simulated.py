@@ -9,6 +9,7 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.noise import SimulationEntropy
@@ -26,8 +27,12 @@ WORLD_RANGES = (4.0, 8.0, 16.0)  # of simulated fields, in spacings of the hexag
 WORLD_SHARES = (0.5, 0.25, 0.8)  # of the variance of the values that belongs to the field, not to one record
 WORLD_SPREADS = (0.4, 0.65)  # standard deviation of the values, in clip bounds
 WORLD_COMMON = 0.3  # of the field's variance that moves the whole map: nobody knows how far from the centre
-WORLDS = 9  # in which a design is judged where there are no reference data
+WORLDS = 9  # in which designs are searched where there are no reference data
+JUDGED_WORLDS = 2 * WORLDS  # in which one fixed design is judged: these and their mirror images
 QUICK_WORLDS = 3
+WORLD_MEANS = (4, 6, 2, 0, 5, 7, 8, 1, 3)
+"""Ninth of the law of the mean, of each world: every range and every share has one of each third."""
+ASKED = 0.5  # of the way from even odds to the asked share: there simulated shares of yes have their centre
 SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
 
 
@@ -64,6 +69,13 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
     return WorldModel(lengthscale, total * math.sqrt(share), total * math.sqrt(1.0 - share))
 
 
+def simulated_worlds(quick: bool, fixed: bool) -> int:
+    """In how many worlds designs are searched, or one fixed design is judged."""
+    if quick:
+        return QUICK_WORLDS
+    return JUDGED_WORLDS if fixed else WORLDS
+
+
 def simulate_reference(
     settings: ReleaseSettings,
     lattice: Lattice,
@@ -80,19 +92,23 @@ def simulate_reference(
 
     Public by construction: only the domain, the response scale, the public number of records and public
     places, (m,) cells, enter. For the unit "cell" each of the n records has another cell. Field `number`
-    has the range, spread and scatter of `world_model`, and a mean that is not the centre. Places come in
+    has the range, spread and scatter of `world_model`. The means of nine fields are one from each ninth of
+    their law, and the next nine mirror them about the centre, with the other spread, or many would lie on one
+    side by luck. The centre of answers lies between even odds and the share that is asked for. Places come in
     clusters, as unevenly as the reading believes, or from the field itself where records are counted over an
     exposure. Public columns, (N, k), explain a part of two fields of three: nobody knows whether they matter.
     `prior_of` makes the lattice's priors by name and lengthscale (metres), or has kept them.
     """
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
-    entropy = SimulationEntropy(SIMULATION_SEED + number)
+    sign, centre = (-1.0 if number // WORLDS % 2 else 1.0), 0.0
+    entropy = SimulationEntropy(SIMULATION_SEED + number - (WORLDS if sign < 0 else 0))
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     law = world_model(lattice.spacing, number, model)
     if settings.values == "yes-no":
         law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
+        centre = ASKED * float(response.forward(settings.threshold))
     if exposure is not None:
-        return _counted(exposure, n, law, number, entropy, prior_of("car", law.lengthscale), columns)
+        return _counted(exposure, n, law, number, sign, entropy, prior_of("car", law.lengthscale), columns)
     prior = prior_of("car", law.lengthscale)
     field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
@@ -106,11 +122,12 @@ def simulate_reference(
     else:
         index = np.searchsorted(np.cumsum(density), entropy.uniform(n) * density.sum())
         index = np.minimum(index, lattice.size - 1).astype(np.int64)
-    mean = law.spread * math.sqrt(WORLD_COMMON) * float(entropy.normal(1)[0])
+    place = (WORLD_MEANS[number % WORLDS] + float(entropy.uniform(1)[0])) / WORLDS
+    mean = law.spread * math.sqrt(WORLD_COMMON) * float(ndtri(place))
     if columns is not None and number % IDLE:
         each = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
         field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
-    drawn = mean + field[index] + law.scatter * entropy.normal(index.size)
+    drawn = centre + sign * (mean + field[index] + law.scatter * entropy.normal(index.size))
     value = np.where(drawn > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(drawn)
     return PlacedObservations(index, value, index.size, 0)
 
@@ -120,6 +137,7 @@ def _counted(
     n: int,
     law: WorldModel,
     number: int,
+    sign: float,
     entropy: SimulationEntropy,
     prior: Prior,
     columns: NDArray[np.float64] | None,
@@ -131,6 +149,6 @@ def _counted(
     if columns is not None and number % IDLE:
         each = spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
         field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
-    rate = np.cumsum(exposure.values * np.exp(field))
+    rate = np.cumsum(exposure.values * np.exp(sign * field))
     index = np.minimum(np.searchsorted(rate, entropy.uniform(n) * rate[-1]), rate.size - 1).astype(np.int64)
     return exposure.ones(PlacedObservations(index, np.ones(n), n, 0))

@@ -25,7 +25,7 @@ from dpgp_core.simulation import Agreement, World
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import QUICK_WORLDS, WORLDS, simulate_reference
+from hexcursion.project.simulated import simulate_reference
 from hexcursion.search.executors import Executor
 from hexcursion.search.scenes import cut, project_scene, shuffled
 from hexcursion.search.task import (
@@ -285,9 +285,13 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
 
 
 def simulated_scenes(
-    project: Project, facts: PublicFacts, scales: Sequence[ResponseScale], model: PosteriorSamplingDesign
+    project: Project,
+    facts: PublicFacts,
+    scales: Sequence[ResponseScale],
+    model: PosteriorSamplingDesign,
+    count: int,
 ) -> tuple[Scene, ...]:
-    """One scene for each response scale, all in the same simulated worlds, and their maps without privacy.
+    """One scene for each response scale, all in `count` simulated worlds, and their maps without privacy.
 
     The same worlds with their values exchanged come along where one design is tried, and records have values.
     """
@@ -296,7 +300,7 @@ def simulated_scenes(
     chosen = None if project.pilot is None else project.pilot.model
     worlds: list[list[World]] = [[] for _ in scales]
     mixed: list[World] = []
-    for number in range(QUICK_WORLDS if settings.quick else WORLDS):
+    for number in range(count):
         observed = simulate_reference(
             settings, project.lattice, project.response, facts.n, known, number, chosen, facts.prior,
             facts.covariates, project.exposure,

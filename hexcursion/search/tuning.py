@@ -20,6 +20,7 @@ from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale, tidy
+from hexcursion.project.simulated import simulated_worlds
 from hexcursion.record import Yardsticks
 from hexcursion.search.choice import (
     Choice,
@@ -303,7 +304,8 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
     if searched and settings.values == "amount":  # answers have one scale
         scales += _focused(project) if settings.focus == "threshold" else _narrower(project)
     free = fixed_model(facts, ask_of(project), _budget(project), project.response)
-    return _task(project, facts, simulated_scenes(project, facts, scales, free.design), free)
+    worlds = simulated_worlds(settings.quick, fixed=not searched)
+    return _task(project, facts, simulated_scenes(project, facts, scales, free.design, worlds), free)
 
 
 def _scenes(

@@ -55,7 +55,7 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import WORLDS, simulate_reference
+from hexcursion.project.simulated import JUDGED_WORLDS, simulate_reference
 from hexcursion.record import LEAST_GAIN, Expected
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice, tuning_of
@@ -278,7 +278,7 @@ def _print_stops(asked: Namespace) -> None:
 def _further(project: Project, tuned: Tuned) -> Floats:
     """Gains in worlds beyond those by which a release is judged, where their map has two sides."""
     facts, chosen, made = public_facts(project), tuned.result.chosen, []
-    for number in range(WORLDS, WORLDS + FURTHER):
+    for number in range(JUDGED_WORLDS, JUDGED_WORLDS + FURTHER):
         placed = simulate_reference(
             project.settings, project.lattice, project.response, facts.n, None, number
         )

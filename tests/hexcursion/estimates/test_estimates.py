@@ -172,7 +172,7 @@ def test_what_settings_ask_is_counted(town: Town) -> None:
     assert planned(plain.with_changes(quick=True), 100, 50).fields == 3
     assert planned(plain.with_changes(focus="threshold"), 100, 50).fields == 54
     spectral = plain.with_changes(mechanisms=("spectral-statistics",))
-    assert (planned(spectral, 100, 50).fields, planned(spectral, 100, 50).fixed) == (9, True)
+    assert (planned(spectral, 100, 50).fields, planned(spectral, 100, 50).fixed) == (18, True)
     assert planned(spectral.with_changes(pilot=0.3), 100, 50).fixed is False
     both = settings.with_changes(mechanisms=("spectral-statistics", "noisy-cell-statistics"))
     answers = planned(

@@ -182,6 +182,16 @@ def test_simulated_answers_have_the_shares_of_their_field(domain: Domain) -> Non
     assert 15.0 < np.mean([share.std() for share in shares]) < 35.0
 
 
+@pytest.mark.parametrize(("share", "yes"), [(50.0, 48.9), (20.0, 39.9)])
+def test_simulated_answers_lie_between_even_odds_and_the_asked_share(
+    domain: Domain, share: float, yes: float
+) -> None:
+    """A world and its mirror image, which is wider."""
+    lattice, asked = build_lattice(domain), settings(threshold=share)
+    own, image = (simulate_reference(asked, lattice, SHARES, 4_000, None, k) for k in (3, 12))
+    assert float((own.value + image.value).mean()) / 2.0 == pytest.approx(yes, abs=1.0)
+
+
 def test_the_question_is_asked_in_words() -> None:
     subject = {
         "value": "share of wells with arsenic above 50 ug/l",

@@ -216,7 +216,7 @@ def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Pat
     over = Exposure("population", "x", people(domain))
     drawn = [
         simulate_reference(settings(), lattice, over.scale, 9_000, None, number, exposure=over)
-        for number in range(4)
+        for number in (*range(4), 9)
     ]
     risks = [
         np.bincount(each.index, minlength=domain.size) / people(domain) * people(domain).sum() / 9_000
@@ -225,6 +225,7 @@ def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Pat
     assert all(risk.sum() / domain.size == pytest.approx(1.0, abs=0.3) for risk in risks)
     assert 0.25 < np.mean([np.log(risk).std() for risk in risks]) < 0.75
     assert {float(np.log(each.value).max()) for each in drawn} == {1.0}
+    assert np.corrcoef(risks[0], risks[4])[0, 1] < -0.6, "a mirror image"
 
 
 RISK = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from data_loaders import Observations
 from data_loaders.files import blocks
@@ -15,7 +16,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms.grids import FieldModel
 from geo import Domain, domain_from_bbox
 from hexcursion.errors import WorkflowError
-from hexcursion.project import records
+from hexcursion.project import records, simulated
 from hexcursion.project.load import build_domain, build_lattice, choose_response, load_project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from hexcursion.project.response import ResponseScale, tidy
@@ -220,8 +221,8 @@ def test_simulated_reference_data_know_the_public_number_only(town: Town) -> Non
     assert public_n(few, "cell") == public_n(many, "cell") == 3
     assert public_n(many, "point") == 120
     settings = town.settings(reference=None, reference_public=False, unit="cell")
-    simulated = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 30)
-    assert np.unique(simulated.index).size == 30
+    made = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 30)
+    assert np.unique(made.index).size == 30
     everywhere = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 10**6)
     assert everywhere.index.size == build_domain(settings).size
 
@@ -230,9 +231,9 @@ def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
     """Where places are declared public, records are simulated where they really are."""
     settings = town.settings(reference=None, reference_public=False, places_public=True)
     lattice, places = build_lattice(build_domain(settings)), np.array([9, 3, 3, 7])
-    simulated = simulate_reference(settings, lattice, SCALE, 4, places)
-    assert simulated.index.tolist() == [9, 3, 3, 7]
-    assert np.unique(simulated.value).size == 4
+    made = simulate_reference(settings, lattice, SCALE, 4, places)
+    assert made.index.tolist() == [9, 3, 3, 7]
+    assert np.unique(made.value).size == 4
     cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 3, places)
     assert cells.index.tolist() == [3, 7, 9]
 
@@ -272,3 +273,30 @@ def test_simulated_records_scatter_about_a_mean_that_is_not_the_centre(town: Tow
     scatter = [0.283, 0.460, 0.283, 0.563, 0.346, 0.563, 0.179, 0.291, 0.179]
     assert [float(each.std()) for each in values] == pytest.approx(scatter, rel=0.04)
     assert max(abs(float(each.mean())) for each in values) > 0.2
+
+
+def test_means_of_nine_worlds_are_one_from_each_ninth_of_their_law(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every range (every third world) and share (three in a row) has a low, a middle and a high one."""
+    monkeypatch.setattr(simulated, "WORLD_COMMON", 1.0)  # the field moves as a whole
+    settings = town.settings(reference=None, reference_public=False)
+    lattice, places, still = build_lattice(build_domain(settings)), np.zeros(1, int), FieldModel(400.0, 1e-9)
+    means = [
+        float(SCALE.forward(simulate_reference(settings, lattice, SCALE, 1, places, k, still).value)[0])
+        for k in range(9)
+    ]
+    ninths = np.floor(9.0 * ndtr(np.divide(means, [0.4, 0.65] * 4 + [0.4])))
+    assert ninths.tolist() == [4, 6, 2, 0, 5, 7, 8, 1, 3]
+
+
+def test_nine_worlds_are_followed_by_their_mirror_images(town: Town) -> None:
+    settings = town.settings(reference=None, reference_public=False)
+    lattice = build_lattice(build_domain(settings))
+    own, image, other = (simulate_reference(settings, lattice, SCALE, 90, None, k) for k in (4, 13, 22))
+    assert np.array_equal(own.index, image.index)
+    ratio = -0.65 / 0.4  # the image of a narrow world is wide
+    assert SCALE.forward(image.value) == pytest.approx(ratio * SCALE.forward(own.value))
+    assert not np.array_equal(own.index, other.index)
+    asked = [(False, True), (False, False), (True, True)]
+    assert [simulated.simulated_worlds(*each) for each in asked] == [18, 9, 3]

@@ -135,12 +135,14 @@ def test_cell_records_and_residuals_of_a_public_map_are_served(town: Town) -> No
     assert residual.result.chosen.utility.agreement > 0.8
 
 
-def test_without_reference_data_one_fixed_design_is_judged_in_nine_simulated_worlds(town: Town) -> None:
+def test_without_reference_data_one_fixed_design_is_judged_in_nine_worlds_and_their_images(
+    town: Town,
+) -> None:
     lonely = {"reference": None, "reference_public": False, "centre": 28.0, "clip": 15.0, "resolution": 7}
     project = load_project(town.settings(mechanisms=SPECTRAL, quick=False, **lonely))
     task = search_task(project)
     scene = task.scenes[0]
-    assert len(scene.others) == 8
+    assert len(scene.others) == 17
     shares = [float(world.baseline.mean()) for world in scene.others if world.baseline is not None]
     assert len(set(shares)) >= 3
     assert scene.world.baseline is not None
