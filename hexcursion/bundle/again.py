@@ -159,12 +159,17 @@ class Density:
         }
 
     @property
+    def many(self) -> str:
+        """What is counted: "sales"."""
+        return plural(2, self.record)[2:]
+
+    @property
     def sentence(self) -> str:
         """What the map says, in one line."""
-        count, many = self.domain.size, plural(2, self.record)[2:]
+        count = self.domain.size
         likely, sure = (int((self.probability > chance).sum()) for chance in (0.5, CONFIDENCE))
         return (
-            f"{likely:,} of {count:,} hexagons likely hold more than {self.above:g} {many} per square "
+            f"{likely:,} of {count:,} hexagons likely hold more than {self.above:g} {self.many} per square "
             f"kilometre; {sure:,} with a probability above {CONFIDENCE * 100:.0f} %."
         )
 
@@ -179,6 +184,22 @@ class Density:
         place = new_table(path)
         write_table(place, self.rows(), cell_polygons(self.domain.cells))
         return place
+
+
+def holds_counts(bundle: Bundle) -> bool:
+    """Whether a bundle can be asked where many records lie: whether it holds sums of single records."""
+    return bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
+
+
+def density_if_any(bundle: Bundle) -> Density | None:
+    """The density of a bundle's records, about one per square kilometre; None where it holds no counts, or
+    none that can be read: `density_of` says why."""
+    if not holds_counts(bundle):
+        return None
+    try:
+        return density_of(bundle, 1.0)
+    except BundleError:  # a release is not lost for this: its page then shows the value alone
+        return None
 
 
 def density_of(bundle: Bundle, above: float) -> Density:
@@ -201,7 +222,7 @@ def density_of(bundle: Bundle, above: float) -> Density:
         )
     try:
         mean, sd = records_again(design, sums_facts(bundle), stored.kept)
-    except (CoreError, ArithmeticError) as error:
+    except (CoreError, ArithmeticError, np.linalg.LinAlgError) as error:
         raise BundleError(
             f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."
         ) from error

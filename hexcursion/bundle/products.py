@@ -225,18 +225,22 @@ def class_labels(products: Products, threshold: str) -> tuple[str, ...]:
     """The classes that this release can have as lines of a legend, in their order. `threshold`: in words, or
     what stands for it in a text that is filled in later."""
     what = f"{words.side_words(products.direction)} {threshold}"
-    most, least = f"{100 * LIKELY:.0f} %", f"{100 * UNLIKELY:.0f} %"
     if products.graded:
-        before, after = ("chance ", "") if products.probability is not None else ("", " of the paths")
-        of = f"{before}of " if before else ""
-        labels = (
-            f"likely {what} ({of}at least {most}{after})",
-            f"open ({before}between {100 * UNLIKELY:.0f} and {most}{after})",
-            f"likely not {what} ({of}at most {least}{after})",
-        )
+        labels = graded_labels(what, of_paths=products.probability is None)
     else:
         labels = (f"{what} on the released path", "open: only several paths can say", f"not {what} on it")
     return labels if products.empty is None else (*labels, NO_RECORD)
+
+
+def graded_labels(what: str, *, of_paths: bool = False) -> tuple[str, str, str]:
+    """Likely, open and likely not `what`, with their chances, or their shares of the paths."""
+    most, least = f"{100 * LIKELY:.0f} %", f"{100 * UNLIKELY:.0f} %"
+    before, of, after = ("", "", " of the paths") if of_paths else ("chance ", "chance of ", "")
+    return (
+        f"likely {what} ({of}at least {most}{after})",
+        f"open ({before}between {100 * UNLIKELY:.0f} and {most}{after})",
+        f"likely not {what} ({of}at most {least}{after})",
+    )
 
 
 def paint_classes(products: Products, threshold: str, title: str) -> Painting:

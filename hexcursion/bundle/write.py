@@ -17,11 +17,11 @@ from hexcursion.bundle.areas import layers_bytes, read_layers
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, boundary_geojson, cell_columns, cells_geojson, regions_geojson
 from hexcursion.bundle.layout import script_bytes, zip_bytes_to
-from hexcursion.bundle.page.drawn import Released
+from hexcursion.bundle.page.drawn import released_of
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text
-from hexcursion.bundle.read import bundle_from_contents, published_products, region_of
+from hexcursion.bundle.read import Bundle, bundle_from_contents, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts
 from hexcursion.bundle.statement.designs import schema_bytes
 from hexcursion.bundle.statement.expected import told_block
@@ -29,11 +29,13 @@ from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import (
     MAX_VALUES,
     covariates_bytes,
+    covariates_of,
     field_bytes,
     paths_bytes,
     rounded,
     rounded_field,
     sums_bytes,
+    sums_of,
 )
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.workplace import Workplace
@@ -158,11 +160,6 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         layout.SCHEMA: schema_bytes(release.design.mechanism),
         layout.LABEL: label_html(statement, products, picture).encode(),
         layout.MAP: map_png(statement, domain, products, layers),
-        layout.PAGE: map_html(
-            Released(statement, domain, paths, field, around(domain, layers), draws),
-            products,
-            picture=picture,
-        ),
         layout.REDRAW: script_bytes(),
         layout.README: readme_text(statement, products).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
@@ -175,6 +172,18 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         contents[layout.COVARIATES] = covariates_bytes(domain.cells, release.covariates)
     if draws is not None:
         contents[layout.DRAWS] = paths_bytes(domain.cells, draws, kind="draw")
+    read = Bundle(
+        statement,
+        domain,
+        paths,
+        contents[layout.MAP],
+        field,
+        draws,
+        sums=sums_of(contents, statement, domain.size),
+        covariates=covariates_of(contents, statement, domain.cells),
+    )
+    drawn = released_of(read, around(domain, layers))
+    contents[layout.PAGE] = map_html(drawn, products, picture=picture)
     contents[layout.SUMS] = layout.sums_text(contents).encode()
     for name, content in contents.items():
         if len(content) > (layout.most_bytes(name) or 0):

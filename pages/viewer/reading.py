@@ -11,7 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from geo.context.surroundings import around
 from geo.region import MAX_BYTES
 from hexcursion import words
-from hexcursion.bundle.again import Density
+from hexcursion.bundle.again import Density, holds_counts
 from hexcursion.bundle.areas import BoroughTable, borough_table, table_csv
 from hexcursion.bundle.page.facts import (
     added_title,
@@ -196,7 +196,7 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
 def ask_density(viewer: Viewer) -> None:
     """A closed panel that asks the released counts where many records lie; only where there are any."""
     bundle = viewer.bundle
-    if bundle.sums is None or bundle.statement["guarantee"]["unit"] == "cell":
+    if not holds_counts(bundle):
         return
     many = words.plural(2, bundle.statement["guarantee"]["unit_word"])[2:]
     with st.expander("Where many lie", icon=":material/grain:"):

@@ -23,12 +23,25 @@ from geo.domains.hexagons import boundary, parents, rings
 from geo.maps.detail import FEWEST
 from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words
-from hexcursion.bundle.products import LIKELY, LOOKS, UNLIKELY, Bools, Floats, Products, class_labels, likely
+from hexcursion.bundle.again import Density, density_if_any
+from hexcursion.bundle.products import (
+    LIKELY,
+    LOOKS,
+    UNLIKELY,
+    Bools,
+    Floats,
+    Products,
+    class_labels,
+    graded_labels,
+    likely,
+)
+from hexcursion.bundle.read import Bundle
 from hexcursion.project.response import ResponseScale
 
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
 MOST_BYTES = 2_000_000
 STOPS = 41
+DENSITIES = 16  # at most so many numbers of records per square kilometre besides
 OWN_CORNERS = 40_000  # above so many hexagons neighbours share one outline: a page holds no more
 RUN = 64  # hexagons that share one, one after the other
 THRESHOLD = "{}"  # where the script writes the threshold it shows
@@ -53,6 +66,20 @@ class Released:
     around: Surroundings = dataclasses.field(default_factory=Surroundings)
     # (J, N) joint draws of the field, response units, where the paths are none themselves
     draws: Floats | None = None
+    density: Density | None = None  # of its records, where it holds their counts
+
+
+def released_of(bundle: Bundle, near: Surroundings) -> Released:
+    """What the page draws of a bundle with what lies around it."""
+    return Released(
+        bundle.statement,
+        bundle.domain,
+        bundle.paths,
+        bundle.field,
+        near,
+        bundle.draws,
+        density_if_any(bundle),
+    )
 
 
 def drawing(released: Released, products: Products) -> dict[str, Any]:
@@ -72,7 +99,47 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
         "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
         "cube": text_of(cube(released, stops, products.empty)),
         "colours": colours_of(len(labels)),
+        **_density(released),
     }
+
+
+def _density(released: Released) -> dict[str, Any]:
+    """What the script shows of the density of records, under the names that it has for the value; nothing
+    where there is none. It begins at the largest number that the average reaches."""
+    density, asked = released.density, densities(released)
+    if density is None or not asked:
+        return {}
+    average = density.mean.sum() / density.domain.areas.sum()
+    rows = [cents_of(dataclasses.replace(density, above=above).probability) for above in asked]
+    return {
+        "density": {
+            "stops": [_asked_words(density, above) for above in asked],
+            "start": max(0, int(np.searchsorted(asked, average, side="right")) - 1),
+            "startSaid": "",
+            "share": "probability",
+            "graded": True,
+            "classes": graded_labels(f"more than {THRESHOLD}"),
+            "dense": text_of(np.array(rows, dtype=np.uint8)),
+        }
+    }
+
+
+def _asked_words(density: Density, above: float) -> str:
+    what = density.record if above == 1 else density.many
+    return words.quantity(above, f"{what} per square kilometre")
+
+
+def densities(released: Released) -> list[float]:
+    """Increasing numbers of records per square kilometre, 1, 2 or 5 times a power of ten: from one that any
+    record exceeds to the largest that is expected. The largest of them where a page has little room."""
+    density, most = released.density, min(DENSITIES, _room(released) // 4)
+    if density is None or most < 1:
+        return []
+    every = [float(f"{digit}e{power}") for power in range(-9, 10) for digit in (1, 2, 5)]
+    areas = density.domain.areas
+    first = max(number for number in every if number <= 1.0 / areas.max())
+    last = max(first, float((density.mean / areas).max()))
+    return [number for number in every if first <= number <= last][-most:]
 
 
 def colours_of(count: int) -> dict[str, dict[str, Any]]:
@@ -94,8 +161,7 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     where the released values do, evenly in response units, rounded to three digits. Fewer where there are
     very many hexagons."""
     published = float(released.statement["subject"]["threshold"])
-    count = released.domain.size
-    room = (MOST_BYTES - _bytes_of_shape(count, len(_families(released.domain)))) // count
+    room = _room(released) - len(densities(released))
     stated = released.statement["response"]
     scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
     values = released.paths if released.field is None else released.field[0]
@@ -110,6 +176,12 @@ def thresholds(released: Released) -> tuple[list[float], int]:
         usable = {value for value in usable if 0 < value < 100}
     stops = sorted({*usable, published})
     return stops, stops.index(published)
+
+
+def _room(released: Released) -> int:
+    """How many numbers for each hexagon the page has room for."""
+    count = released.domain.size
+    return (MOST_BYTES - _bytes_of_shape(count, len(_families(released.domain)))) // count
 
 
 def cube(released: Released, stops: Sequence[float], empty: Bools | None = None) -> NDArray[np.uint8]:

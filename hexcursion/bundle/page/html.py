@@ -12,7 +12,7 @@ from typing import Any
 from dpgp_core.numbers import upper
 from hexcursion import words
 from hexcursion.bundle.areas import BoroughTable, borough_table
-from hexcursion.bundle.page.drawn import Released, drawing
+from hexcursion.bundle.page.drawn import Released, densities, drawing
 from hexcursion.bundle.page.facts import (
     Fact,
     LargeRegion,
@@ -66,7 +66,7 @@ def map_html(
 <p class="detail" id="detail"></p>
 <ul class="legend" id="legend"></ul>
 <div class="controls">
-{MODES}
+{_abouts(released)}{MODES}
 <div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
 <output id="stop" for="threshold"></output> <button id="published" type="button">As published</button></div>
 </div>
@@ -102,6 +102,19 @@ MODES = """<fieldset id="modes"><legend>Show</legend>\
 <label><input type="radio" name="mode" value="class" checked> likely or not</label>\
 <label><input type="radio" name="mode" value="share"> chances</label></fieldset>"""
 """The choice between classes and chances, which the script reads."""
+
+
+def _abouts(released: Released) -> str:
+    """The choice between the value and the density of records, where the page has both."""
+    if released.density is None or not densities(released):
+        return ""
+    value = escape(released.statement["subject"]["value"] or "value")
+    density = f"{escape(released.density.many)} per km²"
+    return f"""<fieldset><legend>Map of</legend>\
+<label><input type="radio" name="about" value="value" checked> {value}</label>\
+<label><input type="radio" name="about" value="density"> {density}</label></fieldset>
+<p class="said" id="aside" hidden>Facts and tables of this page are about the {value}.</p>
+"""
 
 
 def board_of(label: str, still: str) -> str:

@@ -5,12 +5,13 @@
   const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const centres = new Uint16Array(bytes(data.centres).buffer);
   const corners = new Int8Array(bytes(data.corners).buffer);
-  const cube = bytes(data.cube);
+  const cubes = { value: bytes(data.cube), density: bytes(data.density?.dense ?? "") };
   const board = at("board"), canvas = document.createElement("canvas"), front = canvas.getContext("2d");
   if (!front) return; // the picture stays
   const back = document.createElement("canvas"), pen = back.getContext("2d"); // all but the chosen hexagon
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { x: data.width / 2, y: data.height / 2, zoom: 1, fit: 1 };
+  let about = "value", told = data, cube = cubes.value; // the value, or how many records lie there
   let row = data.start, mode = "class", chosen = -1, asked = 0, stale = true;
 
   const FAR = 3; // pixels from hexagon to hexagon below which a map of very many shows regions or means
@@ -46,10 +47,10 @@
     for (let cell = from; cell < to; cell += 1) sum += shareOf(cell);
     return sum / (to - from);
   };
-  // What is drawn zoomed out: a path for each kind, in the map's own numbers, kept until threshold or mode change.
+  // What is drawn zoomed out: a path for each kind, in the map's own numbers, kept until threshold, mode or map change.
   let drawn = { name: "", paths: [] };
   const regions = () => {
-    const name = `${mode} ${row}`;
+    const name = `${about} ${mode} ${row}`;
     if (drawn.name !== name) {
       const means = mode === "share" ? families.map((one) => classOf(meanOf(one))) : [];
       const kinds = Uint8Array.from(family, (one, cell) => (mode === "share" ? means[one] : kindOf(cell)));
@@ -64,7 +65,7 @@
     return [centres[2 * cell] + x, centres[2 * cell + 1] + y];
   };
   const percent = (share) => (share === 1 ? "at most 1 %" : share === 99 ? "at least 99 %" : `${share} %`);
-  const classes = () => data.classes.map((label) => label.split(data.threshold).join(data.stops[row]));
+  const classes = () => told.classes.map((label) => label.split(data.threshold).join(told.stops[row]));
   const labels = () =>
     mode === "class" ? classes() : ["none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %"];
   const colours = () => data.colours[dark.matches ? "dark" : "light"];
@@ -249,7 +250,7 @@
     at("length").textContent = round >= 1000 ? `${round / 1000} km` : `${round} m`;
   };
   const words = () => {
-    const counts = paints().map(() => 0), likely = data.classes.map(() => 0);
+    const counts = paints().map(() => 0), likely = told.classes.map(() => 0);
     for (let cell = 0; cell < data.size; cell += 1) {
       counts[kindOf(cell)] += 1;
       likely[likelyOf(cell)] += 1;
@@ -274,8 +275,8 @@
       item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} hexagons)`);
       list.append(item);
     });
-    at("stop").textContent = data.stops[row] + (row === data.start ? data.startSaid ?? " (as published)" : "");
-    at("threshold").setAttribute("aria-valuetext", data.stops[row]);
+    at("stop").textContent = told.stops[row] + (row === told.start ? told.startSaid ?? " (as published)" : "");
+    at("threshold").setAttribute("aria-valuetext", told.stops[row]);
     at("board").setAttribute("aria-label",
       `Map of ${data.size.toLocaleString("en")} hexagons. ${classes().map((label, kind) => `${label}: ${likely[kind].toLocaleString("en")}`).join("; ")}. Arrow keys move it, plus and minus zoom.`);
     said();
@@ -283,8 +284,8 @@
   const sizeOf = ([from, to]) => (to - from === 1 ? "one hexagon" : `${to - from} hexagons`);
   const said = () => {
     at("said").textContent = chosen < 0 ? "Point at a hexagon to read it."
-      : averaged() ? `These ${sizeOf(families[family[chosen]])}: ${data.share} ${Math.round(meanOf(families[family[chosen]]))} % on average.`
-      : `This hexagon: ${classes()[likelyOf(chosen)]}${data.graded ? `; ${data.share} ${percent(shareOf(chosen))}` : ""}.`;
+      : averaged() ? `These ${sizeOf(families[family[chosen]])}: ${told.share} ${Math.round(meanOf(families[family[chosen]]))} % on average.`
+      : `This hexagon: ${classes()[likelyOf(chosen)]}${told.graded ? `; ${told.share} ${percent(shareOf(chosen))}` : ""}.`;
   };
   const show = () => { words(); redraw(); };
 
@@ -362,15 +363,27 @@
   at("out").addEventListener("click", () => zoom(1 / 1.5));
   at("home").addEventListener("click", home);
   const slider = at("threshold");
-  slider.max = data.stops.length - 1;
-  slider.value = row;
+  const begin = () => {
+    slider.max = told.stops.length - 1;
+    slider.value = row = told.start;
+    at("modes").hidden = !told.graded;
+    at("moving").hidden = told.stops.length < 2;
+    at("published").hidden = about === "density";
+    if (data.density) at("aside").hidden = about === "value";
+  };
   slider.addEventListener("input", () => { row = Number(slider.value); show(); });
   at("published").addEventListener("click", () => { row = data.start; slider.value = row; show(); });
+  document.querySelectorAll("input[name=about]").forEach((one) =>
+    one.addEventListener("change", () => {
+      about = one.value;
+      [told, cube] = [about === "density" ? data.density : data, cubes[about]];
+      begin();
+      show();
+    }));
   document.querySelectorAll("input[name=mode]").forEach((one) =>
     one.addEventListener("change", () => { mode = one.value; show(); }));
   at("detail").hidden = !families.length;
-  at("modes").hidden = !data.graded;
-  at("moving").hidden = data.stops.length < 2;
+  begin();
   dark.addEventListener("change", show);
   board.querySelector(".still").remove();
   board.prepend(canvas);

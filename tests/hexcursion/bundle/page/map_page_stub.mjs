@@ -30,12 +30,13 @@ const element = (id) => {
   };
 };
 const all = {}, made = [], regions = [];
-const modes = ["class", "share"].map((value) => ({ ...element("mode"), value }));
+const radios = (name, ...values) => values.map((value) => ({ ...element(name), value }));
+const modes = radios("mode", "class", "share"), abouts = radios("about", "value", "density");
 globalThis.document = {
   getElementById: (id) => (all[id] ??= element(id)),
   createElement: (name) => { const one = element(name); made.push(one); return one; },
   createElementNS: (space, name) => element(name),
-  querySelectorAll: () => modes,
+  querySelectorAll: (what) => (what.includes("mode") ? modes : abouts),
 };
 globalThis.window = { devicePixelRatio: 1 };
 globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
@@ -62,6 +63,12 @@ all.threshold.heard.input();
 said.lowest = all.board["aria-label"];
 all.published.heard.click();
 said.again = all.stop.textContent;
+if (json.includes('"density":')) {
+  abouts[1].heard.change();
+  said.dense = { first: all.board["aria-label"], stop: all.stop.textContent, pointed: all.said.textContent, published: !all.published.hidden, aside: !all.aside.hidden };
+  abouts[0].heard.change();
+  said.back = { stop: all.stop.textContent, published: !all.published.hidden, aside: !all.aside.hidden };
+}
 for (let step = 0; step < 4; step += 1) all.in.heard.click();
 said.near = { form: all.board.dataset.detail, note: all.detail.textContent };
 all.board.heard.keydown({ key: "ArrowLeft", preventDefault() {} });

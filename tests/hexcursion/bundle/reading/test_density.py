@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from base64 import b64decode, b64encode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,13 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.counts import CHANCE, UNEVEN
 from dpgp_core.spectral.model import PublicCounts
 from geo import Domain
+from geo.context.surroundings import Surroundings
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.again import Density, check_again, density_of, sums_facts
+from hexcursion.bundle.again import Density, check_again, density_if_any, density_of, holds_counts, sums_facts
+from hexcursion.bundle.page import drawn
+from hexcursion.bundle.page.drawn import densities, drawing, released_of, thresholds
+from hexcursion.bundle.published import bundle_store
+from hexcursion.bundle.published.bundle_store import is_page_of, page_of
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents, write_bundle
 from hexcursion.cli.main import main
@@ -216,6 +223,65 @@ def test_a_density_map_is_written_by_a_command(
     assert main([*words, str(tmp_path / "d.txt")]) == 2
     assert main(["view", str(place), "--out", "x.csv"]) == 2
     assert "Say with --density" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def surveyed(domain: Domain) -> dict[str, bytes]:
+    return bundle_contents(spectral_release(domain))
+
+
+def test_the_page_for_readers_holds_the_same_chances(
+    surveyed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = bundle_from_contents(surveyed)
+    shown = released_of(bundle, Surroundings())
+    data = drawing(shown, bundle.published)
+    rows = np.frombuffer(b64decode(data["density"]["dense"]), np.uint8).reshape(5, 122)
+    assert densities(shown) == [1.0, 2.0, 5.0, 10.0, 20.0]
+    for row, above in zip(rows, densities(shown), strict=True):
+        assert np.abs(row - 100.0 * density_of(bundle, above).probability).max() <= 1.0
+    assert [int((rows[4] >= 80).sum()), int((rows[4] <= 20).sum())] == [82, 26]
+    assert data["density"]["start"] == 4  # 2,000 records on 80.4 square kilometres
+    assert data["density"]["stops"][::4] == ["1 sale per square kilometre", "20 sales per square kilometre"]
+    assert len(data["stops"]) == 41
+    monkeypatch.setattr(drawn, "MOST_BYTES", 122 * (4 + 12) + 122 * 8)  # eight numbers of each hexagon
+    assert densities(shown) == [10.0, 20.0]
+    assert len(thresholds(shown)[0]) == 6
+    monkeypatch.setattr(drawn, "MOST_BYTES", 122 * (4 + 12) + 122 * 3)
+    assert "density" not in drawing(shown, bundle.published)
+    assert len(thresholds(shown)[0]) == 3
+
+
+def test_a_page_without_counts_of_single_records_shows_the_value_alone(surveyed: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(surveyed)
+    assert bundle.sums is not None
+    statement = {**bundle.statement, "guarantee": {**bundle.statement["guarantee"], "unit": "cell"}}
+    other = replace(bundle.sums, kept=replace(bundle.sums.kept, features="of another design"))
+    for without, asked in (
+        (replace(bundle, sums=None), False),
+        (replace(bundle, statement=statement), False),
+        (replace(bundle, sums=other), True),  # its sums cannot be read
+    ):
+        assert holds_counts(without) is asked
+        assert density_if_any(without) is None
+    assert b'value="density"' not in page_of(without)
+    assert surveyed["map.html"].count(b'value="density"') == 1
+
+
+def test_chances_of_a_page_may_differ_by_the_last_per_cent(
+    surveyed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle, page = bundle_from_contents(surveyed), surveyed["map.html"]
+    assert page_of(bundle) == page
+    monkeypatch.setattr(bundle_store, "page_of", lambda *_, **__: page)
+    (text,) = re.findall(rb'"dense":"([^"]+)"', page)
+    rows = bytearray(b64decode(text))
+    for more, follows in ((0, True), (1, True), (2, False)):
+        changed = b64encode(bytes([rows[0] - more, *rows[1:]]))
+        assert is_page_of(page.replace(text, changed), bundle) is follows
+    assert not is_page_of(page.replace(text, text[4:]), bundle)
+    assert not is_page_of(page.replace(text, text[:-2] + b"AA"), bundle)
+    assert not is_page_of(page.replace(b"<h1>", b"<h1>Not "), bundle)
 
 
 @pytest.mark.parametrize("above", [0.0, -3.0, float("inf"), float("nan"), "20"])
