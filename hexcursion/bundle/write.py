@@ -13,11 +13,11 @@ from typing import Any
 from geo import GeoError, domain_from_cells
 from geo.context.surroundings import around
 from hexcursion.bundle import layout
+from hexcursion.bundle.again import released_of
 from hexcursion.bundle.areas import layers_bytes, read_layers
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, boundary_geojson, cell_columns, cells_geojson, regions_geojson
 from hexcursion.bundle.layout import script_bytes, zip_bytes_to
-from hexcursion.bundle.page.drawn import released_of
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text

@@ -11,8 +11,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from geo.context.surroundings import around
 from geo.region import MAX_BYTES
 from hexcursion import words
-from hexcursion.bundle.again import Density, holds_counts
+from hexcursion.bundle.again import holds_counts
 from hexcursion.bundle.areas import BoroughTable, borough_table, table_csv
+from hexcursion.bundle.density import Density
 from hexcursion.bundle.page.facts import (
     added_title,
     answer,

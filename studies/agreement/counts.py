@@ -40,7 +40,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts, Relation, Released, draw_release
-from hexcursion.bundle.again import Density
+from hexcursion.bundle.density import Density
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.public_numbers import LEAST, even_exposure

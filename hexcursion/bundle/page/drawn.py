@@ -23,7 +23,7 @@ from geo.domains.hexagons import boundary, parents, rings
 from geo.maps.detail import FEWEST
 from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words
-from hexcursion.bundle.again import Density, density_if_any
+from hexcursion.bundle.density import Density
 from hexcursion.bundle.products import (
     LIKELY,
     LOOKS,
@@ -35,7 +35,6 @@ from hexcursion.bundle.products import (
     graded_labels,
     likely,
 )
-from hexcursion.bundle.read import Bundle
 from hexcursion.project.response import ResponseScale
 
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
@@ -67,19 +66,6 @@ class Released:
     # (J, N) joint draws of the field, response units, where the paths are none themselves
     draws: Floats | None = None
     density: Density | None = None  # of its records, where it holds their counts
-
-
-def released_of(bundle: Bundle, near: Surroundings) -> Released:
-    """What the page draws of a bundle with what lies around it."""
-    return Released(
-        bundle.statement,
-        bundle.domain,
-        bundle.paths,
-        bundle.field,
-        near,
-        bundle.draws,
-        density_if_any(bundle),
-    )
 
 
 def drawing(released: Released, products: Products) -> dict[str, Any]:

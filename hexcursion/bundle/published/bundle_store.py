@@ -21,10 +21,10 @@ import numpy as np
 from geo.context.surroundings import around
 from hexcursion import words
 from hexcursion.bundle import layout, read_bundle
+from hexcursion.bundle.again import released_of
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, cell_columns, cells_geojson, drawn_regions, regions_geojson
 from hexcursion.bundle.layout import STATEMENT, contents_of, zip_bytes_to
-from hexcursion.bundle.page.drawn import released_of
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.papers import map_pdf, map_png, without_picture
 from hexcursion.bundle.published.view import Viewer

@@ -30,8 +30,9 @@ from geo import (
 from geo.context.own_layers import OwnLayer
 from geo.domains.areas import Areas
 from geo.maps.linked import PLACE_CLASSES
-from hexcursion.bundle.again import Density, density_of
+from hexcursion.bundle.again import density_of
 from hexcursion.bundle.areas import AreaAnswer
+from hexcursion.bundle.density import Density
 from hexcursion.bundle.published.view import Viewer, answers_from, area_answers
 from hexcursion.bundle.read import Bundle
 from hexcursion.errors import Report, WorkflowError

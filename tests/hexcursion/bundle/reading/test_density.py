@@ -25,9 +25,17 @@ from dpgp_core.spectral.model import PublicCounts
 from geo import Domain
 from geo.context.surroundings import Surroundings
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.again import Density, check_again, density_if_any, density_of, holds_counts, sums_facts
+from hexcursion.bundle.again import (
+    check_again,
+    density_if_any,
+    density_of,
+    holds_counts,
+    released_of,
+    sums_facts,
+)
+from hexcursion.bundle.density import Density
 from hexcursion.bundle.page import drawn
-from hexcursion.bundle.page.drawn import densities, drawing, released_of, thresholds
+from hexcursion.bundle.page.drawn import densities, drawing, thresholds
 from hexcursion.bundle.published import bundle_store
 from hexcursion.bundle.published.bundle_store import is_page_of, page_of
 from hexcursion.bundle.read import bundle_from_contents
