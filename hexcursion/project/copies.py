@@ -69,7 +69,8 @@ def shared_rows(private: Observations, reference: Observations) -> float:
 
 def copied_answers(private: Observations, reference: Observations) -> bool:
     """Whether answers of 1 and 0 are copies: more than a fifth of the private rows lie at places of the
-    reference, and they agree with an answer there far more often than with as many drawn from all of it."""
+    reference, and they agree with an answer there far more often than with as many drawn from all of it; or
+    always, where all of it says the same: then their places alone could tell a copy from another survey."""
     places = [_on_sphere(each) for each in (private, reference)]
     mine, others = (np.isfinite(each).all(axis=1) for each in places)
     found = there = by_chance = 0.0
@@ -82,7 +83,7 @@ def copied_answers(private: Observations, reference: Observations) -> bool:
         found += np.count_nonzero(alike)
         there += np.count_nonzero(near)
         by_chance += float((1.0 - (1.0 - same.sum() / max(others.sum(), 1)) ** near[near > 0]).sum())
-    return there > REFUSED * private.size and found - by_chance > COPIED * (there - by_chance)
+    return there > REFUSED * private.size and found - by_chance >= COPIED * (there - by_chance)
 
 
 def _on_sphere(observations: Observations) -> NDArray[np.float64]:
