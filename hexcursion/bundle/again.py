@@ -96,7 +96,10 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
         np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # what is NaN does not follow
         for again, told in zip(made, bundle.field, strict=True)
     ):
-        raise BundleError(f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed.")
+        raise BundleError(
+            f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed, or an earlier "
+            "version of this program read the sums otherwise."
+        )
     stated = (bundle.statement.get("told") or {}).get("model")
     if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
         raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")
