@@ -33,7 +33,7 @@ _STEPS = 400  # grid of the chain of hockey-stick steps
 
 
 def group_curve(curve: RdpCurve, q: int) -> RdpCurve:
-    """Return the RDP of datasets that differ in at most q >= 1 records, from that for one record.
+    """Return the RDP of datasets that differ in at most q >= 1 records, from the symmetric curve for one.
 
     Upper bounds, `inf` where an order that is needed has no finite value. Between the ends P, Q of a chain
     and a member M, by Hoelder's inequality with 1/s + 1/t = 1, (alpha-1) D_alpha(P||Q) <= (1/s) Lambda(s

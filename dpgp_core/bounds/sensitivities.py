@@ -36,11 +36,10 @@ def _separate_cells(low: Floats, high: Floats, r2: Floats, growth: Floats) -> Fl
 
 
 def separate_supremum(others: float, r2: Floats, variance: Floats) -> Floats:
-    """(B,) upper bounds, by less than 0.01 %, on sup_{0 < v <= V} (1 + sqrt(others v (1-v))/r) sqrt(v)/(v +
-    r^2).
+    """(B,) upper bounds, at most 0.01 % above it, on the supremum that Theorem A needs of n - 1 others.
 
-    A partition of (0, V] in log v whose cells are bounded from above; those that can still hold the supremum
-    are partitioned again.
+    It is that of (1 + sqrt(others v (1-v))/r) sqrt(v)/(v + r^2) over 0 < v <= V. A partition of (0, V] in log
+    v whose cells are bounded from above; those that can still hold the supremum are partitioned again.
     """
     r2, variance = r2[:, None], variance[:, None]
     growth = np.sqrt(others / r2)
