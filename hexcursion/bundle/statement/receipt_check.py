@@ -304,12 +304,15 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
 def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
     """Whether the numbers of a poor map's line stop a release, and are those of its expected agreement."""
     expected = statement["expected"] or {}
-    reach = expected.get("high", expected.get("agreement"))
-    known = "" if reach is None else f"{math.floor(1_000 * reach) / 1_000:.3f}"
-    numbers = [(_number(one), _number(other)) for one, other in _BETTER.findall(text)]
+    own = [expected[name] for name in ("high", "agreement") if expected.get(name) is not None]
+    short = f"{math.floor(1_000 * own[0]) / 1_000:.3f}" if own and own[0] < LEAST_AGREEMENT else ""
     return (
-        all(one == known for one in _REACH.findall(text))
-        and all(other < one for one, other in numbers)
+        all(one == short for one in _REACH.findall(text))
+        and all(
+            _number(other) < _number(one)
+            and any(f"{each:.{len(other.partition('.')[2])}f}" == other for each in own)
+            for one, other in _BETTER.findall(text)
+        )
         and all(HALF_AS_GOOD * int(of) <= int(times) <= int(of) for times, of in _TIMES.findall(text))
     )
 

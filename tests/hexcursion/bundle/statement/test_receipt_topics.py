@@ -172,7 +172,10 @@ PUBLIC_ALONE = "the map of public data alone would agree"
         ("its expected agreement is 0.300, below 0.5", False),
         ("its expected agreement is 0.480, below 0.5", True),
         ("a map of one colour would agree better (0.400 instead of 0.300)", False),
+        ("a map of one colour would agree better (0.30001 instead of 0.30000)", False),
         ("a map of one colour would agree better (0.300 instead of 0.400)", True),
+        ("a map of one colour would agree better (0.300 instead of 0.300)", True),
+        ("a map of one colour would agree better (0.400 instead of 0.310)", True),
         *(
             (f"{PUBLIC_ALONE} as well in {times} of 16 changes that may have come since", own)
             for times, own in ((7, True), (8, False), (16, False), (17, True))
@@ -183,6 +186,13 @@ def test_what_makes_a_map_poor_follows_from_what_was_expected(domain: Domain, te
     made = build_statement(make_release(domain, expected=Expected(0.3, 0.1, 0.5, "simulated")))
     line = f"Expected to be a poor map: {text}. The curator released it all the same."
     assert publishers_own(vars(ReceiptLine("Low agreement", line, True)), made) is own
+
+
+def test_a_good_map_is_not_said_to_be_poor(domain: Domain) -> None:
+    made = build_statement(make_release(domain, expected=Expected(0.7, 0.1, 0.5, "simulated")))
+    line = "Expected to be a poor map: its expected agreement is 0.700, below 0.5. "
+    line += "The curator released it all the same."
+    assert publishers_own(vars(ReceiptLine("Low agreement", line, True)), made)
 
 
 def test_a_tuning_is_accounted_for_or_not(statement: Statement) -> None:
