@@ -6,6 +6,7 @@ FOLDER is ../shared/data beside the checkout unless named; one sentence says whe
 less than 150 deep, resolution 6, the fixed design with the range of the two maps. Scored are hexagons with a
 well: the agreement of the released set with the map without privacy, read by the same moments once from the
 wells themselves, and how far stated chances of that map lie from what it shows (ten bins).
+Beside them stands what is told beforehand of all hexagons, with the range of eight of ten releases.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,6 +37,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
+from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from studies.agreement.covariates import BESIDE, fixed_sets
@@ -58,16 +61,20 @@ def main() -> None:
     there = np.unique(project.private.placed.index)
     truth = map_without_privacy(project)
     print(f"{project.public_n:,} wells in {there.size:,} of {project.domain.size:,} hexagons")
-    print("epsilon  share   all     IoU   (s.e.)   ECE")
+    print("epsilon  share   all     IoU   (s.e.)   ECE    told   80 % range")
     for epsilon in EPSILONS:
         for share in SHARES:
             level = float(ndtri(share / 100.0))
             shown = (truth > level)[there]
             ious, chance = released_scores(project, epsilon, level, shown, there, asked.releases)
             error = float(ious.std(ddof=1) / np.sqrt(ious.size))
+            changed = project.settings.with_changes(epsilon=epsilon, threshold=share)
+            said = tune(replace(project, settings=changed), beside=()).choice.expected
+            assert said is not None
             print(
                 f"{epsilon:7g}  {share:4.0f} %  {shown.mean():.3f}  {ious.mean():.3f}  ({error:.3f})  "
-                f"{calibration_error(chance, np.tile(shown, asked.releases)):.3f}",
+                f"{calibration_error(chance, np.tile(shown, asked.releases)):.3f}  "
+                f"{said.agreement:.3f}  {said.low:.2f} to {said.high:.2f}",
                 flush=True,
             )
     print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}; all: everything painted.")
