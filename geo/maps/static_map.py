@@ -21,11 +21,12 @@ from geo.context.surroundings import Surroundings
 from geo.crs import project
 from geo.domains.domain import Domain
 from geo.domains.hexagons import boundary, rings
-from geo.maps.painting import Mark, Painting, legend
+from geo.maps.painting import LegendEntry, Mark, Painting, legend
 
 MOST_NAMES = 30
 SIDE = 0.25  # inches on both sides of the map
 FINER = 2  # shapes are drawn so many times as fine as the picture, so that their edges are smooth
+BESIDE = 7.9  # least inches of a picture whose legend has room beside the scale bar, else it stands below
 _POINTS_PER_INCH = 72.0
 _POINTS_PER_PIXEL = 0.46  # of lines: a printed map is seen from nearer than a screen
 _FONTS = "mpl-data/fonts/ttf"  # DejaVu Sans, which matplotlib brings
@@ -66,8 +67,12 @@ def draw_map(
     shape = float(np.clip((high - low)[1] / (high - low)[0], 0.3, 1.5))
     top = 0.3 + 0.26 * len(heading) + 0.18 * len(below)
     wide, tall = width - 2 * SIDE, (width - 2 * SIDE) * shape
-    keys = [(key, _wrapped(f"{key.label}: {key.cells:,}", 10.0 * width)) for key in legend(painting, theme)]
-    foot = 0.35 + 0.21 * sum(len(lines) for _, lines in keys) + 0.16 * len(sources)
+    drop = 0.0 if width >= BESIDE else 0.42
+    keys: list[tuple[LegendEntry, list[str]]] = []
+    for key in legend(painting, theme):
+        text = f"{key.label}: {key.cells:,}"
+        keys.append((key, _wrapped(text, _letters(text, wide - 0.35, 9) if drop else 10.0 * width)))
+    foot = 0.35 + drop + 0.21 * sum(len(lines) for _, lines in keys) + 0.16 * len(sources)
 
     page = _Sheet.of(width, top + tall + foot, dpi, colour("ground", theme))
     sheet = _MapSheet.showing(low - pad, high + pad, page.at(wide, tall), dpi, colour("ground", theme))
@@ -86,7 +91,7 @@ def draw_map(
     for row, line in enumerate(below):
         page.write(SIDE, 0.24 + 0.26 * len(heading) + 0.18 * row, line, ink, 9)
     y = top + tall
-    middle = y + 0.12
+    middle = y + drop + 0.12
     for key, lines in keys:
         page.key(SIDE, middle, key.colour, key.mark, key.ink, ink)
         for line in lines:
@@ -286,6 +291,11 @@ def _scale_and_north(
     page.write(right - share / 2, level + 0.05, text, ink, 8, anchor="ma")
     page.write(left - 0.25, level, "↑", ink, 12, anchor="mm")
     page.write(left - 0.25, level + 0.11, "N", ink, 8, anchor="ma")
+
+
+def _letters(text: str, inches: float, points: float) -> float:
+    """How many letters of a text have room on so many inches, as wide as its own are on average."""
+    return 0.97 * len(text) * inches * _POINTS_PER_INCH / (points * _font(100).getlength(text) / 100)
 
 
 def _wrapped(text: str, characters: float) -> list[str]:

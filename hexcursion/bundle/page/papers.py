@@ -142,8 +142,9 @@ def map_pdf(
     )
 
 
-# Inches and dots an inch of the picture in label and page; few colours keep it small: a page holds it whole.
-PICTURE_WIDTH, PICTURE_DPI, PICTURE_COLOURS = 5.2, 120, 32
+# Inches and dots an inch of the picture in label and page, narrow so that its legend can be read in a column;
+# few colours keep it small: a page holds it whole.
+PICTURE_WIDTH, PICTURE_DPI, PICTURE_COLOURS = 4.46, 140, 32
 _PICTURE = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=]+")
 
 

@@ -51,22 +51,31 @@ def test_every_line_of_text_has_its_place(written: list[tuple[Any, ...]]) -> Non
         width=4.0,
         dpi=40,
     )
-    assert Image.open(io.BytesIO(picture)).size == (160, 255)
+    assert Image.open(io.BytesIO(picture)).size == (160, 263)
     assert written == [
         (0.25, 0.2, "Where it is at least five, which", 13, True, "la"),
         (0.25, 0.46, "is a long heading for a picture", 13, True, "la"),
         (0.25, 0.76, "one record of a person is protected with epsilon", 9, False, "la"),
         (0.25, 0.94, "one", 9, False, "la"),
         (0.25, 1.12, "two", 9, False, "la"),
-        (0.6, 5.14, "at least 5 and a label that is so long", 9, False, "lm"),
-        (0.6, 5.35, "that it needs two lines in a narrow", 9, False, "lm"),
-        (0.6, 5.56, "picture: 2", 9, False, "lm"),
-        (0.6, 5.77, "below: 1", 9, False, "lm"),
+        (0.6, 5.56, "at least 5 and a label that is so long that it", 9, False, "lm"),
+        (0.6, 5.77, "needs two lines in a narrow picture: 2", 9, False, "lm"),
+        (0.6, 5.98, "below: 1", 9, False, "lm"),
         (3.56, 5.29, "200 m", 8, False, "ma"),
         (3.11, 5.24, "↑", 12, False, "mm"),
         (3.11, 5.35, "N", 8, False, "ma"),
-        (0.25, 6.21, "Contains data of somebody", 7, False, "la"),
+        (0.25, 6.42, "Contains data of somebody", 7, False, "la"),
     ]
+
+
+@pytest.mark.parametrize(("width", "below"), [(7.9, -0.15), (7.8, 0.27)])
+def test_the_legend_of_a_narrow_picture_stands_below_the_scale_bar(
+    written: list[tuple[Any, ...]], width: float, below: float
+) -> None:
+    """Beside it, a long line would run into the arrow of a long bar; inches from the bar's words down."""
+    draw_map(DOMAIN, SET, width=width, dpi=20)
+    first, scale = (next(y for _, y, text, *_ in written if text.startswith(each)) for each in ("at", "200"))
+    assert first - scale == pytest.approx(below, abs=0.001)
 
 
 def test_the_source_of_what_lies_around_is_the_last_line(written: list[tuple[Any, ...]]) -> None:
