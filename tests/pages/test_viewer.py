@@ -149,7 +149,7 @@ def test_every_file_that_is_offered_can_be_made(folder: Path) -> None:
         *("map.png", "map.pdf", "map.html", "cells.geojson", "regions.geojson", "cells.csv"),
         *("release.gpkg", "cells.parquet", "statement.json"),
     }
-    for name in ("map.png", "map.html", "cells.geojson", "regions.geojson", "cells.csv", "release.gpkg"):
+    for name in made.keys() - {"map.pdf"}:  # which no bundle holds
         assert made[name] == (folder / "london" / name).read_bytes(), name
     assert made["map.pdf"].startswith(b"%PDF-")
     assert b"CreationDate" not in made["map.pdf"]

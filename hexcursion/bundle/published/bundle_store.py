@@ -30,7 +30,7 @@ from hexcursion.bundle.page.papers import map_pdf, map_png, without_picture
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.build import facts
-from hexcursion.bundle.write import recover
+from hexcursion.bundle.write import recover, statement_text
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import LedgerError, open_ledger
 from hexcursion.ledger.places import bundles_folder
@@ -102,11 +102,7 @@ def offers(bundle: Bundle) -> tuple[Offer, ...]:
         Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, stated)),
         Offer("Regions (GeoJSON)", layout.REGIONS, regions),
         *(Offer(TITLES.get(name, name), name, partial(exported, name)) for name in EXPORTS),
-        Offer(
-            "Privacy statement (JSON)",
-            layout.STATEMENT,
-            lambda: json.dumps(statement, indent=2, ensure_ascii=False).encode(),
-        ),
+        Offer("Privacy statement (JSON)", layout.STATEMENT, lambda: statement_text(statement).encode()),
     )
 
 
