@@ -114,7 +114,8 @@ class Repeats:
     def notes(self) -> tuple[str, ...]:
         """What became of equal rows, and what to do where each is a record."""
         if self.each:
-            return (f"Each of {self.each:,} rows that equal an earlier one is a record, as was said.",)
+            rows = "1 row that equals" if self.each == 1 else f"Each of {self.each:,} rows that equal"
+            return (f"{rows} an earlier one is a record, as was said.",)
         if not self.unnamed:
             return ()
         name = "an identifier" if self.timed else "their time, or an identifier,"

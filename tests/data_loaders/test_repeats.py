@@ -62,7 +62,9 @@ def test_equal_answers_are_asked_about() -> None:
     message = refused(lambda: load(*rows))
     assert message.startswith("1 row of")
     assert "--equal-rows each, or once" in message
-    assert load(*rows, equal_rows="each")[0].size == 3
+    made, report = load(*rows, equal_rows="each")
+    assert made.size == 3
+    assert "1 row that equals an earlier one is a record, as was said." in report.notes
     assert load(*rows, equal_rows="once")[0].size == 2
     assert load(*rows, time="time")[0].size == 3
     assert load(rows[0], rows[2])[0].size == 2
