@@ -167,6 +167,8 @@ def follow(
 ) -> SideJob | None:
     """A button that starts the job, then its progress, then its result: whichever it is time for."""
     if running(work, name, cancel):
+        if not same(planning(work).jobs[name].about, about):
+            st.caption(":material/update: This was begun with other choices: its result is shown with them.")
         return None
     side = found(work, name, about)
     if side is None:

@@ -10,6 +10,7 @@ import pytest
 from hexcursion.settings.data_settings import SourceSettings
 from pages.hexagons import layers, ways
 from pages.privacy import question, search_panel
+from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 from pages.viewer import reading
 from tests.pages.recorded import Recorded
@@ -90,3 +91,19 @@ def test_a_pilot_fixes_the_design_and_says_so(monkeypatch: pytest.MonkeyPatch) -
     search_panel._offer(Workspace(), SimpleNamespace(project=project), None)  # type: ignore[arg-type]
     assert screen.said("caption")[0].startswith("What was paid for is part of a total of ε 1 that was fixed")
     assert screen.said("button") == []
+
+
+@pytest.mark.parametrize(("about", "captions"), [("first", 0), ("second", 1)])
+def test_a_job_that_runs_for_other_choices_says_so(
+    monkeypatch: pytest.MonkeyPatch, about: str, captions: int
+) -> None:
+    """The screen of studies shows one study at a time, and another one may be under way."""
+    screen, work = recorded(monkeypatch, side_jobs), Workspace()
+    monkeypatch.setattr(side_jobs, "show_progress", lambda *_: None)
+    job: Any = SimpleNamespace(state=SimpleNamespace(state="running"))
+    side_jobs.planning(work).jobs["study"] = side_jobs.SideJob(("first",), job)
+    assert side_jobs.follow(work, "study", (about,), "Run", "Cancel", lambda: job) is None
+    assert screen.said("button") == []
+    assert [words.split(":")[2] for words in screen.said("caption")] == captions * [
+        " This was begun with other choices"
+    ]
