@@ -177,7 +177,7 @@ def _sums(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Find
 
 
 def _active_content(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
-    page = contents[layout.LABEL].decode("utf-8", "replace").replace("http://www.w3.org/2000/svg", "")
+    page = without_picture(contents[layout.LABEL]).replace("http://www.w3.org/2000/svg", "")
     body = page.partition("</head>")[2]
     if _ACTIVE.search(re.sub(r">[^<]*<", "><", body)):
         yield checks.Finding(
