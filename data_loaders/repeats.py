@@ -126,7 +126,7 @@ class Repeats:
 
 
 def refuse_to_guess(repeats: Repeats, name: str) -> None:
-    """Raise `DataError` where rows of answers, or of nothing but a place, are equal: that tells nothing."""
+    """Raise `DataError` for equal rows of answers or of places alone: they may be one record or several."""
     if repeats.unnamed:
         rows = "1 row" if repeats.unnamed == 1 else f"{repeats.unnamed:,} rows"
         raise DataError(

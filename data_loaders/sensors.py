@@ -36,8 +36,8 @@ def load_sensors(
     """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
     Without a `value` the rows are counted, and each is 1. Without `x` (easting or longitude) and `y` the
     points of a file serve; a system that the file states for them is believed, else `crs` holds. Rows of one
-    `identifier` are one record, and must be equal. `owner` is the column of sensors or persons, which of them
-    says `word`, or else the column's name; without one every reading is on its own.
+    `identifier` are one record, and must be equal. `owner` is the column of sensors or of persons; `word`
+    says which of the two, by default the column's name does. Without an owner every reading is on its own.
 
     Every row without two coordinates in range, a finite value and (where asked for) an owner and the noise of
     its place is dropped and counted by reason. So is every row that lists a record again

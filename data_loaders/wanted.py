@@ -1,4 +1,4 @@
-"""What is said of one source of rows: every loader takes what it needs of it."""
+"""What the settings say of one source of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data_loaders.repeats import EqualRows
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is said of one source; every loader takes what it needs of it."""
+    """What the settings say of one source of rows; each loader reads the fields that it needs."""
 
     path: str
     postcodes: str | None = None
@@ -43,7 +43,7 @@ class Wanted:
     loader: str | None = None  # a name in LOADERS; None: found by the other fields
 
     def check_table(self) -> None:
-        """Raise `DataError` for what cannot be said of how a table is written."""
+        """Raise `DataError` where a field that says how a table is written has an impossible value."""
         missing_of(self.missing)
         if self.censored not in RULES:
             raise DataError(f"What becomes of measurements beyond a limit is one of {', '.join(RULES)}.")

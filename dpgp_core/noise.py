@@ -71,8 +71,9 @@ class SystemEntropy:
 
 
 class SimulationEntropy:
-    """Repeatable numbers from a seed >= 0: for searches on reference data, simulations, tests. Never a
-    release.
+    """Repeatable numbers from a seed >= 0; never for a release.
+
+    They serve searches on reference data, simulations and tests.
     """
 
     def __init__(self, seed: int) -> None:

@@ -197,10 +197,21 @@ class Prepared(Protocol):
 
 
 def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = False) -> Released:
-    """Draw a prepared release once, on the public grid, with noise of `SystemEntropy`, after the ledger
-    entry.
+    """Draw a prepared release once, on the public grid, after its charge stands in the ledger.
 
-    Any other source needs `simulation=True`, for reference data, simulations and tests, else InvalidValue.
+    Parameters
+    ----------
+    prepared
+        From `Mechanism.prepare`; it holds PRIVATE numbers.
+    entropy
+        The source of the noise: `SystemEntropy` for a release.
+    simulation
+        Whether another source is allowed, for reference data, simulations and tests.
+
+    Raises
+    ------
+    InvalidValue
+        For another source without `simulation`.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a release must draw from SystemEntropy; a seeded source is for simulations only.")

@@ -99,7 +99,7 @@ def _years(given: int | str | Iterable[int | str] | None) -> frozenset[int] | No
 
 
 def years_in_words(years: Iterable[int]) -> str:
-    """ "2018", "2016 to 2018", "2012, 2018" of at least one year."""
+    """Write years, one at least, as in "2018", "2016 to 2018" or "2012, 2018"."""
     each = sorted(set(years))
     if len(each) > 1 and len(each) == each[-1] - each[0] + 1:
         return f"{each[0]} to {each[-1]}"

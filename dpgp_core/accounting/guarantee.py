@@ -263,11 +263,10 @@ class Guarantee:
         )
 
     def epsilon(self, delta: float) -> EpsilonBound:
-        """The least proved epsilon at `delta`, rounded upwards; `order` is the Renyi order that gave it, or
-        None.
+        """The least proved epsilon at `delta`, in (0, 1), rounded upwards.
 
-        Exact for a Gaussian mechanism and a pure one; for posterior sampling by the sharper conversion of its
-        pairs; else from the curve.
+        Its `order` is the Renyi order that gave it, or None. Exact for a Gaussian mechanism and a pure one;
+        for posterior sampling by the sharper conversion of its pairs; else from the curve.
         """
         found = epsilon(self.cost, delta)
         if found.method == "renyi" and self.distance == 0.0:

@@ -232,8 +232,9 @@ class Mechanism(ABC):
 
     @abstractmethod
     def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-        """Everything before the draw that can fail, from PRIVATE records; else CoreError. `draw` releases
-        once.
+        """Do everything before the draw that can fail, and return what `draw` releases once.
+
+        It is made of PRIVATE records. Raises CoreError for a design that cannot be released.
         """
 
     @abstractmethod

@@ -369,7 +369,10 @@ def _likely(column: str) -> tuple[int, str]:
 
 
 def name_rank(column: str, names: Sequence[str]) -> int:
-    """How likely a column holds names, the likeliest first: called so, or ending like it."""
+    """Return the rank of a column among those that may hold names, 0 for the likeliest.
+
+    Columns of `names` come first, in that order, then those that end in "name" or "nm", then all others.
+    """
     low = column.lower()
     if low in names:
         return names.index(low)

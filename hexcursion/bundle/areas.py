@@ -261,8 +261,10 @@ def _part(share: float) -> str:
 
 
 def new_table(path: str | Path) -> Path:
-    """The place of a new file for `write_table`. Raise `BundleError` unless it ends in .csv or .geojson,
-    `WorkflowError` as `new_place`."""
+    """Return the path of a new file for `write_table`.
+
+    Raise `BundleError` unless its name ends in .csv or .geojson, `WorkflowError` as `new_place`.
+    """
     place = new_place(path, "file")
     if place.suffix.lower() not in (".csv", ".geojson"):
         raise BundleError(f"{place.name} is neither .csv nor .geojson: name the file for one of them.")
@@ -270,14 +272,16 @@ def new_table(path: str | Path) -> Path:
 
 
 def table_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of the same columns as CSV; texts are harmless in a spreadsheet."""
+    """Write at least one row, all of the same columns, as CSV; no text of it runs in a spreadsheet."""
     cells = ([neutral_cell(cell) if isinstance(cell, str) else cell for cell in row.values()] for row in rows)
     return csv_text([rows[0], *cells])
 
 
 def write_table(place: Path, rows: Sequence[Mapping[str, Any]], shapes: Iterable[BaseGeometry]) -> None:
-    """Write rows as a table, or with the outline of each (WGS 84), as the file's name ends. Raise
-    `WorkflowError` if it cannot be written."""
+    """Write rows as CSV, or with the outline of each (WGS 84) as GeoJSON, as the file's name ends.
+
+    Raise `WorkflowError` if the file cannot be written.
+    """
     if place.suffix.lower() == ".csv":
         text = table_csv(rows)
     else:

@@ -83,7 +83,7 @@ class Density:
         )
 
     def rows(self) -> list[dict[str, Any]]:
-        """The same, a mapping for each hexagon."""
+        """The columns as rows: for each hexagon a mapping from the names to its values."""
         columns = self.columns()
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

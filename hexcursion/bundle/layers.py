@@ -147,8 +147,10 @@ class Exported:
 
 
 def frame_of(columns: Mapping[str, Any], outlines: Sequence[MultiPolygon]) -> GeoDataFrame:
-    """Columns of N values as a table with the (N,) outlines of the cells, WGS 84; only one that crosses the
-    date line has two parts."""
+    """Return columns of N values as a table with the (N,) outlines of the cells, WGS 84.
+
+    An outline is a polygon; that of a cell across the date line is a multipolygon of two.
+    """
     from geopandas import GeoDataFrame
 
     shapes = [shape.geoms[0] if len(shape.geoms) == 1 else shape for shape in outlines]

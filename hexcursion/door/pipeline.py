@@ -150,9 +150,11 @@ def search_design(
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
     walked: tuple[float, ...] = (),
 ) -> Tuned:
-    """Search on the project's reference data with the executor of that name, in so many processes (None: one
-    per core). The other arguments are those of `tune`, and so are the errors; `WorkflowError` also where the
-    executor cannot be reached."""
+    """Search for the best design on the project's reference data.
+
+    `executor` is where designs are scored, in `processes` processes (None: one per core). The other arguments
+    and the errors are those of `tune`; `WorkflowError` also where the executor cannot be reached.
+    """
     with closing(make_executor(executor, processes, project.settings.dask)) as where:
         return tune(project, report, where, beside=beside, walked=walked)
 

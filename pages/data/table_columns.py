@@ -84,7 +84,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
 
 
 def further(columns: list[str], identifier: str | None, time: str | None, path: str) -> dict[str, Any]:
-    """Settings by which a row is known again, as guessed; nothing of them is ever published."""
+    """Ask for the settings that tell one record from another; they are guessed, and never published."""
     with st.expander("What tells one record from another (optional)"):
         name = st.selectbox(
             "Name of the row, such as a sample number", columns, index=at(columns, identifier),

@@ -151,7 +151,7 @@ _PICTURE = re.compile(r"(?<=data:image/png;base64,)[A-Za-z0-9+/=]+")
 def picture_html(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> str:
-    """The map with its legend as an element of HTML that asks nobody for anything: a PNG inside of it."""
+    """Return the map with its legend as an `img` element that holds a whole PNG and loads nothing."""
     made = draw_map(
         domain,
         paint_classes(products, threshold_words(statement), ""),
@@ -189,7 +189,10 @@ def _subtitle(statement: Mapping[str, Any]) -> str:
 
 
 def flags_of(statement: Mapping[str, Any]) -> dict[str, bool]:
-    """What a reader must see first of a release that is no ordinary one, and whether it is grave."""
+    """Return the warnings that a reader must see first, in order, and whether each is a grave one.
+
+    There are none for an ordinary release.
+    """
     release = statement["release"]
     flags = {
         "SIMULATION with a fixed seed: not a private release.": (release["simulation"], True),

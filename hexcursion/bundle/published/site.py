@@ -204,7 +204,7 @@ def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: 
 
 
 def _pages_follow(contents: Mapping[str, bytes], bundle: Bundle) -> bool:
-    """Whether what a browser would run is, but for the bytes of pictures, what follows from the bundle."""
+    """Whether label and page are those that the bundle gives, apart from the bytes of their pictures."""
     label, page = without_picture(contents[layout.LABEL]), contents.get(layout.PAGE)
     return label == without_picture(bundle.label_html.encode()) and (page is None or is_page_of(page, bundle))
 

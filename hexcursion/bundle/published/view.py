@@ -79,8 +79,10 @@ class Viewer:
         return tuple(c for c in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99) if supports(self.draws, c))
 
     def at(self, threshold: float | None = None, *, smoothing: int | None = None) -> Products:
-        """All products at a threshold in the data's unit, smoothed so many times; what is not given is as
-        published. Raise `WorkflowError` as `level` and `smoothed`."""
+        """Return all products at a threshold, in the data's unit, after `smoothing` rounds.
+
+        What is not given is as published. Raise `WorkflowError` as `level` and `smoothed` do.
+        """
         published = self.bundle.statement["products"]
         return products_at(
             self.smoothed(published["smoothing"] if smoothing is None else smoothing),

@@ -248,7 +248,7 @@ _LEAST = {"minimum": operator.ge, "exclusiveMinimum": operator.gt}
 
 
 def _items(validator: Any, items: Any, found: Any, schema: Any) -> Iterator[ValidationError]:
-    """The standard's own keyword, which takes the numbers of a curve one by one: good ones pass at once."""
+    """Check `items` as the standard says, but pass a list of good numbers at once: a curve has thousands."""
     limits = dict(items) if isinstance(items, dict) else {}
     if (
         limits.pop("type", None) == "number"

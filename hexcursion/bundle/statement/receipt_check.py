@@ -302,7 +302,7 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
 
 
 def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
-    """Whether the numbers of a poor map's line stop a release, and are those of its expected agreement."""
+    """Whether the numbers in the line about a poor map would stop a release and fit what was expected."""
     expected = statement["expected"] or {}
     own = [expected[name] for name in ("high", "agreement") if expected.get(name) is not None]
     short = f"{math.floor(1_000 * own[0]) / 1_000:.3f}" if own and own[0] < LEAST_AGREEMENT else ""
