@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from geo import Domain
+from hexcursion.bundle.page import label
 from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.read import published_products
 from hexcursion.bundle.statement.build import build_statement
@@ -41,3 +42,10 @@ def test_a_receipt_that_does_not_speak_of_tuning_has_the_statements_line_for_it(
     rest = {"Tuning": False, "Several records": False, "Design": False}
     assert rows(plain, domain) == {"Domain": False, "Clip": False} | rest
     assert rows(spent, domain)["Tuning"] is True
+
+
+def test_the_picture_has_the_width_of_a_small_screen() -> None:
+    """The limits of height keep the label on one printed page; on a phone its legend could not be read."""
+    wide, _, small = label._style().partition("@media screen and (max-width: 720px)")
+    assert ".tiny .map img { max-height: 46mm; }" in wide
+    assert ".sheet .map img { width: 100%; max-height: none; }" in small
