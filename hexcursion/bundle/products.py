@@ -260,7 +260,7 @@ def counted(products: Products) -> str:
         text += f" likely {side} the threshold, {unsure:,} open, {below:,} likely not {side} it."
     else:
         text += f" {side} the threshold on the released path."
-    return text if products.empty is None else f"{text} In {empty:,} no record is expected."
+    return f"{text} In {empty:,} no record is expected." if empty else text
 
 
 def part_of(count: float, total: float) -> str:

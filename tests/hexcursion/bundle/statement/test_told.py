@@ -19,7 +19,7 @@ from dpgp_core.spectral.model_check import ModelCheck
 from geo import Domain
 from hexcursion.bundle.layout import sums_text
 from hexcursion.bundle.page.facts import three_facts
-from hexcursion.bundle.products import Products, products_at
+from hexcursion.bundle.products import Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.expected import (
@@ -223,6 +223,8 @@ def test_hexagons_without_an_expected_record_are_counted_apart() -> None:
     assert products.empty is not None
     assert products.empty.tolist() == [True, False, False, True]
     assert shown().empty is None
+    assert counted(products).endswith(" In 2 no record is expected.")
+    assert "expected" not in counted(with_records(np.full(4, 9.0))), "where there is none, nothing is said"
     told = told_block(products, FIELD, None)
     assert told is not None
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
