@@ -229,14 +229,17 @@ def test_an_upload_of_it_is_shown_as_text(
     assert listener.asked == []
 
 
-def test_the_shipped_label_is_text_without_the_app_too(
+def test_the_shipped_pages_are_text_and_one_picture_without_the_app_too(
     page: Page, shelf: tuple[Path, bytes, list[str]], listener: Listener
 ) -> None:
     """Somebody unzips the bundle and opens its page from disk."""
     for shipped in sorted((shelf[0] / NAME).glob("*.html")):
         ear = Ear(page, shipped.as_uri())
         page.goto(shipped.as_uri())
-        assert page.locator("a, img, iframe, object, form").count() == 0
+        assert page.locator("a, iframe, object, form").count() == 0
+        # The label's one picture is the map, and stands in the page itself; map.html draws its own.
+        pictures = page.locator("img").evaluate_all("all => all.map(one => one.src.slice(0, 22))")
+        assert pictures == (["data:image/png;base64,"] if shipped.name == "label.html" else [])
         # The label has no script; the map's two are its data, which is text, and its own.
         scripts = page.locator("script").evaluate_all("all => all.map(one => one.type)")
         assert scripts == (["application/json", ""] if shipped.name == "map.html" else [])
