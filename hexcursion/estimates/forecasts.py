@@ -212,7 +212,7 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
         scales = 1 if settings.clip is not None else len(CLIP_FACTORS[: 2 if settings.quick else None])
     simulated = settings.reference is None and settings.pilot is None
     fixed = takes_fixed(settings)
-    worlds = simulated_worlds(settings.quick, fixed)
+    worlds = simulated_worlds(settings, fixed)
     return Asked(
         cells=cells,
         records=records,

@@ -69,11 +69,14 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
     return WorldModel(lengthscale, total * math.sqrt(share), total * math.sqrt(1.0 - share))
 
 
-def simulated_worlds(quick: bool, fixed: bool) -> int:
-    """In how many worlds designs are searched, or one fixed design is judged."""
-    if quick:
+def simulated_worlds(settings: ReleaseSettings, fixed: bool) -> int:
+    """In how many worlds designs are searched, or one fixed design is judged.
+
+    Counts have no free mean, which mirror images would balance, and take long to read.
+    """
+    if settings.quick:
         return QUICK_WORLDS
-    return JUDGED_WORLDS if fixed else WORLDS
+    return JUDGED_WORLDS if fixed and settings.values != "count" else WORLDS
 
 
 def simulate_reference(
@@ -108,7 +111,7 @@ def simulate_reference(
         law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
         centre = ASKED * float(response.forward(settings.threshold))
     if exposure is not None:
-        return _counted(exposure, n, law, number, sign, entropy, prior_of("car", law.lengthscale), columns)
+        return _counted(exposure, n, law, number, entropy, prior_of("car", law.lengthscale), columns)
     prior = prior_of("car", law.lengthscale)
     field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
@@ -137,7 +140,6 @@ def _counted(
     n: int,
     law: WorldModel,
     number: int,
-    sign: float,
     entropy: SimulationEntropy,
     prior: Prior,
     columns: NDArray[np.float64] | None,
@@ -149,6 +151,6 @@ def _counted(
     if columns is not None and number % IDLE:
         each = spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
         field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
-    rate = np.cumsum(exposure.values * np.exp(sign * field))
+    rate = np.cumsum(exposure.values * np.exp(field))
     index = np.minimum(np.searchsorted(rate, entropy.uniform(n) * rate[-1]), rate.size - 1).astype(np.int64)
     return exposure.ones(PlacedObservations(index, np.ones(n), n, 0))

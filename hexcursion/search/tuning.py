@@ -304,7 +304,7 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
     if searched and settings.values == "amount":  # answers have one scale
         scales += _focused(project) if settings.focus == "threshold" else _narrower(project)
     free = fixed_model(facts, ask_of(project), _budget(project), project.response)
-    worlds = simulated_worlds(settings.quick, fixed=not searched)
+    worlds = simulated_worlds(settings, fixed=not searched)
     return _task(project, facts, simulated_scenes(project, facts, scales, free.design, worlds), free)
 
 

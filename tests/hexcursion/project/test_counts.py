@@ -24,7 +24,7 @@ from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.public_numbers import Exposure, even_exposure, load_population
 from hexcursion.project.records import PlacedObservations
-from hexcursion.project.simulated import simulate_reference
+from hexcursion.project.simulated import simulate_reference, simulated_worlds
 from hexcursion.record import Release, Tuning
 from hexcursion.search.choice import Choice
 from hexcursion.search.scenes import project_scene, public_facts
@@ -214,9 +214,10 @@ def test_a_population_that_is_the_records_themselves_is_refused(domain: Domain) 
 def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Path) -> None:
     lattice = load_project(asked_of(tmp_path, domain)).lattice
     over = Exposure("population", "x", people(domain))
+    assert simulated_worlds(settings(), fixed=True) == 9, "no mirror images, which take long to read"
     drawn = [
         simulate_reference(settings(), lattice, over.scale, 9_000, None, number, exposure=over)
-        for number in (*range(4), 9)
+        for number in range(4)
     ]
     risks = [
         np.bincount(each.index, minlength=domain.size) / people(domain) * people(domain).sum() / 9_000
@@ -225,7 +226,6 @@ def test_simulated_cases_follow_people_and_a_field(domain: Domain, tmp_path: Pat
     assert all(risk.sum() / domain.size == pytest.approx(1.0, abs=0.3) for risk in risks)
     assert 0.25 < np.mean([np.log(risk).std() for risk in risks]) < 0.75
     assert {float(np.log(each.value).max()) for each in drawn} == {1.0}
-    assert np.corrcoef(risks[0], risks[4])[0, 1] < -0.6, "a mirror image"
 
 
 RISK = {

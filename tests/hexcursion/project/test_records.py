@@ -298,5 +298,6 @@ def test_nine_worlds_are_followed_by_their_mirror_images(town: Town) -> None:
     ratio = -0.65 / 0.4  # the image of a narrow world is wide
     assert SCALE.forward(image.value) == pytest.approx(ratio * SCALE.forward(own.value))
     assert not np.array_equal(own.index, other.index)
-    asked = [(False, True), (False, False), (True, True)]
+    full = replace(settings, quick=False)
+    asked = [(full, True), (full, False), (settings, True)]
     assert [simulated.simulated_worlds(*each) for each in asked] == [18, 9, 3]
