@@ -175,7 +175,7 @@ def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once")
 
 
 def _repeats(kept: NDArray[np.bool_], named: NDArray[np.bool_], equal: EqualRows, timed: bool) -> Repeats:
-    """Count (n,) rows left out; those without a name are kept all the same where each is a record."""
+    """Count the rows (n,) that are left out: none without a name where each row is a record."""
     again, unnamed = int(np.count_nonzero(~kept & named)), int(np.count_nonzero(~kept & ~named))
     if equal == "each":
         return Repeats(kept | ~named, again, 0, timed, unnamed)

@@ -109,8 +109,10 @@ def _begin_witness(store: Store, key: places.LedgerKey) -> None:
 
 class Unbegun(Store):
     """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be.
-    Where it is begun meanwhile with the same key, what stands there is read: this machine's witness remembers
-    the first entry there, not the one that is in memory here."""
+
+    If another process begins the ledger with the same key, this one reads that ledger's entries: the
+    machine's witness remembers the first of them, not the one that is in memory here.
+    """
 
     def begin_with(self, key: places.LedgerKey) -> None:
         """Take a first entry in, in memory."""

@@ -109,7 +109,7 @@ class Part:
         )
 
     def after(self, earlier: Part | None) -> Part:
-        """This draw added to the package's earlier ones; what survived twice stands once."""
+        """Add this draw to the earlier ones of its package; list a mutant that survived twice once."""
         if earlier is None:
             return self
         again = [one for one in self.survivors if one in earlier.survivors]

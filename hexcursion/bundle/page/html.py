@@ -41,8 +41,8 @@ def map_html(
 ) -> bytes:
     """The page's bytes: the same release always gives the same page. Every text of the release is escaped;
     the page's own policy runs its one script and style and lets nothing be loaded. `address`: where the page
-    will stand, for cards of links; `picture`: from `picture_html`, where it was made already; it stands there
-    until the script draws; `signed`: who signed the bundle, by a list of signers."""
+    will stand, for cards of links; `picture`: what `picture_html` made, which the page shows until
+    the script draws; `signed`: who signed the bundle, by a list of signers."""
     statement, domain = released.statement, released.domain
     question, added = heading_of(statement), added_title(statement)
     facts, places = three_facts(statement, products), released.around.places

@@ -1,4 +1,4 @@
-"""What the step Privacy asks: what it offers, what stands there at first, its limits, and what is chosen."""
+"""The widgets of the step Privacy: their options, first values, limits, and what a choice sets."""
 
 from __future__ import annotations
 
