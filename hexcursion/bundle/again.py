@@ -56,8 +56,8 @@ def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
 
 
 def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts:
-    """The public facts by which the sums of a bundle were made and are read. `shared`: those of another
-    bundle of the same cells, whose work is used again."""
+    """The public facts by which the sums of a bundle were made and are read. `shared`: those of a plan
+    or of another bundle of the same cells, whose work is used again."""
     guarantee = bundle.statement["guarantee"]
     lattice = build_lattice(bundle.domain) if shared is None else shared.lattice
     return PublicFacts(
@@ -110,19 +110,19 @@ def holds_counts(bundle: Bundle) -> bool:
     return bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
 
 
-def density_if_any(bundle: Bundle) -> Density | None:
+def density_if_any(bundle: Bundle, shared: PublicFacts | None = None) -> Density | None:
     """The density of a bundle's records, about one per square kilometre; None where it holds no counts, or
-    none that can be read: `density_of` says why."""
+    none that can be read: `density_of` says why. `shared` as in `sums_facts`."""
     if not holds_counts(bundle):
         return None
     try:
-        return density_of(bundle, 1.0)
+        return density_of(bundle, 1.0, shared)
     except BundleError:  # a release is not lost for this: its page then shows the value alone
         return None
 
 
-def released_of(bundle: Bundle, near: Surroundings) -> Released:
-    """What the page draws of a bundle with what lies around it."""
+def released_of(bundle: Bundle, near: Surroundings, shared: PublicFacts | None = None) -> Released:
+    """What the page draws of a bundle with what lies around it; `shared` as in `sums_facts`."""
     return Released(
         bundle.statement,
         bundle.domain,
@@ -130,14 +130,16 @@ def released_of(bundle: Bundle, near: Surroundings) -> Released:
         bundle.field,
         near,
         bundle.draws,
-        density_if_any(bundle),
+        density_if_any(bundle, shared),
     )
 
 
-def density_of(bundle: Bundle, above: float) -> Density:
+def density_of(bundle: Bundle, above: float, shared: PublicFacts | None = None) -> Density:
     """Where more than `above` records lie per square kilometre, from the released counts of a bundle.
-    `bundle`: checked; `above`: records per square kilometre, > 0. Raise `BundleError`, one sentence: for no
-    density, and for a bundle without released counts of single records."""
+
+    `bundle`: checked; `above`: records per square kilometre, > 0; `shared` as in `sums_facts`. Raise
+    `BundleError`, one sentence: for no density, and for a bundle without released counts of single records.
+    """
     number = isinstance(above, Real) and not isinstance(above, bool)
     if not (number and math.isfinite(above) and above > 0):
         raise BundleError(
@@ -153,7 +155,7 @@ def density_of(bundle: Bundle, above: float) -> Density:
             "The records of this release are hexagons, so they have no density: ask about places."
         )
     try:
-        mean, sd = records_again(design, sums_facts(bundle), stored.kept)
+        mean, sd = records_again(design, sums_facts(bundle, shared), stored.kept)
     except (CoreError, ArithmeticError, np.linalg.LinAlgError) as error:
         raise BundleError(
             f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dpgp_core.releasing import PublicFacts
 from geo import GeoError, domain_from_cells
 from geo.context.surroundings import around
 from hexcursion.bundle import layout
@@ -96,10 +97,12 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
             work.remove()
 
 
-def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool = False) -> Staged:
+def stage_bundle(
+    release: Release, folder: Path, work: Path, public: PublicFacts | None = None, *, rehearsed: bool = False
+) -> Staged:
     """Write the whole bundle into a work folder and flush it to disk; its place stays empty. Raise
-    `BundleError` if it cannot be written. `rehearsed` as for `bundle_contents`."""
-    contents = bundle_contents(release, rehearsed=rehearsed)
+    `BundleError` if it cannot be written. `public` and `rehearsed` as for `bundle_contents`."""
+    contents = bundle_contents(release, public, rehearsed=rehearsed)
     try:
         _write_folder(work / folder.name, contents)
         with (work / f"{folder.name}.zip").open("xb") as stream:
@@ -112,10 +115,15 @@ def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool 
     return Staged(folder, work, hashlib.sha256(contents[layout.SUMS]).hexdigest())
 
 
-def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, bytes]:
-    """All files of a release's bundle, already read back once with the reader's own eyes. `rehearsed`:
-    whether a bundle of the same domain was made before: what is public in its layers was checked then. Raise
-    `BundleError` for too many values, and for whatever a reader would refuse."""
+def bundle_contents(
+    release: Release, public: PublicFacts | None = None, *, rehearsed: bool = False
+) -> dict[str, bytes]:
+    """All files of a release's bundle, already read back once with the reader's own eyes.
+
+    `public`: the facts of the plan, whose work on the domain is used again; `rehearsed`: whether a bundle of
+    the same domain was made before, when what is public in its layers was checked. Raise `BundleError` for
+    too many values, and for whatever a reader would refuse.
+    """
     many = max(release.paths.size, 0 if release.draws is None else release.draws.size)
     if many > MAX_VALUES:
         raise BundleError(
@@ -182,7 +190,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         sums=sums_of(contents, statement, domain.size),
         covariates=covariates_of(contents, statement, domain.cells),
     )
-    drawn = released_of(read, around(domain, layers))
+    drawn = released_of(read, around(domain, layers), public)
     contents[layout.PAGE] = map_html(drawn, products, picture=picture)
     contents[layout.SUMS] = layout.sums_text(contents).encode()
     for name, content in contents.items():

@@ -100,17 +100,18 @@ def release_once(
     draw: Callable[[Reservation], Release],
     target: Path,
     work: Path,
+    facts: PublicFacts | None = None,
 ) -> tuple[Release, BundlePaths]:
     """Charge, call `draw` once, stage, commit, and only then put the bundle in its place.
 
-    `draw` makes the release that quotes the reservation's seal; `work` lies beside `target`. Raise
-    `BudgetExceeded`, `NoBudget`, `RequestTaken` before any charge; `Unreleased` after it: the charge stands,
-    nothing lies in the bundle's place.
+    `draw` makes the release that quotes the reservation's seal; `work` lies beside `target`; `facts` are the
+    plan's, whose work on the domain is used again. Raise `BudgetExceeded`, `NoBudget`, `RequestTaken` before
+    any charge; `Unreleased` after it: the charge stands, nothing lies in the bundle's place.
     """
     with charge_stands(ledger, charge, request) as reservation:
         reservation.begin_draw(target)
         release = draw(reservation)
-        staged = stage_bundle(release, target, work, rehearsed=True)
+        staged = stage_bundle(release, target, work, facts, rehearsed=True)
         note_pending(work, Pending(release_id, target.name, staged.digest, ledger.identity))
         _commit(ledger, reservation, release_id, staged)
     try:

@@ -158,9 +158,8 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
         facts, records = plan.choice.facts(plan.project), plan.records
         trial = try_draw(plan.prepared)
         tried = read_release(plan.choice.design, facts, records, trial, trial=True)
-        rehearse_writing(
-            bundle_contents(_release(plan, release_id, trial, tried, UNWRITTEN)), target, work.folder
-        )
+        rehearsed = _release(plan, release_id, trial, tried, UNWRITTEN)
+        rehearse_writing(bundle_contents(rehearsed, facts), target, work.folder)
         if (budget := named_budget(plan)) is not None:
             ledger.set_budget(plan.charge.dataset, plan.charge.unit, budget.epsilon, budget.delta)
 
@@ -170,7 +169,9 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
             return _release(plan, release_id, released, reading, reservation.seal)
 
         request = ledger.request(_wish(plan), session or random_name())
-        release, written = release_once(ledger, plan.charge, request, release_id, draw, target, work.folder)
+        release, written = release_once(
+            ledger, plan.charge, request, release_id, draw, target, work.folder, facts
+        )
     return Published(release, written.directory, written.zip)
 
 

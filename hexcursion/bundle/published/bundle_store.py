@@ -18,7 +18,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from geo.context.surroundings import around
+from geo.context.surroundings import Surroundings, around
 from hexcursion import words
 from hexcursion.bundle import layout, read_bundle
 from hexcursion.bundle.again import released_of
@@ -75,11 +75,11 @@ def file_size(size: int) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
 
 
-def page_of(bundle: Bundle, address: str = "", *, named: bool = True, signed: str = "") -> bytes:
-    """`map.html` of a checked bundle; `address` is where it will stand, for cards of links. `signed`: who
-    signed it, as a list of signers says; never in the page of a bundle itself. `named`: with the coast and
-    the places around it, where this installation has them."""
-    near = around(bundle.domain, bundle.layers, world=named)
+def page_of(bundle: Bundle, address: str = "", *, signed: str = "") -> bytes:
+    """`map.html` of a checked bundle, with the coast and the places around it, where this installation has
+    them. `address` is where it will stand, for cards of links; `signed`: who signed it, as a list of signers
+    says; never in the page of a bundle itself."""
+    near = around(bundle.domain, bundle.layers)
     return map_html(released_of(bundle, near), bundle.published, address=address, signed=signed)
 
 
@@ -207,8 +207,10 @@ def is_page_of(page: bytes, bundle: Bundle) -> bool:
     around the region, which an installation may lack. Chances of densities are computed from the sums again:
     they may differ by the last per cent, which another machine may have rounded otherwise."""
     told = _DENSE.split(without_picture(page))
-    for named in (True, False):
-        made = _DENSE.split(without_picture(page_of(bundle, named=named)))
+    released = released_of(bundle, Surroundings())
+    for world in (True, False):
+        near = around(bundle.domain, bundle.layers, world=world)
+        made = _DENSE.split(without_picture(map_html(replace(released, around=near), bundle.published)))
         if told[::2] == made[::2] and all(map(_as_dense, told[1::2], made[1::2])):
             return True
     return False

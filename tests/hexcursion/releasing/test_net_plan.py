@@ -12,6 +12,7 @@ import hexcursion.releasing.transaction as release_module
 from dpgp_core.errors import BoundRefused
 from dpgp_core.mechanisms.design import Protection
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.releasing import PublicFacts
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
@@ -87,9 +88,9 @@ def test_the_rehearsed_bundle_names_a_ledger_entry_of_the_form_of_the_real_one(
 ) -> None:
     seen: list[str] = []
 
-    def watched(release: Release) -> dict[str, bytes]:
+    def watched(release: Release, public: PublicFacts) -> dict[str, bytes]:
         seen.append(release.ledger_entry)
-        return bundle_contents(release)
+        return bundle_contents(release, public)
 
     monkeypatch.setattr(release_module, "bundle_contents", watched)
     ledger = open_ledger()
@@ -104,7 +105,7 @@ def test_the_curators_own_layers_go_with_the_release(
 ) -> None:
     seen: list[object] = []
 
-    def watched(release: Release) -> dict[str, bytes]:
+    def watched(release: Release, public: PublicFacts) -> dict[str, bytes]:
         seen.append(release.layers)
         raise WorkflowError("seen")
 

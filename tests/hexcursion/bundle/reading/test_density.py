@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms import spectral_release as spectral_release_core
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.spectral_design import fixed_design
 from dpgp_core.mechanisms.spectral_release import prepared_plan, records_again
@@ -260,6 +261,17 @@ def test_the_page_for_readers_holds_the_same_chances(
     assert len(thresholds(shown)[0]) == 3
 
 
+def test_a_plan_s_work_on_the_domain_is_used_again_for_the_page(
+    domain: Domain, surveyed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts, release = sums_facts(bundle_from_contents(surveyed)), spectral_release(domain)
+    first = bundle_contents(release, facts)["map.html"]
+    monkeypatch.setattr(spectral_release_core, "SpectralModel", None)  # none is made: the cache has it
+    assert bundle_contents(release, facts)["map.html"] == first == surveyed["map.html"]
+    with pytest.raises(TypeError):
+        bundle_contents(release)
+
+
 def test_a_page_without_counts_of_single_records_shows_the_value_alone(surveyed: dict[str, bytes]) -> None:
     bundle = bundle_from_contents(surveyed)
     assert bundle.sums is not None
@@ -281,7 +293,7 @@ def test_chances_of_a_page_may_differ_by_the_last_per_cent(
 ) -> None:
     bundle, page = bundle_from_contents(surveyed), surveyed["map.html"]
     assert page_of(bundle) == page
-    monkeypatch.setattr(bundle_store, "page_of", lambda *_, **__: page)
+    monkeypatch.setattr(bundle_store, "map_html", lambda *_, **__: page)
     (text,) = re.findall(rb'"dense":"([^"]+)"', page)
     rows = bytearray(b64decode(text))
     for more, follows in ((0, True), (1, True), (2, False)):

@@ -35,7 +35,7 @@ def test_a_bundle_that_was_rehearsed_is_not_checked_twice(
 ) -> None:
     seen: list[bool] = []
 
-    def contents(_: object, *, rehearsed: bool = False) -> dict[str, bytes]:
+    def contents(_: object, public: object = None, *, rehearsed: bool = False) -> dict[str, bytes]:
         seen.append(rehearsed)
         return {"statement.json": b"{}", "SHA256SUMS": b""}
 

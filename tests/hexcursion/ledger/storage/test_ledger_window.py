@@ -67,7 +67,7 @@ class Shelf:
 @pytest.fixture
 def shelf(place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
     # The sample's files are the same but for its name and its seal: made once, they are written often.
-    def contents(release: Release, *, rehearsed: bool = False) -> dict[str, bytes]:
+    def contents(release: Release, public: object = None, *, rehearsed: bool = False) -> dict[str, bytes]:
         statement = (
             CONTENTS["statement.json"].decode().replace('"entry": "17"', f'"entry": "{release.ledger_entry}"')
         )
