@@ -107,6 +107,7 @@ class PrivacyFacts:
     gaussian_mu: float | None = None  # mu where the release is a Gaussian mechanism
     # all that is proved about the release; readers recompute epsilon and groups from it
     cost: Cost | None = None
+    each_row: bool = False  # whether rows without an identifier that are equal are records of their own
 
 
 @dataclass(frozen=True, eq=False)

@@ -336,8 +336,11 @@ def not_protected_texts(
     unit_word: UnitWord,
     protects: Protects = "values and places",
     relation: Relation = "replace-one",
+    *,
+    each_row: bool = False,
 ) -> tuple[str, ...]:
-    """What the guarantee does not cover, one sentence each."""
+    """What the guarantee does not cover, one sentence each; `each_row`: equal rows are records of their
+    own."""
     noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
     shared = ["Facts about the whole area that remain the same whichever single record is exchanged."]
     if protects == "values":
@@ -350,7 +353,12 @@ def not_protected_texts(
             f"Someone whose observations fall into several hexagons is protected less{LINES}",
             *shared,
         )
-    return (f"A person with more than one {unit_word} is protected less{LINES}", *shared)
+    again = (
+        f"Equal rows count as {noun} of their own, so one {unit_word} that is listed several times is "
+        f"protected less{LINES}"
+    )
+    person = f"A person with more than one {unit_word} is protected less{LINES}"
+    return (person, *([again] if each_row else []), *shared)
 
 
 LINES = ": see the group lines."

@@ -103,6 +103,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         rdp_values=tuple(float(value) for value in cost.curve.values),
         group=tuple((q, group_epsilon(cost, q, project.delta).epsilon, project.delta) for q in groups),
         gaussian_mu=cost.gaussian_mu, cost=cost,
+        each_row=settings.unit == "point" and settings.data.equal_rows == "each",
     )  # fmt: skip
     charge = Charge(
         dataset=fingerprint(project, ledger),

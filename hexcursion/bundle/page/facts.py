@@ -183,7 +183,8 @@ def _what_not(statement: Mapping[str, Any]) -> Fact:
         f"Noise was added on purpose: single hexagons can be wrong, and edges are approximate. It says "
         f"nothing certain about any single {one}."
     )
-    more = words.limits(statement)[0].rstrip(".")
+    again = "equal_rows" in statement["guarantee"]
+    more = " ".join(words.limits(statement)[: 2 if again else 1])
     warnings = []
     if release["generated"]:
         warnings.append("The data are generated: no real place or person is described.")
@@ -192,7 +193,7 @@ def _what_not(statement: Mapping[str, Any]) -> Fact:
     if not statement["tuning"]["accounted"]:
         warnings.append("Its tuning is not accounted for: the true loss of privacy is larger than stated.")
     lead = "Not real data" if release["generated"] else f"Not a map of single {words.plural(2, one)[2:]}"
-    return Fact("What it is not", lead, " ".join([*warnings, noise, f"{more}."]), bool(warnings))
+    return Fact("What it is not", lead, " ".join([*warnings, noise, more]), bool(warnings))
 
 
 MOST = 8

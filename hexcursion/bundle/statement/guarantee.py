@@ -63,6 +63,7 @@ def guarantee_block(release: Release) -> dict[str, Any]:
         "relation": release.relation,
         "n": int(privacy.n),
         "n_is_public": release.relation == "replace-one",
+        **({"equal_rows": "each"} if privacy.each_row else {}),
         "variant": VARIANT,
         "epsilon": float(privacy.epsilon),
         "delta": float(privacy.delta),
@@ -95,7 +96,9 @@ def with_words(stated: Mapping[str, Any], *, counted: bool = False) -> dict[str,
         "in_words": words.epsilon_sentence(epsilon, delta, word, relation, n, chance=surest_of(stated)),
         "times_more_likely": words.times(epsilon),
         "protected": words.protected_text(unit, word, n, protects, relation, counted=counted),
-        "not_protected": list(words.not_protected_texts(unit, word, protects, relation)),
+        "not_protected": list(
+            words.not_protected_texts(unit, word, protects, relation, each_row="equal_rows" in stated)
+        ),
         "groups": [{**line, "in_words": _group_words(line, word)} for line in stated["groups"]],
     }
 
@@ -241,6 +244,8 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> N
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):
         raise BundleError("The privacy statement contradicts itself about its number of records.")
+    if "equal_rows" in guarantee and guarantee["unit"] == "cell":
+        raise BundleError("The privacy statement counts equal rows where its records are hexagons.")
     cost = stated_cost(guarantee)
     order = guarantee["order"]
     if order is not None and not np.any(np.abs(ORDERS - order) <= ORDER_SLACK * ORDERS):

@@ -115,6 +115,14 @@ def test_the_privacy_facts_of_a_plan_are_those_that_were_proved(hamlet: Project,
     assert lines["Domain"].text.startswith("16 H3 cells of resolution 7: ")
 
 
+def test_equal_rows_are_stated_where_each_is_a_record(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    """Of hexagons' medians they are not: equal rows lie in one hexagon."""
+    for equal, unit, stated in ((None, "point", False), ("once", "point", False), ("each", "point", True)):
+        data = replace(hamlet.settings.data, equal_rows=equal)
+        project = replace(hamlet, settings=hamlet.settings.with_changes(data=data, unit=unit))
+        assert plan_release(project, hamlet_tuned.choice, open_ledger()).privacy.each_row is stated
+
+
 @pytest.mark.parametrize(
     "error", [ValueError("too far"), OverflowError("too far"), np.linalg.LinAlgError("too far")]
 )

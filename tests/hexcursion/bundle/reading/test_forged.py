@@ -144,6 +144,12 @@ FOLLOWS: dict[str, tuple[Callable[[Statement], None], str]] = {
     ),
     "protected": (set_at("guarantee.protected", "Everybody."), "words do not follow"),
     "not protected": (set_at("guarantee.not_protected", []), "words do not follow"),
+    "equal rows": (set_at("guarantee.equal_rows", "each"), "words do not follow"),
+    "equal rows, said otherwise": (set_at("guarantee.equal_rows", "once"), "not valid at guarantee"),
+    "equal rows of hexagons": (
+        lambda s: s["guarantee"].update(equal_rows="each", unit="cell"),
+        "counts equal rows where its records are hexagons",
+    ),
     "neighbours": (set_at("guarantee.neighbours", "Any two datasets."), "words do not follow"),
     "a group's words": (set_at("guarantee.groups.0.in_words", "Safe."), "words do not follow"),
     "a group's epsilon": (set_at("guarantee.groups.1.epsilon", 2.4), "group line"),

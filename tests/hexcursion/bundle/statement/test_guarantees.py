@@ -17,9 +17,11 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import ORDERS
 from geo import Domain
 from hexcursion.bundle import BundleError, untrusted
+from hexcursion.bundle.page.facts import _what_not
 from hexcursion.bundle.read import _same
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.guarantee import check_guarantee, stated_cost, with_words
+from hexcursion.bundle.statement.schema_check import check_statement
 from tests.hexcursion.bundle.bundle_samples import guarded, make_release
 
 MU = 0.5
@@ -57,6 +59,26 @@ def test_one_record_more_or_less_is_said_so(domain: Domain) -> None:
     assert found["in_words"].startswith("Adding or removing one sale can make any published result up to ")
     assert not any("number of sales" in text for text in found["not_protected"])
     check_guarantee(found)
+
+
+def test_equal_rows_that_are_records_are_said_so(domain: Domain) -> None:
+    """In the statement and on the page; where they count once nothing is said."""
+    release = make_release(domain, privacy=replace(guarded(), each_row=True))
+    statement = json.loads(json.dumps(build_statement(release)))
+    found = check_statement(statement)["guarantee"]
+    assert found["equal_rows"] == "each"
+    again = (
+        "Equal rows count as sales of their own, so one sale that is listed several times is protected less"
+    )
+    assert found["not_protected"][:2] == [
+        "A person with more than one sale is protected less: see the group lines.",
+        f"{again}: see the group lines.",
+    ]
+    assert _what_not(statement).text.endswith(f"more than one sale is protected less. {again}.")
+    once = build_statement(make_release(domain))
+    assert "equal_rows" not in once["guarantee"]
+    assert not any("Equal rows" in text for text in once["guarantee"]["not_protected"])
+    assert _what_not(once).text.endswith("A person with more than one sale is protected less.")
 
 
 def test_public_places_are_said_so(domain: Domain) -> None:
