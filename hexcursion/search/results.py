@@ -17,6 +17,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.record import Yardsticks
 from hexcursion.search.choice import Choice, expected_of, known_gain, times_as_good, typed_choice
+from hexcursion.search.public_map import answered
 from hexcursion.search.task import (
     Edge,
     FrontierPoint,
@@ -91,7 +92,7 @@ def tuned_from(project: Project, text: str) -> Tuned:
         raise WorkflowError("The stored search is damaged: search for the design anew.") from error
     if not fits:
         raise WorkflowError("The stored search answers another question: search for the design anew.")
-    return concluded(project, result, free, str(stored.get("starts", "")))
+    return concluded(answered(project, result), result, free, str(stored.get("starts", "")))
 
 
 def _result(stored: Mapping[str, Any]) -> SearchResult:

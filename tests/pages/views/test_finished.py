@@ -32,6 +32,7 @@ from hexcursion.search.results import text_of, tuned_from
 from hexcursion.search.scenes import public_facts
 from hexcursion.search.tuning import tune
 from pages.privacy.frontier import promise_of
+from pages.release.releasing import plan
 from pages.shared.shipped import BUNDLE, FILES, SEARCH, is_shipped, shelved, viewer_of
 from pages.start.finished import Finished, finished_example
 from studies.agreement.panel import simulated
@@ -113,6 +114,14 @@ def test_a_design_promises_on_screen_what_its_release_promises(opened: Finished)
 
 def test_what_is_written_is_read_back_to_the_last_digit(opened: Finished) -> None:
     assert text_of(opened.project, opened.tuned) == SEARCH.read_text(encoding="utf-8")
+
+
+def test_another_release_of_it_can_be_planned(opened: Finished) -> None:
+    """The search tried both starts, and the design that it kept reads the public map."""
+    planned = plan(opened.project, opened.tuned.choice)
+    assert opened.tuned.result.public_mean is True
+    assert opened.tuned.choice.public_map is not None
+    assert planned.preview.asked == pytest.approx(1.0, abs=1e-6)
 
 
 def test_a_search_of_another_question_is_refused(opened: Finished) -> None:
