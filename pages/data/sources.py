@@ -216,20 +216,22 @@ def ask_sensors(work: Workspace) -> Sources | None:
             **known_by,
         )  # fmt: skip
 
-    choices: dict[str, Any] = {
-        "data": source(path, where_private),
-        "value_name": named.strip() or value or "",
-        "value_unit": "" if counted else unit.strip(),
-    }
+    choices: dict[str, Any] = {"value_name": named.strip() or value or ""}
+    choices["value_unit"] = "" if counted else unit.strip()
+    try:
+        choices["data"] = source(path, where_private)
+        if reference is not None or where_reference:
+            choices["reference"] = source(reference or path, where_reference)
+            choices["reference_public"] = public
+    except WorkflowError as error:  # of what was typed, such as a missing value that is no number
+        st.error(plain(table_columns.on_screen(str(error))), icon=":material/error:")
+        return None
     if counted:
         choices |= {"values": "count", "record_word": word}
     elif guess.answers and value == guess.value and (public or (reference is None and not where_reference)):
         choices["values"] = "yes-no"
     if owner is not None:
         choices |= {"owner": owner, "records_per_owner": most}
-    if reference is not None or where_reference:
-        choices["reference"] = source(reference or path, where_reference)
-        choices["reference_public"] = public
     return Sources(choices)
 
 
