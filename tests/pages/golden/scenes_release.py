@@ -1,0 +1,269 @@
+"""The screens from a plan on: released, published, read, compared; and the frame around all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.registry import mechanism_of
+from hexcursion.bundle import write_bundle
+from hexcursion.bundle.density import Density
+from hexcursion.comparing import run as comparing
+from hexcursion.comparing.run import Comparison, Row
+from hexcursion.door.remedies import Remedy, Tried
+from hexcursion.ledger.places import bundles_folder
+from hexcursion.record import Expected
+from pages.ledger import view as ledger_view
+from pages.ledger.view import AccountView, LedgerView
+from pages.shared import frame
+from pages.shared.server import access
+from pages.shared.server.access_rules import Access
+from pages.shared.session import side_jobs
+from pages.shared.session.workspace import Workspace
+from pages.shared.shipped import shelved
+from pages.shared.steps import SCREENS
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
+from tests.hexcursion.bundle.spectral_samples import spectral_release
+from tests.pages.golden.screen import Screen
+from tests.pages.golden.states import (
+    done,
+    fresh,
+    plain_scene,
+    put,
+    released,
+    scene,
+    searched,
+)
+
+# Release
+
+plain_scene("release: too early", fresh)
+plain_scene("release: the receipt", searched)
+plain_scene("release: released", released)
+plain_scene("release: opened by its address", fresh, release="")
+plain_scene("release: weak", lambda: _expecting(0.45, 0.42, 0.6))
+plain_scene("release: stopped", lambda: _expecting(0.31, 0.2, 0.4))
+
+
+def _expecting(agreement: float, low: float, high: float) -> Workspace:
+    """The example as if its map were expected to be of this agreement."""
+    work = searched()
+    assert work.found is not None
+    known = work.found.choice.expected
+    assert known is not None
+    expected = replace(known, agreement=agreement, low=low, high=high)
+    work.found = replace(work.found, choice=replace(work.found.choice, expected=expected))
+    return work
+
+
+@scene("release: questions answered, one by looking")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    work = put(screen, searched())
+    work.answers |= {"selection": "private data", "threshold": "public", "records_per_person": 3}
+    work.finished = [shelved().name]
+
+
+@scene("release: asked once more")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, searched())
+    screen.answers["Release …"] = True
+
+
+@scene("release: remedies were tried")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    work = put(screen, _expecting(0.31, 0.2, 0.4))
+    assert work.found is not None
+    larger = Remedy("epsilon", "Larger budget, ε 2", {"epsilon": 2.0})
+    tried = (Tried(larger, Expected(0.62, 0.2, 0.9, "reference data"), stopped=False),)
+    done(work, screen, "remedies", (work.found.tuned, 1.0), tried)
+
+
+# Publish, viewer, compare, ledger
+
+plain_scene("publish: nothing released", fresh)
+plain_scene("publish: the example", released)
+plain_scene("publish: no such release", fresh, release="0123456789abcdef")
+
+
+@scene("publish: a page is made")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, released())
+    screen.session_state[f"site_{shelved().name}"] = "https://maps.example.org/prices"
+
+
+@scene("publish: an address that is none")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, released())
+    screen.answers |= {"Address where it will stand": " prices ", "Make the page": True}
+
+
+def _own_release() -> str:
+    name = "0123456789abcdef"
+    write_bundle(make_release(small_domain(), release_id=name), bundles_folder() / name)
+    return name
+
+
+@scene("publish: an own release without a key")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, fresh())
+    screen.query_params["release"] = _own_release()
+    patch.delenv("HEXCURSION_SIGNING_KEY", raising=False)
+
+
+@scene("publish: an own release, a key that is gone")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, fresh())
+    screen.query_params["release"] = _own_release()
+    patch.setenv("HEXCURSION_SIGNING_KEY", "/nowhere/office.key")
+    patch.delenv("HEXCURSION_SIGNING_PASSWORD", raising=False)
+    screen.answers["Sign the bundle"] = True
+
+
+plain_scene("viewer: nothing to open", fresh)
+plain_scene("viewer: the example", released)
+plain_scene("viewer: no such release", fresh, release="0123456789abcdef")
+
+
+@scene("viewer: counts, beside another release")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    work = put(screen, fresh())
+    first, second = "0123456789abcdef", "fedcba9876543210"
+    town = small_domain()
+    write_bundle(spectral_release(town, release_id=first), bundles_folder() / first)
+    write_bundle(make_release(town, release_id=second), bundles_folder() / second)
+    screen.query_params["release"] = first
+    screen.session_state["viewer_density"] = 20.0
+    found = Density(town, 20.0, np.full(town.size, 4.0), np.full(town.size, 2.0), "sale")
+    patch.setattr(side_jobs, "same", lambda one, other: True)
+    done(work, screen, "density", (), found)
+    screen.chooses["viewer_beside"] = 1
+
+
+plain_scene("compare: too early", fresh)
+plain_scene("compare: mechanisms", searched)
+plain_scene("compare: mechanisms, none chosen", searched, compare_names_0=[])
+plain_scene("compare: today's practice", released)
+plain_scene("compare: before a release", searched, compare_way_0="practice")
+
+
+@scene("compare: one record more, from ten records on")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, released())
+    screen.session_state |= {f"practice_record_{shelved().name}": 17, "practice_least": 10}
+
+
+@scene("compare: what came out")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    work = put(screen, searched())
+    assert work.found is not None
+    tuned, settings = work.found.tuned, work.settings()
+    rows = [
+        Row(
+            mechanism_of(one.scored.design).name,
+            "values and places" if k % 2 else "values",
+            one.epsilon,
+            replace(tuned.result, chosen=one.scored),
+            0.01 * k,
+            "",
+            2.5,
+            0.1 * k,
+            0.05,
+        )
+        for k, one in enumerate(tuned.result.frontier[:4])
+    ]
+    rows.append(Row("bin-means", "values", 1.0, None, math.nan, "no design meets it", 0.5))
+    found = Comparison(tuple(rows), 1e-5, "point", 4_206, 888, "public reference data")
+    patch.setattr(comparing, "svg_text", lambda found: f"a picture of {len(found.rows)} rows")
+    names = "posterior-sampling noisy-cell-statistics spectral-statistics convcnp sparse-gp"
+    done(work, screen, "compare", (settings, names, "1.0 2.0 4.0"), (work.found.project, found))
+    screen.session_state["compare_measure"] = "lost"
+    screen.clicks["compare_1_lost"] = 1
+
+
+def _ledger(screen: Screen, patch: pytest.MonkeyPatch, seen: LedgerView) -> None:
+    put(screen, fresh())
+    patch.setattr(ledger_view, "view_ledger", lambda: seen)
+
+
+ACCOUNT = AccountView("a.csv", "Each sale", "abab", "1e-05", "2", "0.5", "1.5", 0.25, "1 release", "set")
+
+
+@scene("ledger: sound")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    _ledger(screen, patch, LedgerView((ACCOUNT,), ({"No.": 0}, {"No.": 1}), (), (), (1,)))
+
+
+@scene("ledger: damaged")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    _ledger(screen, patch, LedgerView((), ({"No.": 0},), ("entry 1 was changed",), ("a clock",), ()))
+
+
+# The frame around all of them
+
+
+@scene("frame: configured, and its menu")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, fresh())
+    frame.configure()
+    for curator in (True, False):
+        patch.setattr(access, "may_curate", lambda curator=curator: curator)
+        screen.navigated = SimpleNamespace(title="Viewer")
+        frame.navigate()
+
+
+def _framed(name: str, make: Callable[[], Workspace], **held: Any) -> None:
+    @scene(f"frame: {name}")
+    def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+        work = put(screen, make())
+        for key, value in held.items():
+            setattr(work, key, value)
+        patch.setattr(
+            frame,
+            "_watch",
+            lambda **given: (
+                screen.called("", "watch", (), given),
+                SimpleNamespace(others=None, lost=None, before=None),
+            )[1],
+        )
+        patch.setattr(frame.time, "monotonic", lambda: 100.0)
+        patch.setattr(access, "may_curate", lambda: True)
+        for one in SCREENS:
+            screen.lines.append(f"## {one.title}")
+            frame.header(one)
+            frame.footer(one)
+
+
+_framed("first visit", fresh)
+_framed("searched", searched)
+_framed("released, another tab open", released, other_tab=True)
+_framed(
+    "lost", fresh, lost=True, before="token", lost_since=95.0, kept={"bbox": (1, 2, 3, 4), "epsilon": 2.0}
+)
+
+
+@scene("frame: who is let in")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, fresh())
+    for mode, sign_in, person in (
+        ("curator", True, {}),
+        ("curator", True, {"is_logged_in": True, "email": "a@b.org", "email_verified": True, "name": "Ada"}),
+        ("curator", True, {"is_logged_in": True, "email": "a@b.org", "email_verified": False}),
+        ("viewer", True, {}),
+        ("curator", False, {}),
+    ):
+        screen.lines.append(f"## {mode} {sign_in} {person}")
+        user = type("User", (dict,), {"is_logged_in": person.get("is_logged_in", False)})(person)
+        screen.user = user
+        patch.setattr(
+            access,
+            "granted",
+            lambda mode=mode, sign_in=sign_in: Access(mode, sign_in, frozenset({"a@b.org"}), (), None, 30.0),
+        )
+        screen.lines.append(f"turned away: {access.turned_away()}")
+        access.sign_in_panel()

@@ -1,0 +1,218 @@
+"""A screen as text: every call of Streamlit's functions, with what it was given and where it stands."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import runpy
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from inspect import isfunction
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pages.privacy import search_panel
+from pages.shared import maps
+from tests.pages.recorded import HOLDERS, Recorded
+
+ROOT = Path(__file__).resolve().parents[3]
+ASKS = (
+    "selectbox",
+    "radio",
+    "multiselect",
+    "segmented_control",
+    "pills",
+    "slider",
+    "select_slider",
+    "toggle",
+    "number_input",
+    "text_input",
+    "text_area",
+    "checkbox",
+    "file_uploader",
+    "date_input",
+    "color_picker",
+)
+LONG, WIDE = 12, 2_000  # items of a list and characters of an argument that are written out
+
+
+class Ended(Exception):
+    """A screen that runs again, or leads to another one."""
+
+
+class Screen(Recorded):
+    """Writes a line for each call; a widget answers with what stands in it, a pressed button with yes."""
+
+    def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
+        super().__init__(answers)
+        self.lines: list[str] = []
+        self.clicks: dict[str, int] = {}  # chart -> number of the dot that was clicked
+        self.chooses: dict[str, int] = {}  # widget of several answers -> how many of the first are chosen
+        self.navigated: Any = None  # the page of the address
+        self.places: list[str] = [""]
+        self.sidebar = Part(self, "sidebar")
+        self.context = SimpleNamespace(
+            theme=SimpleNamespace(type="light"), headers={}, cookies={}, ip_address=None, url="", locale="en"
+        )
+        self.user = SimpleNamespace(is_logged_in=False, get=lambda name: None)
+        self.secrets = SimpleNamespace(to_dict=dict)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        return lambda *given, **named: self.called(self.places[-1], name, given, named)
+
+    def called(self, place: str, name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Write the call down, and answer it."""
+        if name == "fragment":
+            return self._fragment(given, named)
+        if name == "dialog":
+            return lambda body: lambda *values: self._dialog(place, given, named, body, values)
+        shown = {**named}
+        read = shown.pop("format_func", None)
+        seen = list(given)
+        if read is not None and len(seen) > 1:
+            seen[1] = [read(one) for one in seen[1]]
+        if name == "get_option":
+            return {"server.address": "localhost", "server.allowedHosts": []}[given[0]]
+        words = [written(one) for one in seen] + [f"{key}={written(one)}" for key, one in shown.items()]
+        self.lines.append(f"{place}{name}({', '.join(words)})")
+        if name in ("rerun", "switch_page", "stop"):
+            raise Ended
+        if name in ("columns", "tabs"):
+            many = given[0] if isinstance(given[0], int) else len(given[0])
+            return [Part(self, f"{place}{name}[{number}] ") for number in range(many)]
+        if name in HOLDERS:
+            return Part(self, f"{place}{name} ")
+        return self._answered(name, given, named)
+
+    def _answered(self, name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        key = str(named["key"]) if "key" in named else None
+        if name == "altair_chart":
+            return {"selection": {"picked": [{"number": self.clicks[key]}]} if key in self.clicks else {}}
+        if name == "navigation":
+            return self.navigated
+        if key in self.chooses:
+            return list(given[1])[: self.chooses[key]]
+        if name in ASKS and key in self.session_state and not (given and given[0] in self.answers):
+            return self.session_state[key]
+        answer = self._answer(name, given, named)
+        if name == "multiselect" and answer is None:
+            answer = []
+        if name in ASKS and key is not None:
+            self.session_state[key] = answer
+        if name in ("button", "form_submit_button") and answer and named.get("on_click"):
+            named["on_click"](*named.get("args", ()))
+        return answer
+
+    def _fragment(self, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
+        self.lines.append(f"fragment({', '.join(f'{key}={written(one)}' for key, one in named.items())})")
+        return given[0] if given else lambda body: body
+
+    def _dialog(self, place: str, given: Any, named: Any, body: Any, values: Any) -> None:
+        with self.called(place, "container", ("dialog", *given), named):
+            body(*values)
+
+
+class Part:
+    """A column, a tab, a container: what is called of it, or inside of it, stands there."""
+
+    def __init__(self, screen: Screen, place: str) -> None:
+        self._screen, self._place = screen, place
+
+    def __enter__(self) -> Part:
+        self._screen.places.append(f"{self._place.rstrip()} > ")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._screen.places.pop()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        place = f"{self._place.rstrip()} > "
+        return lambda *given, **named: self._screen.called(place, name, given, named)
+
+
+def written(value: Any) -> str:
+    """A value as text: numbers to six digits, no place of a disk; what is long by beginning and hash."""
+    said = _written(value)
+    return said if len(said) <= WIDE else f"{said[:200]} … {len(said)} {hash_of(said)}"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, np.ndarray):
+        return f"array{list(value.shape)} {hash_of(written(value.ravel().tolist()))}"
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.6g}"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    if isinstance(value, Path):
+        return value.name
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes" if len(value) < LONG else "bytes"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {written(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, set | frozenset):
+        return f"set {written(sorted(value))}"
+    if isinstance(value, Sequence):
+        items = [written(one) for one in value]
+        if len(items) > LONG:
+            return f"[{len(items)} items, {', '.join(items[:2])} … {hash_of(' '.join(items))}]"
+        return f"[{', '.join(items)}]"
+    if isfunction(value) or callable(value):
+        return f"<{getattr(value, '__name__', type(value).__name__)}>"
+    if hasattr(value, "to_dict"):
+        return f"{type(value).__name__} {written(value.to_dict())}"
+    if hasattr(value, "to_json"):
+        return f"{type(value).__name__} {hash_of(value.to_json())}"
+    if is_dataclass(value):
+        inside = (f"{one.name}={written(getattr(value, one.name))}" for one in fields(value) if one.repr)
+        return f"{type(value).__name__}({', '.join(inside)})"
+    return type(value).__name__
+
+
+def _text(value: str) -> str:
+    home = os.environ["HEXCURSION_HOME"]
+    said = value.replace(home, "<home>").replace(str(ROOT), "<root>")
+    return '"' + re.sub(r"\b[0-9a-f]{16}\b", "<id>", said).replace("\r", "").replace("\n", "\\n") + '"'
+
+
+def hash_of(text: str) -> str:
+    """The beginning of a text's hash."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@contextmanager
+def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
+    """Put the recorder in Streamlit's place in every module of the screens that is loaded."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "streamlit", screen)
+        for name, module in list(sys.modules.items()):
+            if name.split(".")[0] == "pages":
+                if hasattr(module, "st"):
+                    patch.setattr(module, "st", screen)
+                for key, one in list(vars(module).items()):
+                    if isfunction(one) and one.__code__.co_filename.endswith("fragment.py"):
+                        patch.setattr(module, key, one.__wrapped__)
+        patch.setattr(search_panel, "workers", lambda: 1)
+        patch.setattr(maps, "built", lambda: True)
+        patch.setattr(maps, "_component", lambda: screen.linked_map)
+        yield patch
+
+
+def page(screen: Screen, address: str) -> None:
+    """Run a screen's page until it ends or leads elsewhere; the frame has no page of its own."""
+    path = ROOT / "pages" / address / "page.py"
+    with suppress(Ended):
+        if path.is_file():
+            runpy.run_path(str(path))
