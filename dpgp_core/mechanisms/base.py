@@ -108,14 +108,11 @@ class SearchSpace:
         paths = {"paths": ask.paths} if "paths" in self.mechanism.reads else {}
         return (self.mechanism.design_type.from_mapping(paths),)
 
-    def fixed(
-        self, spacing: float, model: tuple[float, float] | None = None, looks: int = 1
-    ) -> Design | None:
+    def fixed(self, spacing: float, looks: int = 1) -> Design | None:
         """The design, noise still open, that is released unsearched where no reference data say anything.
 
-        None where the mechanism has none: it is then searched for on simulated fields. `model` is the range
-        (metres) and ridge that a private choice has found; `looks` is 2 for a second look made from what a
-        first released.
+        None where the mechanism has none: it is then searched for on simulated fields. `spacing` of the cells
+        is in metres; `looks` is 2 for a second look made from what a first released.
         """
         return None
 

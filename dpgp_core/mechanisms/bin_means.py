@@ -11,6 +11,7 @@ import numpy as np
 from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.discrete_laplace import discrete_laplace
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Parameter
@@ -27,7 +28,6 @@ from dpgp_core.noise import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.private_choice import discrete_laplace
 from dpgp_core.public_places import read_label_sums
 from dpgp_core.releasing import PublicFacts
 

@@ -89,10 +89,7 @@ class SearchSpec:
     quick: bool = False  # a coarser grid
     # whether this is for the budget that is asked for; the frontier beside it tries a part of its designs
     thorough: bool = True
-    # cutoff, model: the one cutoff, and the range (metres) and ridge, to try; None leaves them to the
-    # mechanism
-    cutoff: float | None = None
-    model: tuple[float, float] | None = None
+    cutoff: float | None = None  # the one to try; None leaves it to the mechanism
     looks: int = 1  # of the fixed design: 1 or 2
 
 

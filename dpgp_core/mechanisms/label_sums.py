@@ -92,10 +92,10 @@ class LabelSpace(SearchSpace, ABC):
         if VALUES_ONLY.refusal(facts):
             return ()
         lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales[:LENGTHSCALES]
-        shapes = [ask.model] if ask.model else [(each, ridge) for each in lengthscales for ridge in RIDGES]
         models = [
             (ask.priors[0], lengthscale, ridge, scale)
-            for lengthscale, ridge in shapes
+            for lengthscale in lengthscales
+            for ridge in RIDGES
             for scale in tried(SCALES, ask.thorough)
         ]
         return self.shapes(facts, models)

@@ -129,14 +129,14 @@ class SpectralStatisticsDesign(Design):
         return replace(self, cutoff=released.own_cutoff(level, direction))
 
 
-def fixed_design(spacing: float, model: tuple[float, float] | None = None) -> SpectralStatisticsDesign:
+def fixed_design(spacing: float) -> SpectralStatisticsDesign:
     """Return the design for data of which nothing is known, its noise still open; lengths in metres.
 
     On surveys without reference data it beats or equals designs searched on simulated fields in 14 of 17
-    cases. The release chooses its own cutoff. `model` is the range and ridge that a private choice has found.
+    cases. The release chooses its own cutoff.
     """
-    lengthscale, ridge = model or (FIXED_RANGE * spacing, FIXED_RIDGE)
     return SpectralStatisticsDesign(
-        "water-filled", "exponential", lengthscale, signal=FIXED_SPREAD, middle=0.0, spread=FIXED_SPREAD,
-        amplitude=1.0, ridge=ridge, mu=1.0, common=0.3, cutoff_from="release", paths=100,
+        "water-filled", "exponential", FIXED_RANGE * spacing, signal=FIXED_SPREAD, middle=0.0,
+        spread=FIXED_SPREAD, amplitude=1.0, ridge=FIXED_RIDGE, mu=1.0, common=0.3, cutoff_from="release",
+        paths=100,
     )  # fmt: skip

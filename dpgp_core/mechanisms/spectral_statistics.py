@@ -107,10 +107,8 @@ class SpectralSpace(SearchSpace):
             for ridge in tried(RIDGES, ask.thorough)
         )
 
-    def fixed(
-        self, spacing: float, model: tuple[float, float] | None = None, looks: int = 1
-    ) -> SpectralStatisticsDesign:
-        return replace(fixed_design(spacing, model), first=FIRST if looks > 1 else 0.0)
+    def fixed(self, spacing: float, looks: int = 1) -> SpectralStatisticsDesign:
+        return replace(fixed_design(spacing), first=FIRST if looks > 1 else 0.0)
 
     def refinement(
         self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: SearchSpec

@@ -139,10 +139,9 @@ def _release(
 ) -> int:
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
-    elif settings.pays_for_a_look:
-        look, name = settings.look_words
+    elif settings.pilot is not None:
         raise WorkflowError(
-            f"{look} spends budget, so it has no dry run: leave --dry-run or {flag_of(field(name))} out."
+            f"A pilot spends budget, so it has no dry run: leave --dry-run or {flag_of(field('pilot'))} out."
         )
     if options is not None:
         settings = with_resolution(settings, options)

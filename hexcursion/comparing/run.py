@@ -63,7 +63,7 @@ def calibration_error(probability: Floats, inside: Bools) -> float:
 
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
-BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
+BY_HAND = ("lengthscale", "ridge", "pilot")
 """Settings of a release of which nothing would be seen in a comparison."""
 
 

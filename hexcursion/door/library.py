@@ -52,7 +52,7 @@ def release(
     Parameters
     ----------
     data, settings
-        As for `plan`; also `pilot` and `range_choice`, which are charged and drawn before the search.
+        As for `plan`; also `pilot`, which is charged and drawn before the search.
     out : str or Path, optional
         New folder for the bundle; its zip lies beside it. Otherwise `releases` in this installation's home.
     progress : callable, optional

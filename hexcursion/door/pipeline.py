@@ -26,7 +26,7 @@ from hexcursion.releasing.transaction import Plan, Published, named_budget, plan
 from hexcursion.search.bench import smallest_epsilon
 from hexcursion.search.choice import Choice, given_choice, stated
 from hexcursion.search.executors import make_executor
-from hexcursion.search.pilot import paid_look
+from hexcursion.search.pilot import run_pilot
 from hexcursion.search.results import settle_on
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
@@ -127,9 +127,9 @@ def plan_settings(
         listener.note(text)
     ledger = ledger_to_plan(place)
     project = replace(project, same_as=ledger.datasets_of(same_as))
-    if settings.pays_for_a_look:
+    if settings.pilot is not None:
         ledger = begin(ledger)
-        project = paid_look(project, ledger)
+        project = run_pilot(project, ledger)
     tuned = None
     if searching:
         beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
@@ -207,14 +207,13 @@ def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool 
 
 def _refuse_looks(settings: ReleaseSettings, wanted: float | None, pay: bool) -> None:
     """Refuse a look that is not to be paid, or that would be paid for nothing: before anything is loaded."""
-    if not settings.pays_for_a_look:
+    if settings.pilot is None:
         return
-    look, name = settings.look_words
     if not pay:
-        raise WorkflowError(f"{look} spends budget, so it is part of a release alone: leave `{name}` out.")
+        raise WorkflowError("A pilot spends budget, so it is part of a release alone: leave `pilot` out.")
     if wanted is not None:
         raise WorkflowError(
-            f"{look} is a share of a fixed epsilon: leave `{name}` out, or do not ask for an agreement."
+            "A pilot is a share of a fixed epsilon: leave `pilot` out, or do not ask for an agreement."
         )
 
 

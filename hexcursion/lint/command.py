@@ -75,7 +75,7 @@ def _tuned(settings: ReleaseSettings) -> checks.TuningOrigin:
     if settings.lengthscale is not None:
         return "given"
     if settings.reference is None:
-        if settings.pays_for_a_look:
+        if settings.pilot is not None:
             return "private selection"
         return "fixed" if takes_fixed(settings) else "simulated"
     return "public reference data" if settings.reference_public else "reference data"

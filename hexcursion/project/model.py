@@ -11,7 +11,6 @@ import numpy as np
 
 from data_loaders import LoadReport, Observations
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
@@ -82,20 +81,11 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What an accounted look at the private records has cost, and what it chose."""
+    """What an accounted look at the private records has cost."""
 
     cost: Cost  # everything that is proved about the look
     epsilon: float  # its own, an upper bound
     entry: str  # the seal of its ledger entry
-    model: FieldModel | None = None  # range and scatter that a private choice found; None for a pilot
-
-    @property
-    def words(self) -> str:
-        """What was paid for."""
-        if self.model is None:
-            return "a pilot"
-        model = f"range {significant(self.model.lengthscale, 4)} m and ridge {self.model.ridge:g}"
-        return f"a private choice of {model} among the values"
 
 
 @dataclass(frozen=True)
@@ -171,14 +161,12 @@ class Project:
 
     @property
     def simulated(self) -> bool:
-        """Whether the reference data are simulated, with or without a range that was chosen privately."""
-        return self.reference_kind == "simulated" or (self.pilot is not None and self.pilot.model is not None)
+        """Whether the reference data are simulated."""
+        return self.reference_kind == "simulated"
 
     @property
     def tried_on(self) -> TriedOn:
         """What designs are tried on, as a screen says it: no reference data where the fields are invented."""
-        if self.pilot is not None and self.pilot.model is not None:
-            return "simulated fields of the chosen range"
         return TRIED_ON[self.reference_kind]
 
     @property

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from dpgp_core.mechanisms.grids import FieldModel
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice, Prior
 from dpgp_core.priors.registry import make_prior
@@ -50,10 +49,10 @@ class WorldModel:
     scatter: float  # of a record around it, in clip bounds
 
 
-def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -> WorldModel:
+def world_model(spacing: float, number: int) -> WorldModel:
     """The law of one of the simulated worlds (from 0), which have all ranges and shares in turn.
 
-    `spacing` of the hexagons is in metres; a private choice may give range and scatter.
+    `spacing` of the hexagons is in metres.
 
     Examples
     --------
@@ -61,9 +60,6 @@ def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -
     WorldModel(lengthscale=400.0, spread=0.28284271247461906, scatter=0.28284271247461906)
     """
     total = WORLD_SPREADS[number % len(WORLD_SPREADS)]
-    if chosen is not None:
-        spread = total / math.hypot(1.0, chosen.ridge)
-        return WorldModel(chosen.lengthscale, spread, chosen.ridge * spread)
     share = WORLD_SHARES[number // len(WORLD_RANGES) % len(WORLD_SHARES)]
     lengthscale = WORLD_RANGES[number % len(WORLD_RANGES)] * spacing
     return WorldModel(lengthscale, total * math.sqrt(share), total * math.sqrt(1.0 - share))
@@ -86,7 +82,6 @@ def simulate_reference(
     n: int,
     places: NDArray[np.int64] | None = None,
     number: int = 0,
-    model: FieldModel | None = None,
     prior_of: Callable[[str, float], Prior] | None = None,
     columns: NDArray[np.float64] | None = None,
     exposure: Exposure | None = None,
@@ -106,7 +101,7 @@ def simulate_reference(
     sign, centre = (-1.0 if number // WORLDS % 2 else 1.0), 0.0
     entropy = SimulationEntropy(SIMULATION_SEED + number - (WORLDS if sign < 0 else 0))
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
-    law = world_model(lattice.spacing, number, model)
+    law = world_model(lattice.spacing, number)
     if settings.values == "yes-no":
         law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
         centre = ASKED * float(response.forward(settings.threshold))

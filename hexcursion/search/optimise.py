@@ -57,7 +57,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     """
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     if task.unsearched:
-        fixed = fixed_of(task.mechanisms, task.facts.lattice.spacing, task.ask.model, task.ask.looks)
+        fixed = fixed_of(task.mechanisms, task.facts.lattice.spacing, task.ask.looks)
         if fixed is not None:
             return unsearched(task, fixed, tell)
     free = task.unconstrained or unconstrained_design(task, where, _part(tell, 0.0, 0.2))

@@ -1,4 +1,4 @@
-"""Accounted looks at the private records before a search: a pilot, or a private choice of the range."""
+"""An accounted look at the private records before a search: a pilot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dpgp_core.mechanisms.cell_sums import (
     statistics_cost,
 )
 from dpgp_core.mechanisms.design import Budget, Design
-from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, FieldModel, RangeChoice, coarse_grid
+from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
     log_evidence,
@@ -31,11 +31,8 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
-from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.private_choice import choice_cost
-from dpgp_core.public_places import PublicPlaces
 from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, Reservation
@@ -43,16 +40,11 @@ from hexcursion.ledger.unreleased import charge_stands
 from hexcursion.project.model import Pilot, Project, area_facts, record_keys
 from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale
-from hexcursion.project.simulated import SIMULATION_SEED, simulate_reference
+from hexcursion.project.simulated import SIMULATION_SEED
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import Scored
 
 STEPS = 14
-LOOSE = (
-    "this price of the choice is a proved bound, and loose: no values that were searched for cost more than "
-    "a quarter of it"
-)
-"""What the reports of a private choice's cost say about the bound; docs/public-places.md has the figures."""
 SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost
 PATCHES, SWING = 25, 0.5  # see `pilot_strength`
 LEAST_STRENGTH = 0.5
@@ -98,7 +90,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
         _best(_simulated(project, noise), models)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         raise WorkflowError(f"A pilot could not be read ({error}): nothing was charged.") from error
-    with _charged(project, ledger, charge, "pilot", session) as reservation:
+    with _charged(project, ledger, charge, session) as reservation:
         statistics = release_statistics(
             records, project.domain.size, noise, SystemEntropy(), n_is_public=n_is_public
         )
@@ -129,15 +121,13 @@ def _charge(project: Project, ledger: Ledger, cost: Cost, facts: Mapping[str, An
 
 
 @contextmanager
-def _charged(
-    project: Project, ledger: Ledger, charge: Charge, kind: str, session: str
-) -> Iterator[Reservation]:
+def _charged(project: Project, ledger: Ledger, charge: Charge, session: str) -> Iterator[Reservation]:
     """Reserve a charge once for a session, with a budget where there is none, and begin its draw."""
     if ledger.preview(charge, project.delta).budget is None:
         budget = project.settings.budget or project.settings.epsilon
         ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)
     facts = json.dumps(dict(charge.facts), sort_keys=True)
-    request = ledger.request(kind, charge.dataset, charge.unit, facts, session or random_name())
+    request = ledger.request("pilot", charge.dataset, charge.unit, facts, session or random_name())
     with charge_stands(ledger, charge, request) as reservation:
         reservation.begin_draw()
         yield reservation
@@ -252,108 +242,3 @@ def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
             "What was paid for beforehand leaves too little for a release: lower its share or raise epsilon."
         )
     return best
-
-
-BLUNTEST = 0.05
-"""Largest difference of mean squared errors, response units, that the odds of a choice may need."""
-
-
-def run_range_choice(project: Project, ledger: Ledger, session: str = "") -> Project:
-    """Pay for a choice of range and scatter once, and simulate the reference data with what was chosen.
-
-    The share `settings.range_choice` of epsilon is spent on one exponential mechanism over public candidates,
-    by their cross-validated squared errors (docs/public-places.md), charged to the ledger before it is drawn.
-    The search afterwards is post-processing and free. Session as for `run_pilot`; raise `WorkflowError` as it
-    does.
-    """
-    settings = project.settings
-    if settings.range_choice is None:
-        raise WorkflowError("No range is to be chosen: set `range_choice`.")
-    if project.pilot is not None:
-        raise WorkflowError("A range was chosen and paid for already.")
-    project.refuse_large_delta()
-    epsilon = settings.range_choice * settings.epsilon
-    records = bin_records(project.private.placed, project.response, settings.unit)
-    choice = planned_choice(project, records)
-    if warning := _warning(choice, records.n, epsilon):
-        raise WorkflowError(warning)
-    charge = _charge(
-        project,
-        ledger,
-        choice_cost(epsilon),
-        {
-            "title": "Private choice of the range",
-            "mechanism": "exponential-mechanism",
-            "epsilon": epsilon,
-            "n": records.n,
-        },
-    )
-    # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
-    blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))
-    trial, _ = choice.draw(blank, epsilon, SimulationEntropy(SIMULATION_SEED), simulation=True)
-    simulate_reference(settings, project.lattice, project.response, records.n, model=trial)
-    with _charged(project, ledger, charge, "range choice", session) as reservation:
-        model, _ = choice.draw(records, epsilon, SystemEntropy())
-        digest = hashlib.sha256(repr(model).encode()).hexdigest()
-        reservation.commit(f"range-{random_name()}", digest)
-    return with_model(project, model, Pilot(charge.cost, epsilon, reservation.seal, model))
-
-
-def with_model(project: Project, model: FieldModel, paid: Pilot) -> Project:
-    """The project with reference data simulated from a chosen model."""
-    known = project.private.placed.index
-    reference = simulate_reference(
-        project.settings, project.lattice, project.response, private_n(project), known, model=model
-    )
-    return replace(project, reference=reference, reference_kind="private selection", pilot=paid)
-
-
-def choice_warning(project: Project) -> str:
-    """Why a choice at this share would be next to chance, or "": before it is paid, from public facts."""
-    settings = project.settings
-    if settings.range_choice is None:
-        return ""
-    records = bin_records(project.private.placed, project.response, settings.unit)
-    return _warning(planned_choice(project, records), records.n, settings.range_choice * settings.epsilon)
-
-
-def planned_choice(project: Project, records: CollapsedRecords) -> RangeChoice:
-    """Choose candidates and folds by the records' public places alone.
-
-    Raise `WorkflowError` if there is no range.
-    """
-    facts = public_facts(project)
-
-    def made(lengthscale: float) -> PublicPlaces:
-        return PublicPlaces(facts.prior(project.priors[0], lengthscale), records.index, records.count)
-
-    try:
-        return RangeChoice.plan(project.lattice, records, made)
-    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
-        raise WorkflowError(f"No range can be chosen ({error}): nothing was charged.") from error
-
-
-def _warning(choice: RangeChoice, n: int, epsilon: float) -> str:
-    blunt = choice.sharpness(n, epsilon)
-    if blunt <= BLUNTEST:
-        return ""
-    return (
-        f"This choice would be next to chance: two ranges must differ by {significant(blunt, 2)} in the mean "
-        f"squared error of a value within its clip bounds of -1 and 1 before the odds change much ({LOOSE}). "
-        "Nothing was charged: raise `range_choice` or epsilon, or tune on simulated fields, which is free."
-    )
-
-
-def paid_look(project: Project, ledger: Ledger, session: str = "") -> Project:
-    """Charge and draw once the look that the settings ask for, and return the project after it.
-
-    Raise `WorkflowError` before any charge (see `run_pilot`, `run_range_choice`), `Unreleased` after it.
-    """
-    if project.settings.range_choice is not None:
-        return run_range_choice(project, ledger, session)
-    return run_pilot(project, ledger, session)
-
-
-def look_warning(project: Project) -> str:
-    """Why that look would show next to nothing, or ""."""
-    return choice_warning(project) or pilot_warning(project)

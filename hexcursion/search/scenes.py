@@ -90,14 +90,11 @@ def cut(ask: SearchSpec, designs: Iterable[Design]) -> tuple[Design, ...]:
 def ask_of(project: Project) -> SearchSpec:
     """Priors, paths, size of the grid and cutoff that the settings ask for."""
     settings = project.settings
-    chosen = None if project.pilot is None else project.pilot.model
-    model = None if chosen is None else (chosen.lengthscale, chosen.ridge)
     return SearchSpec(
         project.priors,
         settings.paths,
         settings.quick,
         cutoff=settings.cutoff,
-        model=model,
         looks=settings.looks,
     )
 

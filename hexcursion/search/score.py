@@ -213,15 +213,13 @@ def free_held_out_iou(world: World, design: PosteriorSamplingDesign) -> float:
     return world.held_out_iou(world.inside(state.mean))
 
 
-def fixed_of(
-    names: Iterable[str], spacing: float = 1.0, model: tuple[float, float] | None = None, looks: int = 1
-) -> Design | None:
+def fixed_of(names: Iterable[str], spacing: float = 1.0, looks: int = 1) -> Design | None:
     """Return the fixed design of the first mechanism that has one; None where all have to be searched.
 
-    `spacing` of the hexagons is in metres (any number says whether there is one), `model` the range (metres)
-    and ridge that a private choice has found, `looks` 1, or 2 for a mechanism that can take two.
+    `spacing` of the hexagons is in metres (any number says whether there is one), `looks` 1, or 2 for a
+    mechanism that can take two.
     """
-    designs = (mechanism_named(name).search.fixed(spacing, model, looks) for name in names)
+    designs = (mechanism_named(name).search.fixed(spacing, looks) for name in names)
     return next((design for design in designs if design is not None), None)
 
 
@@ -229,17 +227,22 @@ def takes_fixed(settings: ReleaseSettings) -> bool:
     """Whether settings lead to the fixed design: no reference data, no look, and a mechanism with one."""
     return (
         settings.reference is None
-        and not settings.pays_for_a_look
+        and settings.pilot is None
         and settings.lengthscale is None
         and any(map(has_fixed, settings.mechanisms))
     )
 
 
 def fixed_model(
-    facts: PublicFacts, ask: SearchSpec, budget: Budget, response: ResponseScale
+    facts: PublicFacts,
+    ask: SearchSpec,
+    budget: Budget,
+    response: ResponseScale,
+    model: tuple[float, float] | None = None,
 ) -> Unconstrained:
-    """The Gaussian process of the map without privacy, with the range and ridge of the fixed design."""
-    lengthscale, ridge = ask.model or (FIXED_RANGE * facts.lattice.spacing, FIXED_RIDGE)
+    """The Gaussian process of the map without privacy, with the range and ridge of the fixed design, or those
+    of `model`: a range (metres) and a ridge that published answers tell."""
+    lengthscale, ridge = model or (FIXED_RANGE * facts.lattice.spacing, FIXED_RIDGE)
     design = PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, FIXED_SPREAD, paths=ask.paths)
     try:
         design, epsilon = priced_paths(design, facts, budget.delta, budget.bound)
@@ -297,12 +300,11 @@ def simulated_scenes(
     """
     settings = project.settings
     known = project.private.placed.index if settings.places_public else None
-    chosen = None if project.pilot is None else project.pilot.model
     worlds: list[list[World]] = [[] for _ in scales]
     mixed: list[World] = []
     for number in range(count):
         observed = simulate_reference(
-            settings, project.lattice, project.response, facts.n, known, number, chosen, facts.prior,
+            settings, project.lattice, project.response, facts.n, known, number, facts.prior,
             facts.covariates, project.exposure,
         )  # fmt: skip
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)

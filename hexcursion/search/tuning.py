@@ -38,7 +38,7 @@ from hexcursion.search.choice import (
 )
 from hexcursion.search.executors import Executor, SerialExecutor
 from hexcursion.search.optimise import search
-from hexcursion.search.pilot import LOOSE, beside_pilot, left_for_release
+from hexcursion.search.pilot import beside_pilot, left_for_release
 from hexcursion.search.public_map import (
     answers_model,
     as_many,
@@ -210,7 +210,7 @@ def concluded(
     """A search result with the choice it leads to; `field` as in `public_map`, the rest as in `Tuned`."""
     chosen = result.chosen
     public = public_map(project, result.model, chosen.response, field)
-    kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
+    kind: TuningKind = "fixed" if result.fixed else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
     yardsticks = Yardsticks(
         result.one_colour, free_agreement, known_gain(chosen), times_as_good(chosen, result.free_worlds)
@@ -256,8 +256,7 @@ def search_task(
     tell = report or (lambda fraction, text: None)
     free = unconstrained
     if free is None and project.answers is not None:
-        ask = replace(task.ask, model=answers_model(project))
-        free = fixed_model(facts, ask, task.budget, project.response)
+        free = fixed_model(facts, task.ask, task.budget, project.response, answers_model(project))
     free = free or unconstrained_design(task, executor or SerialExecutor(), tell)
     if not settings.prior_mean:
         scenes = _scenes(project, facts, played, scales)
@@ -374,8 +373,7 @@ SCORED_BY = {"iou": "expected agreement", "bce": "cross-entropy of their chances
 def _detail(project: Project, result: SearchResult) -> str:
     if result.fixed:
         what = "no reference data" if project.settings.reference is None else "no reference data show change"
-        text = f"{what}, so one design for all such data; nothing was searched"
-        return text if project.pilot is None else f"{text}; its range is from {_paid(project.pilot)}"
+        return f"{what}, so one design for all such data; nothing was searched"
     text = f"{plural(result.evaluated, 'design')} scored by {SCORED_BY[result.objective]}"
     if result.public_mean and result.further:
         text += ", in worlds that drifted from the reference"
@@ -386,8 +384,7 @@ def _detail(project: Project, result: SearchResult) -> str:
 
 
 def _paid(pilot: Pilot) -> str:
-    loose = "" if pilot.model is None else f"; {LOOSE}"
     return (
-        f"{pilot.words} that cost epsilon {upper(pilot.epsilon)} (ledger entry {pilot.entry.split(':')[0]}), "
-        f"which is part of the stated epsilon{loose}"
+        f"a pilot that cost epsilon {upper(pilot.epsilon)} (ledger entry {pilot.entry.split(':')[0]}), "
+        "which is part of the stated epsilon"
     )

@@ -118,18 +118,6 @@ class Choices(PrivacySettings, DataSettings):
     # fmt: on
 
     @property
-    def pays_for_a_look(self) -> bool:
-        """Whether an accounted look at the private records comes before the search."""
-        return self.pilot is not None or self.range_choice is not None
-
-    @property
-    def look_words(self) -> tuple[str, str]:
-        """What that look is called, at the beginning of a sentence, and the name of its setting."""
-        if self.pilot is not None:
-            return "A pilot", "pilot"
-        return "A private choice of the range", "range_choice"
-
-    @property
     def uses_log(self) -> bool:
         """Prices are modelled on the log scale unless the settings say otherwise."""
         if self.values == "count":

@@ -160,7 +160,7 @@ def _agree_on_published_answers(settings: Choices) -> None:
 
 def _refuse_tuning(settings: Choices, what: str) -> None:
     """Raise `WorkflowError` for whatever would tune or scale a release of records without amounts."""
-    for name in ("pilot", "range_choice", "limits", "lengthscale", "transform", "centre", "clip"):
+    for name in ("pilot", "limits", "lengthscale", "transform", "centre", "clip"):
         if getattr(settings, name) is not None:
             raise WorkflowError(f"{what} released by one fixed design, without `{name}`: leave that out.")
 
@@ -205,24 +205,8 @@ def _agree_on_tuning(settings: Choices) -> None:
     """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
     if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
         raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
-    if settings.range_choice is not None:
-        _agree_on_range_choice(settings)
     if (settings.lengthscale is None) != (settings.ridge is None):
         raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
-
-
-def _agree_on_range_choice(settings: Choices) -> None:
-    """Raise `WorkflowError` unless a private choice of the range has public places and no rival."""
-    if not settings.places_public or settings.relation != "replace-one":
-        raise WorkflowError(
-            "A range is chosen among values at public places: set `places_public` and the relation "
-            "'replace-one', or leave `range_choice` out."
-        )
-    if settings.pilot is not None or settings.reference is not None or settings.lengthscale is not None:
-        raise WorkflowError(
-            "A private choice of the range is for tuning without anything else: leave `range_choice` out, or "
-            "reference data, pilot and a lengthscale of your own."
-        )
 
 
 def _agree_on_reference(settings: Choices) -> None:
@@ -318,7 +302,6 @@ def _agree_on_reads(settings: Choices) -> None:
         settings.mechanisms,
         reference=settings.reference is not None and settings.values == "amount",
         pilot=settings.pilot is not None,
-        range_choice=settings.range_choice is not None,
         by_hand=settings.lengthscale is not None,
     )
     names = that_release(settings.mechanisms, origin)

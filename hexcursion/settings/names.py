@@ -39,9 +39,7 @@ ReferenceKind = Literal["public reference data", "reference data", "simulated", 
 """On what a design is tuned: "reference data" are set aside and not published, a "private selection" is a
 pilot whose cost is inside the release's epsilon."""
 
-TriedOn = Literal[
-    "the reference data", "simulated fields", "what the pilot showed", "simulated fields of the chosen range"
-]
+TriedOn = Literal["the reference data", "simulated fields", "what the pilot showed"]
 TRIED_ON: dict[ReferenceKind, TriedOn] = {
     "public reference data": "the reference data",
     "reference data": "the reference data",
@@ -155,7 +153,7 @@ def that_can_serve(
     )
 
 
-Origin = Literal["searched", "fixed", "fixed with a chosen range", "by hand"]
+Origin = Literal["searched", "fixed", "by hand"]
 """Where a design comes from: see `origin_of`."""
 
 
@@ -164,15 +162,13 @@ def has_fixed(mechanism: str) -> bool:
     return MECHANISMS[mechanism].search.fixed(1.0) is not None
 
 
-def origin_of(
-    mechanisms: Iterable[str], *, reference: bool, pilot: bool, range_choice: bool, by_hand: bool
-) -> Origin:
+def origin_of(mechanisms: Iterable[str], *, reference: bool, pilot: bool, by_hand: bool) -> Origin:
     """Where the design of a release comes from, by what its settings name."""
     if by_hand:
         return "by hand"
     if reference or pilot or not any(map(has_fixed, mechanisms)):
         return "searched"
-    return "fixed with a chosen range" if range_choice else "fixed"
+    return "fixed"
 
 
 def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
@@ -188,15 +184,13 @@ def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
 def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
     """Return the settings of which nothing comes with these mechanisms and a design of this origin.
 
-    The prior families also serve the map without privacy that a search is after, and the folds of a private
-    choice of the range: there they are read, whatever the mechanism.
+    The prior families also serve the map without privacy that a search is after: there they are read,
+    whatever the mechanism.
     """
     names = that_release(mechanisms, origin)
     read: set[str] = {choice for name in names for choice in MECHANISMS[name].reads}
-    if origin in ("searched", "fixed with a chosen range"):
-        read.add("priors")
     if origin == "searched":
-        read |= {"focus", "objective"}
+        read |= {"priors", "focus", "objective"}
     return tuple(
         name
         for name in ("priors", "paths", "bound", "covariates", "looks", "values", "focus", "objective")

@@ -57,11 +57,6 @@ class PrivacySettings(Checked):
         "Share of epsilon for an accounted pilot that stands in for reference data.", "privacy", above=0,
         below=1, remedy="try 0.3", otherwise="no pilot",
     )] = None
-    range_choice: Annotated[float | None, Setting(
-        "Share of epsilon for an accounted choice of the field's range among the values, where places are "
-        "public.", "privacy", above=0, below=1, remedy="try 0.2",
-        otherwise="the range is not chosen on private values",
-    )] = None
     looked: Annotated[bool, Setting(
         "Design or threshold were chosen after looking at the private data: the release is marked as tuned "
         "without account.", "privacy",

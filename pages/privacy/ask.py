@@ -59,7 +59,6 @@ def _idle(work: Workspace) -> tuple[str, ...]:
         mechanisms,
         reference=amounts and choices.get("reference") is not None,
         pilot=choices.get("pilot") is not None,
-        range_choice=choices.get("range_choice") is not None,
         by_hand=choices.get("lengthscale") is not None,
     )
     return not_read(mechanisms, origin)

@@ -19,7 +19,7 @@ from hexcursion.estimates.forecasts import refuse_what_cannot_fit
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.pilot import look_warning, paid_look
+from hexcursion.search.pilot import pilot_warning, run_pilot
 from hexcursion.search.task import Scored, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
@@ -203,13 +203,13 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
     `WorkflowError` for data that will not do and a look that would show next to nothing, before the charge;
     `Unreleased` after it."""
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
-    if warning := look_warning(project):
+    if warning := pilot_warning(project):
         raise WorkflowError(warning)
     refuse_what_cannot_fit(project, workers())
     report(0.5, "Trying it, charging the ledger, drawing once, reading what was drawn")
     # The look sets the budget where none stands, once it has been tried.
     asked = replace(project, settings=settings.with_changes(budget=total))
-    paid = paid_look(asked, open_ledger(settings.ledger), session)
+    paid = run_pilot(asked, open_ledger(settings.ledger), session)
     return replace(paid, settings=settings)
 
 
@@ -226,6 +226,6 @@ def pilot_words(piloted: Project) -> str:
         raise ValueError("no pilot was paid for.")
     number = paid.entry.split(":")[0]
     return (
-        f"{paid.words.capitalize()} was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is "
+        f"A pilot was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is "
         "part of the stated ε, and what it showed can be used again at no further cost."
     )

@@ -1,4 +1,4 @@
-"""Accounted looks: asking how to tune without reference data, and paying for one, once."""
+"""A pilot: asking how to tune without reference data, and paying for it, once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hexcursion.search.score import fixed_of
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import DEFAULT_MECHANISMS
 from pages.privacy.designs import pilot_job, pilot_serves, pilot_words
-from pages.shared.plain_text import Markdown, plain
+from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 
@@ -20,16 +20,12 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {
     "simulated": "On simulated fields (free)",
     "pilot": "On an accounted pilot (spends a share of ε)",
-    "range_choice": "On fields of a range that is chosen privately (spends a share of ε)",
 }
 CAPTIONS = {
     "simulated": "Fields drawn by the computer, of the size of your data. They know nothing of them, so the "
     "design may suit them badly.",
     "pilot": "Noisy counts and sums of the private records, charged to the ledger and drawn once. The "
     "release gets what is left of ε.",
-    "range_choice": "For public places: one of a few ranges is chosen by how well it predicts the private "
-    "values, by the exponential mechanism. Charged to the ledger and drawn once; the release gets what is "
-    "left of ε. Where it was measured it was no better than the free way.",
 }
 FIXED_WAYS = {**WAYS, "simulated": "Not at all: one fixed design (free)"}
 FIXED_CAPTIONS = {
@@ -46,57 +42,49 @@ LOOKS = {
         "where it was measured, most of all where the centre was guessed wrong.",
     ),
 }
-SUBJECT = {"pilot": "The pilot", "range_choice": "The choice of the range"}
-DRAWN: dict[str, Markdown] = {
-    "pilot": "on a look at the private records: each hexagon's count and sum with noise",
-    "range_choice": "on choosing one of a few ranges by the private values at their public places",
-}
-PAY = {"pilot": "Pay for the pilot", "range_choice": "Pay for the choice"}
 
 
 def chosen(work: Workspace) -> bool:
     """Whether an accounted look is to stand in for reference data."""
     if work.choices.get("reference") is not None:
         return False
-    return bool(st.session_state.get(f"way_{work.mark}", _standing(work)) != "simulated")
+    return bool(st.session_state.get(f"way_{work.mark}", _standing(work)) == "pilot")
 
 
 def _standing(work: Workspace) -> str:
     """The way that the choices so far mean."""
-    return next((way for way in SUBJECT if work.choices.get(way)), "simulated")
+    return "pilot" if work.choices.get("pilot") else "simulated"
 
 
 def ask(work: Workspace) -> None:
     """How the design is chosen where there are no reference data."""
     if work.choices.get("reference") is not None or work.choices.get("values") == "count":
-        work.choose(pilot=None, range_choice=None, looks=1)  # counts are released by one fixed design
+        work.choose(pilot=None, looks=1)  # counts are released by one fixed design
         return
     st.header("How the design is chosen", anchor=False)
-    ways = [way for way in WAYS if way != "range_choice" or work.choices.get("places_public")]
-    standing = _standing(work)
     chosen_before = work.choices.get("mechanisms", DEFAULT_MECHANISMS)
     names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
     fixed = fixed_of(names) is not None
     way = st.radio(
         "Without reference data nothing tells designs apart",
-        ways,
-        index=ways.index(standing) if standing in ways else 0,
+        list(WAYS),
+        index=list(WAYS).index(_standing(work)),
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
-        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways],
+        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in WAYS],
         **work.keyed("way"),
     )
     if way == "simulated":
-        work.choose(pilot=None, range_choice=None, looks=_looks(work, names))
+        work.choose(pilot=None, looks=_looks(work, names))
         return
-    before = work.choices.get(way) or SHARES[2]
+    before = work.choices.get("pilot") or SHARES[2]
     share = st.select_slider(
-        "Share of ε for the pilot" if way == "pilot" else "Share of ε for the choice",
+        "Share of ε for the pilot",
         sorted({*SHARES, before}),
         value=before,
         format_func=lambda value: f"{value:.0%}",
         **work.keyed("share"),
     )
-    work.choose(**{"pilot": None, "range_choice": None, "looks": 1, way: float(share)})
+    work.choose(pilot=float(share), looks=1)
 
 
 def _looks(work: Workspace, mechanisms: Sequence[str]) -> int:
@@ -147,13 +135,11 @@ def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
 
 
 def _form(work: Workspace, settings: ReleaseSettings) -> None:
-    way = "pilot" if settings.range_choice is None else "range_choice"
-    share = settings.pilot or settings.range_choice
     with st.form("pilot", border=True):
         st.markdown(
-            f"**{SUBJECT[way]}** spends {share:.0%} of ε {settings.epsilon:g} {DRAWN[way]}. It is charged to "
-            "the ledger first, drawn **once**, and cannot be undone or cancelled. The search then runs on "
-            "what it shows, for free."
+            f"**The pilot** spends {settings.pilot:.0%} of ε {settings.epsilon:g} on a look at the private "
+            "records: each hexagon's count and sum with noise. It is charged to the ledger first, drawn "
+            "**once**, and cannot be undone or cancelled. The search then runs on what it shows, for free."
         )
         st.number_input(
             "Budget of these data: total ε of all releases, ever",
@@ -164,7 +150,11 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
             key=f"pilot_total_{work.mark}",
         )
         st.form_submit_button(
-            PAY[way], type="primary", icon=":material/shield_lock:", on_click=_pay, args=(work, settings)
+            "Pay for the pilot",
+            type="primary",
+            icon=":material/shield_lock:",
+            on_click=_pay,
+            args=(work, settings),
         )
 
 

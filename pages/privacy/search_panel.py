@@ -54,7 +54,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         st.info(plain(unsaid), icon=":material/info:")
         return None
     piloted, fixed = None, False
-    if settings.pays_for_a_look:
+    if settings.pilot is not None:
         piloted = pilot_panel.paid(work, settings)
         if piloted is None:
             return None
@@ -110,7 +110,7 @@ def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
 def begin(work: Workspace) -> None:
     """Start the search for the choices as they stand, where nothing has to be paid for before."""
     settings = work.settings()
-    if not settings.pays_for_a_look and settings.lengthscale is None and question.missing_scale(work) is None:
+    if settings.pilot is None and settings.lengthscale is None and question.missing_scale(work) is None:
         _start(work, settings, None)
 
 

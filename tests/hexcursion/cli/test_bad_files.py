@@ -196,10 +196,9 @@ def test_a_comparison_takes_the_epsilons_that_a_release_takes(
 def test_a_comparison_refuses_a_design_that_it_would_not_use(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["compare", "--data", "x.csv", "--threshold", "30", "--ridge", "5", "--range-choice", "0.3"]
+    words = ["compare", "--data", "x.csv", "--threshold", "30", "--ridge", "5", "--pilot", "0.3"]
     assert said(capsys, [*words, "--out", str(tmp_path / "new")]) == (
-        "error: A comparison finds every design by a search that is free: leave --ridge and "
-        "--range-choice out.\n"
+        "error: A comparison finds every design by a search that is free: leave --ridge and --pilot out.\n"
     )
 
 

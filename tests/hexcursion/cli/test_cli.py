@@ -10,7 +10,6 @@ from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.office_key import new_key, public_line
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli import main
-from hexcursion.ledger import open_ledger
 from hexcursion.ledger.places import home, witness_folder
 from hexcursion.settings import settings_to_toml
 from tests.town import BOX, THRESHOLD, Town
@@ -80,22 +79,6 @@ def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it
     assert "! Low agreement" in capsys.readouterr().out
     said = {line["topic"]: line["text"] for line in read_bundle(out).statement["receipt"]}
     assert said["Low agreement"].endswith("The curator released it all the same.")
-
-
-def test_a_range_chosen_privately_is_part_of_the_release_and_has_no_dry_run(
-    town: Town, out: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own = {"--reference": None, "--epsilon": "3", "--mechanisms": "bin-means", "--resolution": "7"}
-    asked = [*arguments(town, out, **own), "--places-public", "--range-choice", "0.4", "--priors", "car"]
-    asked += ["--centre", "30", "--clip", "15"]
-    assert main([*asked, "--dry-run"]) == 2
-    said = capsys.readouterr().err
-    assert "A private choice of the range spends budget, so it has no dry run" in said
-    assert "leave --dry-run or --range-choice out" in said
-    assert main(asked) == 0
-    assert "a private choice of range" in capsys.readouterr().out
-    assert 2.99 < read_bundle(out).statement["guarantee"]["epsilon"] <= 3.0
-    assert len(open_ledger(create=False).accounts()[0].charged) == 2
 
 
 def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ import shapely
 
 from data_loaders import Observations
 from dpgp_core.errors import InvalidValue
-from dpgp_core.mechanisms.grids import FieldModel
 from geo import domain_from_bbox
 from geo.context.own_layers import Feature, OwnLayer
 from hexcursion.errors import WorkflowError
@@ -260,10 +259,6 @@ def test_simulated_worlds_have_all_ranges_and_shares_in_turn() -> None:
     assert shares == pytest.approx([0.5] * 3 + [0.25] * 3 + [0.8] * 3)
     totals = [np.hypot(one.spread, one.scatter) for one in made]
     assert totals == pytest.approx([0.4, 0.65] * 4 + [0.4])
-    chosen = world_model(100.0, 1, FieldModel(5.0, 2.0))
-    assert chosen.lengthscale == 5.0
-    assert chosen.scatter / chosen.spread == pytest.approx(2.0)
-    assert np.hypot(chosen.spread, chosen.scatter) == pytest.approx(0.65)
 
 
 def test_the_real_example_takes_one_year_as_private_and_an_earlier_one_as_public() -> None:

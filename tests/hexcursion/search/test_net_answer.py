@@ -210,7 +210,7 @@ def test_public_facts_and_what_is_asked_come_from_the_settings(hamlet: Project) 
     assert question_of(public) != question_of(hamlet)
     assert public_facts(asked(places_public=True)).places_public
     ask = ask_of(asked(paths=7, quick=False, cutoff=0.4))
-    assert (ask.priors, ask.paths, ask.quick, ask.cutoff, ask.model) == (("car",), 7, False, 0.4, None)
+    assert (ask.priors, ask.paths, ask.quick, ask.cutoff) == (("car",), 7, False, 0.4)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.optimise import _closer, _infeasible, _others
-from hexcursion.search.pilot import _warning, left_for_release, with_pilot
+from hexcursion.search.pilot import left_for_release, with_pilot
 from hexcursion.search.scenes import make_scene
 from hexcursion.search.score import _best_of_family, _Family
 from hexcursion.search.task import Scene, Utility, over
@@ -39,26 +39,6 @@ def test_a_pilot_leaves_what_the_squares_leave() -> None:
     own = Cost.gaussian(0.4)
     assert with_pilot(own, None) is own
     assert with_pilot(own, pilot).gaussian_mu == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize(("blunt", "warned"), [(0.05, False), (0.0501, True)])
-def test_a_choice_of_the_range_is_blunt_beyond_a_twentieth(blunt: float, warned: bool) -> None:
-    asked: list[tuple[int, float]] = []
-
-    def sharpness(n: int, epsilon: float) -> float:
-        asked.append((n, epsilon))
-        return blunt
-
-    choice: Any = SimpleNamespace(sharpness=sharpness)
-    assert _warning(choice, 400, 0.6) == (
-        "This choice would be next to chance: two ranges must differ by 0.05 in the mean squared error of a "
-        "value within its clip bounds of -1 and 1 before the odds change much (this price of the choice is a "
-        "proved bound, and loose: no values that were searched for cost more than a quarter of it). Nothing "
-        "was charged: raise `range_choice` or epsilon, or tune on simulated fields, which is free."
-        if warned
-        else ""
-    )
-    assert asked == [(400, 0.6)]
 
 
 class Judge:

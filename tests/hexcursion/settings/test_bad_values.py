@@ -57,10 +57,6 @@ def refusal(**changes: object) -> str:
         ({"clip": -1.0}, "clip must be a positive finite number in transformed units, not -1.0."),
         ({"lengthscale": math.inf}, "lengthscale must be a positive finite number in metres, not inf."),
         ({"threshold": math.inf}, "threshold must be a finite number in the data's own unit, not inf."),
-        (
-            {"range_choice": 0.0},
-            "range_choice must be a number strictly between 0 and 1, not 0.0: try 0.2.",
-        ),
         ({"pilot": 1.0}, "pilot must be a number strictly between 0 and 1, not 1.0: try 0.3."),
         ({"cutoff": 0}, "cutoff must be a number above 0 and at most 1, not 0.0: try 0.5."),
         ({"cutoff": 1.5}, "cutoff must be a number above 0 and at most 1, not 1.5: try 0.5."),
@@ -179,16 +175,6 @@ def refusal(**changes: object) -> str:
         (
             {"pilot": 0.3, "lengthscale": 800.0, "ridge": 2.0},
             "A pilot is for tuning without reference data: leave one of the two out.",
-        ),
-        (
-            {"range_choice": 0.2},
-            "A range is chosen among values at public places: set `places_public` and the relation "
-            "'replace-one', or leave `range_choice` out.",
-        ),
-        (
-            {"range_choice": 0.2, "places_public": True, "pilot": 0.3},
-            "A private choice of the range is for tuning without anything else: leave `range_choice` out, or "
-            "reference data, pilot and a lengthscale of your own.",
         ),
         (
             {"ridge": 2.0},

@@ -207,10 +207,6 @@ def test_choices_of_which_nothing_comes_are_refused_in_one_sentence() -> None:
         assert getattr(settings(pilot=0.3, **{name: value}), name) == value
     assert settings(mechanisms=sampling, **asked).paths == 5
     assert settings(mechanisms=(*sampling, "noisy-cell-statistics"), **asked).bound == "triangle"
-    look = {"range_choice": 0.3, "places_public": True}
-    assert settings(mechanisms=spectral, priors=("car",), **look).priors == ("car",)
-    with pytest.raises(WorkflowError, match="Nothing is done with `paths`"):
-        settings(mechanisms=spectral, paths=3, **look)
 
 
 @pytest.mark.parametrize(

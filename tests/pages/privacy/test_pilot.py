@@ -1,4 +1,4 @@
-"""A curator without reference data: a free simulated field, a paid pilot, a private choice of the range."""
+"""A curator without reference data: a free simulated field, a paid pilot."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.ledger import open_ledger
-from pages.privacy.pilot_panel import WAYS
 from pages.shared.steps import RELEASE
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import work_of
@@ -77,35 +76,6 @@ def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenA
     assert charges() == 1
     app.switch_page(RELEASE.path).run()
     assert "private selection" in texts(app)
-    release_within_three(app)
-
-
-@pytest.mark.slow
-def test_a_range_is_chosen_privately_where_places_are_public(
-    open_app: OpenApp,
-) -> None:
-    app = without_reference(open_app)
-    assert list(app.radio(key=key_of(app, "way")).options) == [WAYS["simulated"], WAYS["pilot"]]
-    work_of(app).choose(places_public=True, mechanisms=("bin-means",))
-    app.run()
-    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
-    assert charges() == 0
-    assert "spends 30% of ε 3 on choosing one of a few ranges" in texts(app)
-    work_of(app).choose(places_public=False)
-    app.run()  # whoever takes that back on the step Data finds the free way again
-    assert not app.exception
-    assert work_of(app).choices.get("range_choice") is None
-    work_of(app).choose(places_public=True)
-    app.run()
-    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
-    press(app, "Pay for the choice")
-    assert charges() == 1
-    said = " ".join(str(each.value) for each in app.info)
-    assert "A private choice of range" in said
-    assert "was paid for: ε 0.9" in said
-    press(app, "Search for the best design")
-    assert "Measured on simulated fields of the chosen range" in texts(app)
-    app.switch_page(RELEASE.path).run()
     release_within_three(app)
 
 

@@ -175,7 +175,7 @@ def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
     assert np.array_equal(there.mean, here.mean)
     assert np.array_equal(there.inside, here.inside)
     monkeypatch.setattr("pages.privacy.designs.in_subprocess", in_subprocess)  # elsewhere it runs here
-    monkeypatch.setattr("pages.privacy.designs.paid_look", None)
+    monkeypatch.setattr("pages.privacy.designs.run_pilot", None)
     asked = town.settings(
         resolution=7, reference=None, reference_public=False, pilot=0.3, centre=30.0, clip=15.0
     )

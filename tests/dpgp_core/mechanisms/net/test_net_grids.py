@@ -124,11 +124,6 @@ def test_bins_are_offered_two_and_four_spacings_wide() -> None:
     )
 
 
-def test_a_model_that_is_given_is_the_only_one_that_is_tried() -> None:
-    found = MECHANISMS["bin-means"].search.grid(PUBLIC, replace(ASK, model=(1234.0, 2.5)))
-    assert {(each.lengthscale, each.ridge) for each in found} == {(1234.0, 2.5)}  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -263,7 +263,7 @@ def test_a_price_from_a_class_beside_the_mechanism_is_refused_without_its_protec
 def test_what_a_budget_allows_and_what_an_ask_leaves_open() -> None:
     assert Budget(1.0, 1e-5).mu == pytest.approx(0.26805112321104797, rel=1e-12)
     ask = SearchSpec(("car",))
-    assert (ask.paths, ask.quick, ask.thorough, ask.cutoff, ask.model) == (1, False, True, None, None)
+    assert (ask.paths, ask.quick, ask.thorough, ask.cutoff) == (1, False, True, None)
 
 
 def test_mechanisms_are_found_by_name_and_by_design() -> None:

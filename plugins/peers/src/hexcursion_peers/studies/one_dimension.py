@@ -13,10 +13,10 @@ import numpy as np
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.dense import squared_exponential
-from dpgp_core.private_choice import Fold, ValueSums, choose_candidate
 from hexcursion.errors import WorkflowError
 from hexcursion_peers.labels.cloak import make_cloak
 from hexcursion_peers.labels.features import posterior_weights
+from hexcursion_peers.labels.private_choice import Fold, ValueSums, choose_candidate
 from hexcursion_peers.sparse.moments import Moments, sensitivity, symmetric_noise
 from hexcursion_peers.sparse.norms import grid_norm
 from hexcursion_peers.sparse.posterior import (

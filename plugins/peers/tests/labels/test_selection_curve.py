@@ -8,7 +8,7 @@ from scipy.special import log_softmax
 
 from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.private_choice import selection_curve
+from hexcursion_peers.labels.private_choice import selection_curve
 
 
 def choice_law(sets: np.ndarray, records: CollapsedRecords, level: float, epsilon: float) -> np.ndarray:

@@ -1,22 +1,24 @@
-"""Private cross-validation: the exact noise law, and the safe sensitivity."""
+"""Private cross-validation: the exact law of the choice, and the safe sensitivity."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.priors.dense import squared_exponential
-from dpgp_core.private_choice import (
+from hexcursion_peers.labels.private_choice import (
     STEPS,
     Fold,
     ValueSums,
+    choice_cost,
     choose_candidate,
-    discrete_laplace,
     error_sensitivity,
     exponential_choice,
+    largest_sensitivity,
     squared_error,
 )
 from tests.oracles.exponential import choice_probabilities
@@ -25,18 +27,6 @@ from tests.oracles.papers import posterior_weights
 
 def kernel(a: Floats, b: Floats) -> Floats:
     return squared_exponential(np.abs(a[:, None] - b[None, :]))
-
-
-@pytest.mark.parametrize("scale", [0.4, 3.0, 17.25])
-def test_the_noise_has_the_discrete_laplace_law(scale: float) -> None:
-    draws = discrete_laplace(scale, 20_000, SimulationEntropy(11))
-    ratio = np.exp(-1.0 / scale)
-    at = np.arange(-6, 7)
-    expected = (1 - ratio) / (1 + ratio) * ratio ** np.abs(at)
-    observed = np.array([(draws == value).mean() for value in at])
-    np.testing.assert_allclose(observed, expected, atol=5 * np.sqrt(0.25 / draws.size))
-    assert np.mean(np.abs(draws)) == pytest.approx(2 * ratio / (1 - ratio**2), rel=0.05)
-    assert abs(draws.mean()) < 6 * scale * np.sqrt(2 / draws.size)
 
 
 def folds(places: Floats, noise: float, count: int, seed: int = 0) -> list[Fold]:
@@ -170,3 +160,33 @@ def test_a_long_range_is_chosen_where_the_noise_is_large() -> None:
 def test_a_fold_cannot_test_what_trained_it() -> None:
     with pytest.raises(InvalidValue, match="keep the two sets apart"):
         Fold(np.array([0, 1]), np.array([1]), np.ones((1, 2)))
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_the_worst_pair_reaches_epsilon_and_a_halved_sensitivity_exceeds_it(share: float) -> None:
+    """One candidate predicts 0 and many predict 1; a tested value moves from 0 to 1: errors move apart."""
+    low = [Fold(np.array([0]), np.array([1]), np.array([[0.0]]))]
+    high = [Fold(np.array([0]), np.array([1]), np.array([[1.0]]))]
+    pair = [ValueSums.of(np.array([1.0, value]), 1.0) for value in (0.0, 1.0)]
+    sensitivity = share * largest_sensitivity([low, high], pair[0])
+    shares = []
+    for sums in pair:
+        square = int(sums.totals[1]) ** 2 << 80
+        errors = np.array([float(squared_error(folds, sums) + square) for folds in (low, high)])
+        shares.append(choice_probabilities(errors, sensitivity, 1.0))
+    odds = [each[0] / (each[0] + 4_000 * each[1]) for each in shares]
+    ratio = abs(float(np.log(odds[0] / odds[1])))
+    if share == 1.0:
+        assert ratio == pytest.approx(1.0, abs=1e-3)
+        assert ratio <= 1.0
+    else:
+        assert ratio > 1.9
+
+
+def test_the_cost_beside_a_gaussian_release() -> None:
+    """Of bounded range: less than the two epsilons in sum, and never above what a pure mechanism costs."""
+    pure, gaussian = choice_cost(0.5), Cost.gaussian(0.25).among("values-only")
+    together = epsilon([pure, gaussian], 1e-5).epsilon
+    assert epsilon([pure], 1e-5).epsilon <= 0.5
+    assert epsilon([gaussian], 1e-5).epsilon < together < epsilon([gaussian], 1e-5).epsilon + 0.5
+    assert together <= epsilon([Cost.pure(0.5).among("values-only"), gaussian], 1e-5).epsilon
