@@ -24,14 +24,26 @@ from hexcursion_traces.page.picking import picked_records, picked_stretch, span_
 from hexcursion_traces.page.screen import TRACES
 from hexcursion_traces.page.view import comparison_rows, curve_points, moment, next_record, trip_of, window_of
 from hexcursion_traces.page.work import TraceWork
+from hexcursion_traces.plan import TracePlan
 from hexcursion_traces.release import PublishedTrace, release_trace
 from hexcursion_traces.settings import TraceSettings
 from hexcursion_traces.shelf import trips, trips_folder
+from pages.shared.subprocess_job import in_subprocess
 from plugins.traces.tests.trips import write_trip
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
 
 STOP = "2026-05-01T12:25/2026-05-01T12:34:30"
+
+
+@pytest.fixture(autouse=True)
+def _planned_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plans are made in the test's own process: one test shows that the screen makes them in another."""
+
+    def here(report: Callable[[float, str], None], work: Callable[..., TracePlan], *given: Any) -> TracePlan:
+        return work(report, *given)
+
+    monkeypatch.setattr("hexcursion_traces.page.work.in_subprocess", here)
 
 
 @pytest.fixture
@@ -346,6 +358,7 @@ def test_a_plan_runs_in_a_process_of_its_own_that_ends_with_a_cancel(
     def here(*_: Any) -> None:
         raise AssertionError("a plan was made in the server's process")
 
+    monkeypatch.setattr("hexcursion_traces.page.work.in_subprocess", in_subprocess)
     monkeypatch.setattr("hexcursion_traces.page.work.plan_trace", here)
     work.begin(work.traces[0], TraceSettings(windows=(window(STOP),), every=0.0))
     job = work.job
