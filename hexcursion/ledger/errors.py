@@ -54,7 +54,7 @@ class PromiseBroken(LedgerError):
         promised = "1 earlier release" if earlier == 1 else f"{earlier} earlier releases"
         super().__init__(
             f"This release {does}, which {promised} of the same records promised to hide: choose the promise "
-            "that they made, or set `accept_weaker_promise` to release all the same and say so."
+            "that they made, or set `accept_weaker_promise` to release anyway; the statement then says so."
         )
 
 

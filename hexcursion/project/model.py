@@ -190,7 +190,7 @@ class Project:
             raise WorkflowError(
                 f"delta {significant(delta, 3)} is at least one in the number of records, "
                 f"{plural(n, 'record')}, so even publishing a whole record would keep the promise: choose "
-                f"delta {usual_delta(n):g} or less, or set `accept_large_delta` to release all the same."
+                f"delta {usual_delta(n):g} or less, or set `accept_large_delta` to release anyway."
             )
 
 

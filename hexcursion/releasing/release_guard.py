@@ -98,7 +98,7 @@ def stop_or_state(
     if not accepted:
         raise LowAgreement(
             f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons or a larger "
-            "epsilon, or release it all the same with --accept-low-agreement (accept_low_agreement)."
+            "epsilon, or release it anyway with --accept-low-agreement (accept_low_agreement)."
         )
     text = f"Expected to be a poor map: {said}. The curator released it all the same."
     return (ReceiptLine(LOW_AGREEMENT, text, True),)

@@ -212,7 +212,7 @@ def _large_slack(work: Workspace, delta: float | None) -> None:
         icon=":material/warning:",
     )
     agreed = st.checkbox(
-        "Use it all the same",
+        "Use this slack anyway",
         value=bool(work.choices.get("accept_large_delta")),
         key=f"large_delta_{work.mark}",
     )

@@ -128,7 +128,7 @@ def stopped(work: Workspace, found: Found) -> bool:
     if not accepted and _searched(found):
         st.markdown("**What helps.** Each button changes one choice and searches again.")
         _offer(work, found, at_once=True)
-    label = "Release this map all the same: its statement will say that it is expected to be poor"
+    label = "Release this map anyway: its statement will say that it is expected to be poor"
     return not accepts(work, found, "accept_low_agreement", label, f"accept_low_{work.mark}")
 
 

@@ -94,7 +94,7 @@ def _looked(work: Workspace, found: Found) -> Found:
 def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
     """Ask for a tick before a release breaks an earlier promise; the receipt then names that promise."""
     if budget.breaks:
-        label = "Release even so: what is published will say which earlier promise no longer holds"
+        label = "Release anyway: what is published will say which earlier promise no longer holds"
         checks.accepts(work, found, "accept_weaker_promise", label, f"accept_weaker_{work.mark}")
 
 

@@ -14,7 +14,7 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.expected import contradiction, model_doubt
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import compare
-from hexcursion.words import agreement_words, plural, quantity, side_words
+from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
 from pages.release.releasing import Bools, baseline_at, curators_baseline
 from pages.shared import maps, released_view
 from pages.shared.glossary import tip
@@ -80,17 +80,19 @@ def _told(viewer: Viewer) -> None:
     told, expected = statement.get("told"), statement["expected"]
     before = None if expected is None else expected["agreement"]
     after = None if told is None or told["map"] is None else told["map"]["agreement"]
-    figures = [
-        f"{words} {value:.2f}"  # as the sentences below say them
-        for words, value in (("expected beforehand", before), ("told by the release itself", after))
-        if value is not None
-    ]
-    if figures:
-        st.caption(
-            plain(f"Agreement at the published threshold: {', '.join(figures)}; the true one is above.")
-        )
+    if figures := told_words(before, after):
+        st.caption(plain(figures))
     for against in filter(None, (contradiction(expected, told), model_doubt(told))):
         st.warning(plain(against), icon=":material/difference:")
+
+
+def told_words(before: float | None, after: float | None) -> str:
+    """The agreements expected and told, in [0, 1], rounded as the sentences below do; "" for neither."""
+    figures = [] if before is None else [f"expected beforehand {ratio_words(before)}"]
+    figures += [] if after is None else [f"told by the release itself {after:.2f}"]
+    if not figures:
+        return ""
+    return f"Agreement at the published threshold: {', '.join(figures)}; the true agreement stands above."
 
 
 def reopened(release_id: str) -> None:

@@ -247,7 +247,7 @@ def say_what_was_lost(work: Workspace, screen: Screen) -> None:
         "This page was loaded anew, and private data are kept for one visit only, so the data "
         f"of before are gone: read them again{'' if screen == steps.DATA else ' on the Data screen'}, or "
         "import the settings file (TOML) if you saved one."
-        + " A release that had begun is finished all the same: the step Publish lists it."
+        + " A release that had begun still finishes: the step Publish lists it."
         + (f" Kept for data of the same kind: {plain(said)}.{area}" if said else ""),
         icon=":material/history:",
     )

@@ -102,7 +102,7 @@ def largest(viewer: Viewer) -> None:
         return
     side = f"{'likely ' if shown.graded else ''}{words.side_words(shown.direction)}"
     st.header(plain(f"Largest regions {side} the threshold"), anchor=False)
-    st.table(
+    st.container(key="largest").table(
         {
             "Where on the map": [plain(region.where) for region in regions],
             "Hexagons": [f"{region.cells:,}" for region in regions],

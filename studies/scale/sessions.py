@@ -33,7 +33,7 @@ from tests.browser.harness import (
     go_to,
     open_screen,
     press,
-    release_all_the_same,
+    release_anyway,
     running_app,
     server_memory,
     settle,
@@ -90,7 +90,7 @@ def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, s
     look("What the budget can buy")
     go_to(page, "Release")
     look("What will be published")
-    release_all_the_same(page)
+    release_anyway(page)
     look("Released as")
     if page.get_by_test_id("stException").count():
         raise AssertionError("an exception stands on the screen")

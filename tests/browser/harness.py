@@ -283,9 +283,9 @@ def take_settings(page: Page, choices: Path, *files: Path) -> None:
     press(page, "Take these settings")
 
 
-def release_all_the_same(page: Page) -> None:
+def release_anyway(page: Page) -> None:
     """Release what is planned; insist where the map is expected to be poor or breaks an earlier promise."""
-    for doubt in ("Release this map all the same", "Release even so"):
+    for doubt in ("Release this map anyway", "Release anyway"):
         tick = page.get_by_text(doubt)
         if tick.count():
             tick.click()

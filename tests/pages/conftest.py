@@ -169,7 +169,7 @@ def press(app: AppTest, label: str) -> AppTest:
 
 def insist(app: AppTest) -> AppTest:
     """Choose to release a map although it is expected to be poor."""
-    [accept] = [box for box in app.checkbox if box.label.startswith("Release this map all the same")]
+    [accept] = [box for box in app.checkbox if box.label.startswith("Release this map anyway")]
     accept.check().run()
     assert not app.exception
     return app

@@ -20,6 +20,7 @@ from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned
 from pages.release import release_panel
 from pages.release.releasing import budget_state, plan, release
+from pages.release.result_panel import told_words
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, PRIVACY, PUBLISH, RELEASE
@@ -27,6 +28,18 @@ from tests.pages.conftest import OpenApp, insist, press, texts
 from tests.pages.data_steps import errors, work_of
 from tests.pages.test_path import at_release, release_now
 from tests.patience import HANG
+
+
+def test_an_expected_agreement_is_rounded_as_the_sentences_below_round_it() -> None:
+    assert told_words(0.7399, 0.8161) == (
+        "Agreement at the published threshold: expected beforehand 0.73, told by the release itself 0.82; "
+        "the true agreement stands above."
+    )
+    assert told_words(None, 0.5) == (
+        "Agreement at the published threshold: told by the release itself 0.50; "
+        "the true agreement stands above."
+    )
+    assert told_words(None, None) == ""
 
 
 class Seen:
@@ -274,7 +287,7 @@ def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, 
     (refused,) = [error.value for error in app.error]
     assert "which 1 earlier release of the same records promised to hide" in refused
     assert next(button for button in app.button if button.label == "Release …").disabled
-    tick = next(box for box in app.checkbox if box.label.startswith("Release even so: what is published"))
+    tick = next(box for box in app.checkbox if box.label.startswith("Release anyway: what is published"))
     tick.check().run()
     assert not next(button for button in app.button if button.label == "Release …").disabled
     release_now(app)

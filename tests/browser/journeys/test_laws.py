@@ -17,7 +17,7 @@ from tests.browser.harness import (
     give,
     go_to,
     press,
-    release_all_the_same,
+    release_anyway,
     settle,
 )
 from tests.browser.journeys.test_data_page import choose_kind, fill, main_text
@@ -65,7 +65,7 @@ def released_cells(page: Page, folder: Path) -> Any:
     heading(page, "What the budget can buy")
     go_to(page, "Release")
     heading(page, "What will be published")
-    release_all_the_same(page)
+    release_anyway(page)
     heading(page, "Released as")
     go_to(page, "Publish")
     return json.loads(download(page, "Hexagons (GeoJSON)", folder).read_text())

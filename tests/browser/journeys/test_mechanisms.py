@@ -23,7 +23,7 @@ from tests.browser.harness import (
     go_to,
     open_screen,
     press,
-    release_all_the_same,
+    release_anyway,
     running_app,
     take_settings,
 )
@@ -78,7 +78,7 @@ def test_from_upload_to_viewer(
 ) -> None:
     search_up_to_release(page, app, town, asked_of(town, mechanism), tmp_path)
     before = len(open_ledger(app.home / "ledger.sqlite").committed())
-    release_all_the_same(page)  # some mechanisms say of this small town that their map will be poor
+    release_anyway(page)  # some mechanisms say of this small town that their map will be poor
     heading(page, "Released as")
     assert len(open_ledger(app.home / "ledger.sqlite").committed()) == before + 1
     go_to(page, "Publish")
@@ -115,7 +115,7 @@ def test_a_release_that_contradicts_its_rehearsal_says_so_before_and_after_publi
         resolution=8, threshold=27.0, reference_public=False, prior_mean=None, accept_low_agreement=False
     )
     search_up_to_release(page, app, town, asked, tmp_path)
-    release_all_the_same(page)
+    release_anyway(page)
     heading(page, "Released as")
     warning = page.get_by_text("The release tells less than was expected from reference data").first
     said = "The private values differ from these by more than the noise explains."

@@ -97,7 +97,7 @@ def test_a_fresh_visit_says_nothing_of_a_loss_and_one_after_a_reload_does(open_a
     for screen in (DATA, HEXAGONS, PRIVACY):
         app.switch_page(screen.path).run()
         assert "import the settings file (TOML)" in texts(app)
-        assert "A release that had begun is finished all the same: the step Publish lists it." in texts(app)
+        assert "A release that had begun still finishes: the step Publish lists it." in texts(app)
     app.switch_page(DATA.path).run()
     press(app, "Use the generated example")
     assert "loaded anew" not in texts(app)

@@ -186,7 +186,7 @@ def test_a_slack_of_one_in_the_number_of_records_needs_a_second_yes(
     assert screen.said("warning", "checkbox") == (
         [
             "With this slack even publishing a whole record would keep the promise: choose a smaller one.",
-            "Use it all the same",
+            "Use this slack anyway",
         ]
         if warned
         else []

@@ -96,7 +96,7 @@ def stop_large_odds(plan: TracePlan) -> None:
         raise WorkflowError(
             f"This release is stopped, and nothing was charged: {why}. Ask for more noise (about "
             f"{rounded_up(enough, 2):g} m per axis), or for a smaller distance of the two places, or release "
-            "it all the same with --accept-large-odds."
+            "it anyway with --accept-large-odds."
         )
 
 

@@ -232,7 +232,7 @@ def stopped(work: TraceWork, plan: TracePlan) -> bool:
         icon=":material/front_hand:",
     )
     agreed = st.checkbox(
-        "Release it all the same: its statement will say that these odds were accepted",
+        "Release it anyway: its statement will say that these odds were accepted",
         value=plan.settings.accept_large_odds,
         key=f"accept_odds_{work.session}",
     )
