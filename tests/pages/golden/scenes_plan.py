@@ -215,10 +215,6 @@ plain_scene("privacy: the agreement is asked for", filled, goal_0="agreement")
 plain_scene("privacy: without reference", lambda: without_reference(centre=11.0, clip=1.2))
 plain_scene("privacy: without reference, no scale", without_reference)
 plain_scene("privacy: a pilot", lambda: without_reference(centre=11.0, clip=1.2, pilot=0.3))
-plain_scene(
-    "privacy: a range by choice",
-    lambda: without_reference(centre=11.0, clip=1.2, places_public=True, range_choice=0.1),
-)
 plain_scene("privacy: counts", lambda: without_reference(values="count", threshold=3.0, record_word="case"))
 plain_scene("privacy: a risk", lambda: without_reference(values="count", threshold=1.5), counted_0="risk")
 plain_scene("privacy: a change", lambda: filled(change=True, threshold=1.1))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.plugins import program_alone
 from pages.privacy import search_panel
 from pages.shared import maps
 from tests.pages.recorded import HOLDERS, Recorded
@@ -80,6 +81,8 @@ class Screen(Recorded):
             seen[1] = [read(one) for one in seen[1]]
         if name == "get_option":
             return {"server.address": "localhost", "server.allowedHosts": []}[given[0]]
+        if "args" in shown:  # the visit and its settings are not what a screen shows
+            shown["args"] = [type(one).__name__ if is_dataclass(one) else one for one in shown["args"]]
         words = [written(one) for one in seen] + [f"{key}={written(one)}" for key, one in shown.items()]
         self.lines.append(f"{place}{name}({', '.join(words)})")
         if name in ("rerun", "switch_page", "stop"):
@@ -140,7 +143,7 @@ class Part:
 
 
 def written(value: Any) -> str:
-    """A value as text: numbers to six digits, no place of a disk; what is long by beginning and hash."""
+    """A value as text: numbers to four digits, no place of a disk; what is long by beginning and hash."""
     said = _written(value)
     return said if len(said) <= WIDE else f"{said[:200]} … {len(said)} {hash_of(said)}"
 
@@ -153,7 +156,7 @@ def _written(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"array{list(value.shape)} {hash_of(written(value.ravel().tolist()))}"
     if isinstance(value, float | np.floating):
-        return f"{float(value):.6g}"
+        return f"{float(value):.4g}"
     if isinstance(value, int | np.integer):
         return str(int(value))
     if isinstance(value, Path):
@@ -195,7 +198,7 @@ def hash_of(text: str) -> str:
 @contextmanager
 def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
     """Put the recorder in Streamlit's place in every module of the screens that is loaded."""
-    with pytest.MonkeyPatch.context() as patch:
+    with program_alone(), pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "streamlit", screen)
         for name, module in list(sys.modules.items()):
             if name.split(".")[0] == "pages":
