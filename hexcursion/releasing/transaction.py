@@ -18,7 +18,7 @@ from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.releasing import Prepared, Released, draw_release
+from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
 from hexcursion.bundle.workplace import rehearse_writing
@@ -48,6 +48,7 @@ class Plan:
 
     project: Project
     choice: Choice
+    facts: PublicFacts  # with whatever was made of them, which publishing uses again
     records: CollapsedRecords  # private (curator only)
     prepared: Prepared  # the draw, ready: everything that can fail before it has been tried
     privacy: PrivacyFacts
@@ -138,7 +139,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     if bound.method == "renyi" and by_curve.at_edge:
         receipt += (ReceiptLine("Orders", AT_EDGE),)
     prepared = prepare_draw(design, facts, records)
-    return Plan(project, choice, records, prepared, privacy, charge, preview, receipt)
+    return Plan(project, choice, facts, records, prepared, privacy, charge, preview, receipt)
 
 
 def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str = "") -> Published:
@@ -156,7 +157,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     target = folder if folder is not None else home() / "releases" / release_id
     targets(target)
     with working_beside(target, ledger) as work:
-        facts, records = plan.choice.facts(plan.project), plan.records
+        facts, records = plan.facts, plan.records
         trial = try_draw(plan.prepared)
         tried = read_release(plan.choice.design, facts, records, trial, trial=True)
         rehearsed = _release(plan, release_id, trial, tried, UNWRITTEN)
