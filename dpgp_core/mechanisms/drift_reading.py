@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -19,9 +19,9 @@ from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
-from dpgp_core.spectral.model_check import FEWEST_CHECKED, ModelCheck, compared
-from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, PublicPrior, clipped_moments
-from dpgp_core.spectral.public_field import Belief, PublicField
+from dpgp_core.spectral.model_check import FEWEST_CHECKED, Change, ModelCheck, chance_unchanged, compared
+from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, clipped_moments
+from dpgp_core.spectral.public_field import Belief, PublicField, Seen
 
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
@@ -139,32 +139,37 @@ class DriftReader:
         )
 
     def _made(self) -> tuple[Belief, ...]:
-        field, a, m = self._field, self._features, self.counts.mean
-        slopes = np.ones(m.size) if self.law is None else self.law.deviation
-        loaded = (m * slopes)[:, None] * a
-        own, drifted = field.covariance @ loaded, field.drift @ loaded
-        own_seen = loaded.T @ own + ((np.square(slopes) * self._astray)[:, None] * a).T @ a
-        drifted_seen = loaded.T @ drifted
-        records = (m[:, None] * a).T @ (np.square(self._noises)[:, None] * a)
-        weight, known, found = np.maximum(m, 1e-12), 1.0 - np.square(self._noises), []
+        seen, found = self._seen(self.law), []
         supposed = Counter(suppositions(TRUSTS if self.law is None else TRUSTS_OF_ANSWERS))
         for (trust, drift), odds in supposed.items():
-            before, prior = field.before(trust, drift), None
-            slope, record_noise, square = 1.0, 1.0, float(np.average(known, weights=weight))
-            if self.law is None:
-                deviation = float(np.sqrt(before.mean()))
-                prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
-                slope, record_noise = prior.deviation / deviation, prior.record_noise
-                square = prior.deviation**2
-            covariance = slope**2 * (trust * own_seen + drift**2 * drifted_seen)
-            covariance += record_noise**2 * records
-            covariance += square * self.counts.error
-            covariance[np.diag_indices_from(covariance)] += self._noise**2
+            covariance, prior, square = self._covariance(seen, trust, drift)
             root = cholesky(
                 0.5 * (covariance + covariance.T), "the covariance of the released sums", "use more noise"
             )
-            found.append(Belief(drift, trust, prior, root, before, (own, drifted), square, odds))
+            before = self._field.before(trust, drift)
+            found.append(Belief(drift, trust, prior, root, before, seen.links, square, odds))
         return tuple(found)
+
+    def _seen(self, law: LinearLaw | None, links: tuple[Floats, Floats] | None = None) -> Seen:
+        """What the sums see under a linear law; `links` as in `Belief`, where they are made already."""
+        field, a, m = self._field, self._features, self.counts.mean
+        slopes = np.ones(m.size) if law is None else law.deviation
+        noises = np.broadcast_to(field.local, m.size) if law is None else law.record_noise
+        loaded = (m * slopes)[:, None] * a
+        own, drifted = links or (field.covariance @ loaded, field.drift @ loaded)
+        own_seen = loaded.T @ own + ((np.square(slopes) * self._astray)[:, None] * a).T @ a
+        records = (m[:, None] * a).T @ (np.square(noises)[:, None] * a)
+        square = float(np.average(1.0 - np.square(noises), weights=np.maximum(m, 1e-12)))
+        return Seen((own, drifted), own_seen, loaded.T @ drifted, records, None if law is None else square)
+
+    def _covariance(
+        self, seen: Seen, trust: float, drift: float
+    ) -> tuple[Floats, ClippedPrior | None, float]:
+        """(p, p) V for one trust and drift; the law of amounts; the mean square by which errors weigh."""
+        covariance, prior, square = seen.by(self._field, trust, drift)
+        covariance += square * self.counts.error
+        covariance[np.diag_indices_from(covariance)] += self._noise**2
+        return covariance, prior, square
 
     def _left(self, sums: Floats) -> Floats:
         """Released sums (p,), or (p, R), less what the public map alone would have them be."""
@@ -218,11 +223,28 @@ class DriftReader:
         return [self.beliefs[place] for place in kept], weight[kept] / weight[kept].sum()
 
     def check(self, sums: Floats) -> ModelCheck | None:
-        """How released sums (p,) compare with draws of the likeliest belief; None of few sums."""
+        """How released sums (p,) compare with draws of the likeliest belief, and with the public map; None of
+        few sums."""
         if sums.size < FEWEST_CHECKED:
             return None
         belief = self.beliefs[int(np.argmax(self.weights(sums)))]
-        return compared(self._field.nodes.lattice, belief.half().T, belief.root, self._left(sums))
+        lattice, left = self._field.nodes.lattice, self._left(sums)
+        found = compared(lattice, belief.half().T, belief.root, left)
+        share = self.counts.mean / self.counts.mean.sum()
+        own, drifted = (float(share @ each @ share) for each in (self._field.covariance, self._field.drift))
+        level = belief.trust * own + belief.drift**2 * drifted - np.square(belief.half() @ share).sum()
+        return replace(found, change=Change(self.unchanged(sums), float(np.sqrt(max(level, 0.0)))))
+
+    def unchanged(self, sums: Floats) -> float:
+        """Chance of released sums (p,) at least as far from what the public map has them be, were it true."""
+        law, at_nodes, left = None, self._field.at_nodes, sums
+        if self.law is not None:  # linear around that map
+            law = LinearLaw.about(at_nodes, at_nodes, np.sqrt(self._field.before(TRUSTS[0], 0.0)))
+            left = sums - self._features.T @ (self.counts.mean * law.mean)
+        seen = self._seen(law, self.beliefs[0].links if law is None else None)
+        without, prior, _ = self._covariance(seen, TRUSTS[0], 0.0)
+        drifted = (1.0 if prior is None else prior.slope**2) * seen.drifted
+        return chance_unchanged(left, without, drifted, DRIFTS)
 
     def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
         """The field and the map without privacy given released sums (p,), by joint draws (>= 2): free."""

@@ -185,6 +185,11 @@ class ClippedPrior:
         rest = float(weights @ (second - np.square(first)))
         return cls(mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18))), prior)
 
+    @property
+    def slope(self) -> float:
+        """Of a clipped response in the field, on average."""
+        return self.deviation / self.before.deviation
+
     def level(self, threshold: Floats | float, share: Floats | float = 0.0) -> Floats:
         """Where a threshold (response units, before clipping) lies among clipped responses.
 

@@ -14,7 +14,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.prior import ClippedPrior, at_nodes, unclipped
+from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, at_nodes, unclipped
 
 RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
 SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of a record's variance that the field has
@@ -237,6 +237,27 @@ class PublicField:
 
 
 @dataclass(frozen=True, eq=False)
+class Seen:
+    """What released sums see, (p, p) each: the public map's error, a drift, and the records' noise."""
+
+    links: tuple[Floats, Floats]  # as in `Belief`
+    own: Floats
+    drifted: Floats
+    records: Floats
+    square: float | None  # mean square of an answer's share, by which errors of counts weigh; None of amounts
+
+    def by(self, field: PublicField, trust: float, drift: float) -> tuple[Floats, ClippedPrior | None, float]:
+        """(p, p) what a trust and a drift make of it; the law of amounts; the mean square of a response."""
+        if self.square is not None:
+            return trust * self.own + drift**2 * self.drifted + self.records, None, self.square
+        deviation = float(np.sqrt(field.before(trust, drift).mean()))
+        prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
+        covariance = prior.slope**2 * (trust * self.own + drift**2 * self.drifted)
+        covariance += prior.record_noise**2 * self.records
+        return covariance, prior, prior.deviation**2
+
+
+@dataclass(frozen=True, eq=False)
 class Belief:
     """How far the field has drifted and how uncertain its map is, and the field's posterior then.
 
@@ -275,7 +296,7 @@ class Belief:
     @property
     def slope(self) -> float:
         """Of a clipped response in the field, on average; 1 of answers."""
-        return 1.0 if self.prior is None else self.prior.deviation / self.prior.before.deviation
+        return 1.0 if self.prior is None else self.prior.slope
 
     @property
     def record_noise(self) -> float:

@@ -21,6 +21,7 @@ from hexcursion.bundle.density import Density
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.statement.expected import change_block, change_follows
 from hexcursion.bundle.tables import StoredSums
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.load import build_lattice
@@ -103,6 +104,15 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     stated = (bundle.statement.get("told") or {}).get("model")
     if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
         raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")
+    changed, public = (bundle.statement.get("told") or {}).get("change"), stored_sums(bundle).public_mean
+    if changed is None:
+        return
+    records = bundle.records
+    if check is None or check.change is None or public is None or records is None or bundle.field is None:
+        raise BundleError(f"{layout.RELEASED_SUMS} says nothing of a change, and the statement does.")
+    means, unit = (bundle.field[0], public), bundle.statement["subject"]["unit"]
+    if not change_follows(changed, change_block(check.change, bundle.response, means, records, unit)):
+        raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
 
 
 def holds_counts(bundle: Bundle) -> bool:

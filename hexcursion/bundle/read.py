@@ -26,7 +26,7 @@ from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, Produ
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.designs import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
-from hexcursion.bundle.statement.expected import check_told
+from hexcursion.bundle.statement.expected import check_change, check_told
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import StoredSums, covariates_of, field_of, read_paths, sums_of
 from hexcursion.bundle.untrusted import BundleError, strict_json
@@ -218,6 +218,7 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     if not compared:
         check_layers(contents, bundle)
     check_told(statement.get("told"), bundle.published)
+    check_change(statement)
     return bundle
 
 

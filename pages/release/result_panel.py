@@ -11,7 +11,7 @@ from geo.maps.linked import Mode, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.expected import contradiction, model_doubt
+from hexcursion.bundle.statement.expected import change_told, contradiction, model_doubt
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import compare
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
@@ -84,6 +84,8 @@ def _told(viewer: Viewer) -> None:
         st.caption(plain(figures))
     for against in filter(None, (contradiction(expected, told), model_doubt(told))):
         st.warning(plain(against), icon=":material/difference:")
+    if changed := change_told(told):
+        st.info(plain(changed), icon=":material/compare_arrows:")
 
 
 def told_words(before: float | None, after: float | None) -> str:

@@ -20,6 +20,7 @@ from hexcursion.bundle.products import Products, about, counted, part_of
 from hexcursion.bundle.statement.expected import (
     basis_of,
     beforehand_words,
+    change_told,
     contradiction,
     model_doubt,
     range_of,
@@ -138,6 +139,7 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     if products.graded:
         unsure = int((products.classes == 1).sum())
         text += f" {part_of(unsure, products.classes.size)} of the hexagons are open."
+    text = f"{text} {change_told(told)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join(filter(None, [contradiction(expected, told), model_doubt(told), *poor]))
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))

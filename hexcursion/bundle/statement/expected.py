@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
-from dpgp_core.spectral.model_check import ABOUT, ModelCheck
+from dpgp_core.spectral.model_check import ABOUT, Change, ModelCheck
 from hexcursion.bundle.products import NO_RECORD_CLASS, Products, about
 from hexcursion.bundle.untrusted import BundleError, clean
+from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected
-from hexcursion.words import error_words, range_words, ratio_words, right_words, side_words
+from hexcursion.words import error_words, quantity, range_words, ratio_words, right_words, side_words
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +27,13 @@ release about itself on real data, so that the rehearsal is what failed."""
 UNUSUAL = 0.05
 """Chance, under the model, of sums that are said to be unusual: of true models one in twenty is doubted."""
 
+CHANGED = 0.01
+"""Chance, had nothing changed, of a difference from the public map that is said to be more than chance."""
+
+HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
+
 SLACK = 1e-6  # of a told number that a reader recomputes
+CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a change: of its chance, and of the width of its interval
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
 BASES = {
@@ -82,10 +89,11 @@ def told_block(
     field: tuple[Floats, Floats] | None,
     shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
+    change: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
     """What the release says about its own map; None where its mechanism gives no probabilities. `field`,
     `shown_map`: (N,) mean and deviation of the field, and of the map without privacy, given the release, in
-    response units; `check`: how the released sums compare with their model."""
+    response units; `check`: how the released sums compare with their model; `change`: a `change_block`."""
     if products.probability is None or field is None:
         return None
     of_map = None
@@ -95,6 +103,8 @@ def told_block(
     told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability)}
     if check is not None:
         told["model"] = {"chance": round(check.chance, 4), "about": check.about}
+    if change is not None:
+        told["change"] = dict(change)
     return {**told, "in_words": told_words(told)}
 
 
@@ -175,7 +185,8 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
     expected, shown = statement["expected"], shown_words(products)
     before = beforehand_words(expected) if shown else expected_words(expected)
     told = statement.get("told")
-    return tuple(filter(None, (shown, before, contradiction(expected, told), model_doubt(told))))
+    against = contradiction(expected, told), model_doubt(told)
+    return tuple(filter(None, (shown, before, *against, change_told(told))))
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:
@@ -203,11 +214,15 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
         return ""
     if expected.get("low", 1.0) <= after <= expected.get("high", 0.0):  # the guess allowed for it
         return ""
-    basis = basis_of(expected)
+    basis, change = basis_of(expected), told.get("change")
     which = "less" if after < before else "more"
+    differ = "may differ"  # nothing compares them
+    if change is not None:
+        differ = "differ" if change["chance"] <= CHANGED else "do not differ"
     return (
         f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "
-        f"instead of {before:.2f}. The private values differ from these by more than the noise explains."
+        f"instead of {before:.2f}. The private values {differ} from these by more than the "
+        "noise explains."
     )
 
 
@@ -219,6 +234,69 @@ def model_doubt(told: Mapping[str, Any] | None) -> str:
     return (
         f"The released map does not look like one of its model: {model['about']}. If the model were right, "
         f"so unusual a map had a chance of {_per_cent(model['chance'])}; stated chances rest on that model."
+    )
+
+
+def change_block(
+    change: Change, scale: ResponseScale, means: tuple[Floats, Floats], records: Floats, unit: str
+) -> dict[str, Any]:
+    """Whether the values differ from those of the public map by more than chance, and how much on average.
+
+    `means`: (N,) of the field given the release and of the public map, response units; `records`: (N,)
+    expected numbers, by which cells count; `unit`: of the values. Logarithms differ by so many per cent.
+    """
+    now, before = means
+    share = records / max(float(records.sum()), 1e-12)
+
+    def higher(deviations: float) -> float:
+        more = deviations * change.level_sd
+        if scale.transform == "log":
+            return float(100.0 * np.expm1(scale.clip * (share @ (now - before) + more)))
+        return float(share @ (scale.value(now + more) - scale.value(before)))
+
+    found: dict[str, Any] = {"chance": round(change.chance, 6)}
+    for name, deviations in (("higher", 0.0), ("low", -HALF_WIDTH), ("high", HALF_WIDTH)):
+        found[name] = float(f"{higher(deviations):.6g}")
+    return {**found, "in_words": change_words(found, scale.transform, unit)}
+
+
+def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
+    """Whether the values differ from those of the public map, and by how much on average."""
+    unit = {"log": "%", "probit": "percentage points"}.get(transform, unit)
+
+    def level(value: float) -> str:
+        return f"{quantity(abs(value), unit, 2)} {'lower' if value < 0.0 else 'higher'}"
+
+    differ = "differ" if change["chance"] <= CHANGED else "do not differ"
+    return (
+        f"The values {differ} from those of the public map by more than chance: had nothing changed, so "
+        f"large a difference had a chance of {_per_cent(change['chance'])}. On average they are "
+        f"{level(change['higher'])} (90 % interval: {level(change['low'])} to {level(change['high'])})."
+    )
+
+
+def change_told(told: Mapping[str, Any] | None) -> str:
+    """The sentences about a change since the public map; "" where a release starts from none."""
+    change = None if told is None else told.get("change")
+    return "" if change is None else str(change["in_words"])
+
+
+def check_change(statement: Mapping[str, Any]) -> None:
+    """Raise `BundleError` if the words about a change do not follow from its numbers, or if the design starts
+    from no public map. Whether its numbers follow is seen in `check_again`."""
+    change = (statement.get("told") or {}).get("change")
+    if change is None:
+        return
+    said = change_words(change, statement["response"]["transform"], statement["subject"]["unit"])
+    if change["in_words"] != said or not statement["design"].get("drift", False):
+        raise BundleError("The privacy statement's words about a change do not follow from its numbers.")
+
+
+def change_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    """Whether the numbers of a change are those that a reader computes, but for what machines differ by."""
+    width = max(made["high"] - made["low"], 1e-9)
+    return abs(stated["chance"] - made["chance"]) <= CHANCE_SLACK and all(
+        abs(stated[name] - made[name]) <= WIDTH_SLACK * width for name in ("higher", "low", "high")
     )
 
 

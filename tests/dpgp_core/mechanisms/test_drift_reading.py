@@ -379,3 +379,34 @@ def test_a_release_cuts_by_the_map_without_privacy_where_that_is_known() -> None
     plain = Released(np.zeros((1, 4)), mean, sd, map_sd=np.full(4, 0.01))
     assert plain.set_chance(0.0) == pytest.approx([0.8413447, 0.6179114, 0.5398278, 0.0227501319])
     assert plain.own_cutoff(0.0) < 0.54
+
+
+@pytest.mark.parametrize(
+    ("change", "least", "most"), [(0.0, 0.06, 0.14), (0.02, 0.75, 0.85), (-0.02, 0.75, 0.85)], ids=str
+)
+def test_of_unchanged_fields_a_tenth_is_called_unlike_the_public_map(
+    change: float, least: float, most: float
+) -> None:
+    """Sums of 400 worlds, made record by record, of which the test knows only the public map's own error."""
+    field, rng = uneven(field_of()), np.random.default_rng(11)
+    counts, a, noise = known_counts(), features(), 0.004
+    reader = DriftReader(field, a, counts, noise, places_known=True)
+    values = change + field.roots[0] @ rng.standard_normal((SIZE, 400))
+    scatter = field.scatters * np.sqrt(counts.mean)
+    sums = a.T @ (counts.mean[:, None] * values + scatter[:, None] * rng.standard_normal((SIZE, 400)))
+    sums += noise * rng.standard_normal(sums.shape)
+    chances = np.array([reader.unchanged(each) for each in sums.T])
+    assert least < np.mean(chances <= 0.1) < most
+
+
+def test_the_stated_error_of_the_mean_change_is_that_of_a_world_of_its_prior() -> None:
+    """Against the spread of its posterior draws, which know nothing of the formula."""
+    field, counts, a = field_of(), known_counts(), features()
+    reader = DriftReader(field, a, counts, 0.004, places_known=True)
+    sums = a.T @ (0.04 * counts.mean)
+    check = reader.check(sums)
+    assert check is not None
+    assert check.change is not None
+    paths = reader.read(sums, 2_000, SimulationEntropy(3)).field.draws
+    drawn = (paths @ counts.mean / counts.mean.sum()).std()
+    assert check.change.level_sd == pytest.approx(drawn, rel=0.15)

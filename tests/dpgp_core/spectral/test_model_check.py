@@ -14,7 +14,16 @@ from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.model import PublicCounts
-from dpgp_core.spectral.model_check import ModelCheck, _chances, _ranks, _regions, _statistics, check_model
+from dpgp_core.spectral.model_check import (
+    ModelCheck,
+    _chances,
+    _ranks,
+    _regions,
+    _statistics,
+    chance_above,
+    chance_unchanged,
+    check_model,
+)
 from dpgp_core.spectral.reading import FieldReader
 from tests.dpgp_core.hexmap import disk
 
@@ -125,3 +134,38 @@ def test_regions_are_counted_as_connected_parts() -> None:
     sets = np.zeros((4, 7), dtype=bool)
     sets[1, middle], sets[2], sets[3, [outer[0], apart]] = True, True, True
     assert _regions(ring, sets).tolist() == [0.0, 1.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "value", "chance"),
+    [
+        ([1.0], 3.841458820694124, 0.05),
+        ([1.0, 1.0], 9.210340371976182, 0.01),
+        ([3.0, 3.0, 0.0], 27.631021115928547, 0.01),
+        ([1.0, 1.0, 0.5, 0.5], 10.0, 0.0134304941),  # 2 e^(-q/2) - e^-q
+        ([1.0] * 400, 468.7244983740365, 0.01),
+        ([1.0] * 100, 77.92946516501726, 0.95),
+        ([0.0], 3.0, 1.0),
+        ([1.0], 0.0, 1.0),
+    ],
+)
+def test_the_law_of_weighted_squares_is_exact(weights: list[float], value: float, chance: float) -> None:
+    assert chance_above(np.array(weights), value) == pytest.approx(chance, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("sums", "unchanged", "drift", "chance"),
+    [
+        ([4.0], [4.0], [1.0], 0.0455002639),  # two deviations
+        ([-4.0], [4.0], [9.0], 0.0455002639),
+        ([1.0, 50.0], [1.0, 1.0], [1.0, 0.0], 0.3173105079),  # what no change moves does not count
+        ([1.0, 2.0], [1.0, 1.0], [1.0, 1.0], 0.0820849986),  # e^-2.5
+        ([1.0, 2.0], [1.0, 1.0], [4.0, 1.0], 0.1189186208),
+        ([2.0, 1.0], [1.0, 1.0], [4.0, 1.0], 0.0590853378),
+    ],
+)
+def test_a_difference_counts_where_a_change_would_be_seen(
+    sums: list[float], unchanged: list[float], drift: list[float], chance: float
+) -> None:
+    found = chance_unchanged(np.array(sums), np.diag(unchanged), np.diag(drift), (0.1, 1.0))
+    assert found == pytest.approx(chance, abs=1e-6)

@@ -220,7 +220,8 @@ def drifted(domain: Domain) -> dict[str, bytes]:
     return bundle_contents(
         retold(
             spectral_release(domain), design=design, prior_mean=public, mean=drawn.mean, sd=drawn.sd,
-            sums=drawn.sums, model_check=drawn.model_check, threshold=20.0, value_unit="%",
+            records=drawn.records, sums=drawn.sums, model_check=drawn.model_check, threshold=20.0,
+            value_unit="%",
             response=ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no"),
             value_name="share of wells above the limit", answers=Answers("a value above the limit", 50.0),
         )
@@ -266,6 +267,33 @@ def test_altered_fields_of_answers_beside_a_reference_are_refused(
 
     with pytest.raises(BundleError, match=said):
         read_forged()
+
+
+def test_a_change_since_the_public_map_follows_from_the_sums(drifted: dict[str, bytes]) -> None:
+    """Fewer yes in the east and more in the west: the map changed, and its mean did not."""
+    bundle = bundle_from_contents(drifted)
+    change = bundle.statement["told"]["change"]
+    assert change["in_words"] == (
+        "The values differ from those of the public map by more than chance: had nothing changed, so large a "
+        "difference had a chance of under 1 %. On average they are 0.02 percentage points lower (90 % "
+        "interval: 1.8 percentage points lower to 1.8 percentage points higher)."
+    )
+    assert change["in_words"] in " ".join(drifted["README.txt"].decode().split())
+    for name, by in (("chance", 2e-4), ("higher", 0.1), ("low", -0.1), ("high", 0.1)):
+        told = {**bundle.statement["told"], "change": {**change, name: change[name] + by}}
+        with pytest.raises(BundleError, match=r"told of a change does not follow from sums\.parquet"):
+            check_again(replace(bundle, statement={**bundle.statement, "told": told}))
+
+
+@pytest.mark.parametrize(
+    "forged", [{"in_words": "Nothing has changed."}, {"chance": 0.5}, {"higher": 0.0204319}]
+)
+def test_forged_words_about_a_change_are_refused(drifted: dict[str, bytes], forged: dict[str, Any]) -> None:
+    statement = json.loads(drifted["statement.json"])
+    statement["told"]["change"] |= forged
+    text = json.dumps(following(statement)).encode()
+    with pytest.raises(BundleError, match="words about a change do not follow from its numbers"):
+        bundle_from_contents(sealed({**drifted, "statement.json": text}))
 
 
 @pytest.mark.parametrize("column", ["reference_count", "reference_mean", "reference_scatter", "public_mean"])

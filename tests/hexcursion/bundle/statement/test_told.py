@@ -15,7 +15,7 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
-from dpgp_core.spectral.model_check import ModelCheck
+from dpgp_core.spectral.model_check import Change, ModelCheck
 from geo import Domain
 from hexcursion.bundle.layout import sums_text
 from hexcursion.bundle.page.facts import three_facts
@@ -23,6 +23,7 @@ from hexcursion.bundle.products import Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.expected import (
+    change_block,
     check_told,
     contradiction,
     how_right,
@@ -34,6 +35,7 @@ from hexcursion.bundle.tables import paths_bytes, read_paths, rounded
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.bundle.write import bundle_contents, statement_text, write_bundle
 from hexcursion.errors import WorkflowError
+from hexcursion.project.response import ResponseScale
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 FIELD = (np.array([2.0, 0.5, -0.5, -3.0]), np.ones(4))
@@ -118,6 +120,60 @@ def test_a_release_that_contradicts_its_rehearsal_says_so(
     assert f"of about {after:.2f} instead of {before:.2f}" in said
     assert how_right({"expected": expected, "told": told}, shown())[-1] == said
     assert len(how_right({"expected": expected}, shown())) == 2
+
+
+@pytest.mark.parametrize(
+    ("chance", "said"),
+    [
+        (None, "may differ from these"),
+        (0.01, "values differ from these"),
+        (0.011, "do not differ from these"),
+    ],
+)
+def test_a_contradiction_says_what_the_sums_say_of_the_values(chance: float | None, said: str) -> None:
+    change = {} if chance is None else {"change": {"chance": chance}}
+    told = {"map": {"agreement": 0.55}, **change}
+    text = contradiction({"agreement": 0.9, "basis": "public reference data"}, told)
+    assert text.endswith(f"{said} by more than the noise explains.")
+
+
+@pytest.mark.parametrize(
+    ("scale", "unit", "words", "numbers"),
+    [
+        (
+            ResponseScale("log", 6.0, 0.5, "public"), "£",
+            "13 % higher (90 % interval: 4.4 % higher to 23 % higher)", (13.3148, 4.36769, 23.029),
+        ),
+        (
+            ResponseScale("identity", 20.0, 4.0, "public"), "ug/m3",
+            "1 ug/m3 higher (90 % interval: 0.34 ug/m3 higher to 1.7 ug/m3 higher)", (1.0, 0.342, 1.658),
+        ),
+        (
+            ResponseScale("probit", 0.0, 1.0, "public"), "%",
+            "9.6 percentage points higher (90 % interval: 3.7 percentage points higher to 15 percentage "
+            "points higher)", (9.57312, 3.68283, 15.2267),
+        ),
+    ],
+)  # fmt: skip
+def test_a_change_is_said_on_average_over_the_records(
+    scale: ResponseScale, unit: str, words: str, numbers: tuple[float, ...]
+) -> None:
+    """Of 4 records 3 lie where values rose by .5 response units, and one where they fell by as much."""
+    means, records = (np.array([0.5, -0.5]), np.zeros(2)), np.array([3.0, 1.0])
+    change = change_block(Change(0.02, 0.1), scale, means, records, unit)
+    assert tuple(change[name] for name in ("higher", "low", "high")) == numbers
+    assert change["in_words"] == (
+        "The values do not differ from those of the public map by more than chance: had nothing changed, so "
+        f"large a difference had a chance of 2 %. On average they are {words}."
+    )
+    other = change_block(Change(0.01, 0.1), scale, (means[1], means[0]), records, unit)
+    assert other["in_words"].startswith("The values differ from those of the public map by more than chance")
+    assert other["higher"] < 0.0
+    assert " lower (90 % interval: " in other["in_words"]
+    assert (
+        how_right({"expected": None, "told": {"change": other, "map": None}}, shown())[-1]
+        == (other["in_words"])
+    )
 
 
 @pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
