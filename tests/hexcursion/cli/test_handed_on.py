@@ -1,0 +1,274 @@
+"""What the other commands hand on and say: sites, series, areas, signatures, and the options of a release."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hexcursion.bundle import BundleError
+from hexcursion.cli import bundles, options
+from hexcursion.cli.main import build_parser
+from hexcursion.errors import Cancelled, WorkflowError
+from tests.hexcursion.cli.test_spoken import SETTINGS, Calls, asked, words
+
+MAIN = sys.modules["hexcursion.cli.main"]
+
+
+@pytest.fixture
+def calls() -> Calls:
+    return Calls()
+
+
+def test_a_site_is_written_packed_and_said(
+    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write(
+        sources: Any, out: Path, address: str, signers: object, left_out: Any, series: bool
+    ) -> list[str]:
+        calls.append((sources, out, address, signers, series))
+        if address:
+            left_out("b.zip: it is no bundle.")
+        return ["one", "two"]
+
+    monkeypatch.setattr(MAIN, "write_site", write)
+    monkeypatch.setattr(MAIN, "signers_of", lambda given: "signers")
+    monkeypatch.setattr(MAIN, "zip_of_site", lambda out: b"zip")
+    status = []
+    for name, more in (("a", []), ("b", ["--address", "https://x.org", "--series"])):
+        out = str(tmp_path / name)
+        status.append(
+            MAIN.run_site(build_parser().parse_args(["site", "a.zip", "b.zip", "--out", out, *more]))
+        )
+    assert status == [0, 1]
+    sources = [Path("a.zip"), Path("b.zip")]
+    assert calls == [
+        (sources, tmp_path / "a", "", "signers", False),
+        (sources, tmp_path / "b", "https://x.org", "signers", True),
+    ]
+    assert (tmp_path / "a.zip").read_bytes() == b"zip"
+    said = capsys.readouterr()
+    assert said.err == "left out: b.zip: it is no bundle.\n"
+    a = tmp_path / "a"
+    assert said.out.splitlines()[:4] == [
+        *("  one", "  two"),
+        f"Open {a / 'index.html'}, or put {a} on any web server; {a}.zip is the same to upload.",
+        "embed.txt beside each map shows it in another page.",
+    ]
+
+
+def test_a_series_is_read_written_and_said(
+    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    promise = SimpleNamespace(sentences=("It promises.",))
+    monkeypatch.setattr(MAIN, "read_series_of", calls.taking("read", ("series", promise)))
+    monkeypatch.setattr(MAIN, "write_series", lambda series, promise, out: out)
+    monkeypatch.setattr(MAIN, "periods_said", lambda series: ["Two periods."])
+    monkeypatch.setattr(MAIN, "steps_of", lambda series: [SimpleNamespace(sentence="It rose.")])
+    monkeypatch.setattr(MAIN, "notes_of", lambda series: ["A note."])
+    more = ["--threshold", "3", "--by", ".05", "--times", "1", "2", "--ledger", "l"]
+    for name, given in (("a", []), ("b", more)):
+        out = str(tmp_path / name)
+        assert MAIN.run_series(build_parser().parse_args(["series", "x", "y", "--out", out, *given])) == 0
+    assert calls == [
+        ("read", (["x", "y"],), {"threshold": None, "by": 0.0, "times": None, "ledger": None}),
+        ("read", (["x", "y"],), {"threshold": 3.0, "by": 0.05, "times": [1.0, 2.0], "ledger": "l"}),
+    ]
+    assert capsys.readouterr().out.splitlines()[:5] == [
+        *("  Two periods.", "  It rose.", "  A note.", "  It promises."),
+        f"Open {tmp_path / 'a' / 'series.html'}.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Cancelled(), "error: Stopped; nothing was released.\n"),
+        (KeyboardInterrupt(), "error: Stopped; nothing was released.\n"),
+        (WorkflowError("It is late."), "error: It is late.\n"),
+        (BundleError("It is torn."), "error: It is torn.\n"),
+    ],
+)
+def test_every_end_is_a_sentence_and_a_status(
+    error: BaseException, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(MAIN, "build_parser", Calls().taking("parser", error))
+    assert MAIN.main(["view", "b"]) == 2
+    assert capsys.readouterr() == ("", said)
+
+
+def test_areas_are_asked_with_what_was_typed_and_written_where_asked(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = SimpleNamespace(name="Town", share=0.25, low=0.1, high=0.4, covered=1.0, row=lambda: {"a": 1})
+    found = (SimpleNamespace(shapes="shapes"), [answer])
+    for name, value in (
+        ("read_bundle", "bundle"),
+        ("Viewer", "viewer"),
+        ("answers_from", found),
+        ("write_table", None),
+        ("question_words", "Shares:"),
+        ("new_table", Path("t.csv")),
+    ):
+        monkeypatch.setattr(bundles, name, calls.taking(name, value))
+    full = ["--threshold", "9", "--confidence", ".8", "--name", "id", "--out", "t.csv"]
+    for more in ([], full):
+        assert bundles.run_areas(build_parser().parse_args(["areas", "b", "--polygons", "p", *more])) == 0
+    asked = [(given, named) for name, given, named in calls if name == "answers_from"]
+    assert asked == [
+        (("viewer", "p"), {"threshold": None, "confidence": 0.9, "name": ""}),
+        (("viewer", "p"), {"threshold": 9.0, "confidence": 0.8, "name": "id"}),
+    ]
+    assert [given for name, given, _ in calls if name == "question_words"] == [
+        ("viewer", [answer], None),
+        ("viewer", [answer], 9.0),
+    ]
+    assert [given for name, given, _ in calls if name == "write_table"] == [
+        (Path("t.csv"), [{"a": 1}], "shapes")
+    ]
+    assert capsys.readouterr().out == 2 * words("Shares:", "  Town: 25 % (10 % to 40 %)")
+
+
+@pytest.mark.parametrize(("known", "status"), [(True, 0), (False, 1)])
+def test_verify_ends_well_for_known_signers_alone(
+    known: bool, status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    signers = SimpleNamespace(says=lambda one: f"Signed by {one}.", knows=lambda one: known)
+    monkeypatch.setattr(bundles, "signers_of", lambda given: signers)
+    monkeypatch.setattr(bundles, "read_bundle", lambda path: SimpleNamespace(signature="Ada"))
+    assert bundles.run_verify(build_parser().parse_args(["verify", "b"])) == status
+    assert capsys.readouterr().out == "Signed by Ada.\n"
+
+
+@pytest.mark.parametrize(
+    ("signed", "said"),
+    [([Path("a"), Path("b")], "Signed: a\nSigned: b\n"), ([], "It was signed with this key already.\n")],
+)
+def test_sign_says_what_was_signed(
+    signed: list[Path], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    order: list[str] = []
+    monkeypatch.setattr(bundles, "read_bundle", lambda path: order.append(f"read {path}"))
+    monkeypatch.setattr(bundles, "office_key", lambda file: order.append(f"key {file}") or "key")
+    monkeypatch.setattr(bundles, "sign_bundle", lambda path, key: signed)
+    assert bundles.run_sign(build_parser().parse_args(["sign", "b", "--key", "k"])) == 0
+    assert (order, capsys.readouterr().out) == (["read b", "key k"], said)
+
+
+@pytest.mark.parametrize(
+    ("typed", "again", "said"),
+    [
+        (["one", "one"], "Again: ", "one"),
+        (["one"], "", "one"),
+        (["one", "two"], "Again: ", "The two passwords differ: nothing was written."),
+    ],
+)
+def test_a_password_is_typed_again_where_it_is_new(
+    typed: list[str], again: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEXCURSION_SIGNING_PASSWORD", raising=False)
+    monkeypatch.setattr(bundles.sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    prompts: list[str] = []
+    left = iter(typed)
+    monkeypatch.setattr(bundles.getpass, "getpass", lambda asked: prompts.append(asked) or next(left))
+    try:
+        found = bundles._password("Asked: ", again)
+    except WorkflowError as error:
+        found = str(error)
+    assert (found, prompts) == (said, ["Asked: ", "Again: "][: len(typed)])
+    monkeypatch.setattr(bundles.sys, "stdin", SimpleNamespace(isatty=lambda: False))
+    with pytest.raises(WorkflowError, match="no terminal to ask for the password: set HEXCURSION_SIGNING"):
+        bundles._password("Asked: ")
+    monkeypatch.setenv("HEXCURSION_SIGNING_PASSWORD", "")
+    assert bundles._password("Asked: ") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "read"), [("1", 1.0), ("0.01", 0.01), ("0", None), ("1.01", None), ("-1", None), ("x", None)]
+)
+def test_a_wanted_agreement_is_above_0_and_at_most_1(text: str, read: float | None) -> None:
+    if read is not None:
+        assert options.share(text) == read
+        return
+    with pytest.raises(argparse.ArgumentTypeError) as said:
+        options.share(text)
+    assert str(said.value) == f"must be a number above 0 and at most 1, not {text!r}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "proposed", "records", "said"),
+    [
+        ((), True, None, "another, --records-about N the one for so many"),
+        (("--records-about", "500"), True, 500, "another"),
+        (("--resolution", "7"), False, None, ""),
+        (("--config", "s.toml"), False, None, ""),
+    ],
+)
+def test_a_resolution_is_proposed_where_nothing_says_one(
+    typed: tuple[str, ...],
+    proposed: bool,
+    records: int | None,
+    said: str,
+    calls: Calls,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = SimpleNamespace(resolution=6, sentence="resolution 6 suits")
+    monkeypatch.setattr(options, "propose_resolution", calls.taking("propose", found))
+    given = options.with_resolution(SETTINGS, asked(*typed))
+    assert given.resolution == (6 if proposed else SETTINGS.resolution)
+    assert calls == ([("propose", (SETTINGS, records), {})] if proposed else [])
+    told = f"By default resolution 6 suits (--resolution takes {said}).\n" if proposed else ""
+    assert capsys.readouterr() == ("", told)
+
+
+ADDED = {
+    "config": (["--config"], None, "FILE.toml", None),
+    "trust_settings": (["--trust-settings"], 0, None, None),
+    "profile": (["--profile"], None, "NAME|none", None),
+    "place": (["--place"], None, "NAME", None),
+    "reach": (["--reach"], None, "KM", None),
+    "same_records_as": (["--same-records-as"], "+", "ENTRY", []),
+    "wanted_iou": (["--wanted-iou"], None, "IOU", None),
+    "out": (["--out"], None, "DIR", None),
+    "dry_run": (["--dry-run"], 0, None, False),
+    "show_baseline": (["--show-baseline"], 0, None, False),
+    "sign": (["--sign"], None, "FILE", None),
+    "help_all": (["--help-all"], 0, None, None),
+}
+
+
+def test_a_release_has_some_options_that_are_no_settings() -> None:
+    parser = build_parser()
+    (commands,) = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    known = {one.dest: one for one in commands.choices["release"]._actions}
+    assert {
+        name: (known[name].option_strings, known[name].nargs, known[name].metavar, known[name].default)
+        for name in ADDED
+    } == ADDED
+    assert (known["reach"].type, known["same_records_as"].type) == (float, int)
+    assert known["wanted_iou"].type is options.share
+    many = {name: one.nargs for name, one in known.items() if one.nargs not in (None, 0) and "." not in name}
+    assert many == {
+        **dict.fromkeys(
+            (
+                "covariates",
+                "covariate_columns",
+                "features",
+                "layers",
+                "label_columns",
+                "layer_colours",
+                "layer_widths",
+                "notes",
+                "priors",
+                "mechanisms",
+                "same_records_as",
+            ),
+            "+",
+        ),
+        "bbox": 4,
+    }
