@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.plugins import program_alone
+from hexcursion.estimates import forecasts
 from pages.privacy import search_panel
 from pages.shared import maps
 from tests.pages.recorded import HOLDERS, Recorded
@@ -208,6 +209,7 @@ def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
                     if isfunction(one) and one.__code__.co_filename.endswith("fragment.py"):
                         patch.setattr(module, key, one.__wrapped__)
         patch.setattr(search_panel, "workers", lambda: 1)
+        patch.setattr(forecasts, "own_speed", lambda: 1.0)  # whatever this machine is
         patch.setattr(maps, "built", lambda: True)
         patch.setattr(maps, "_component", lambda: screen.linked_map)
         yield patch
