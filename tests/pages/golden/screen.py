@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import runpy
@@ -23,6 +22,7 @@ from hexcursion.estimates import forecasts
 from pages.privacy import search_panel
 from pages.shared import maps
 from tests.pages.recorded import HOLDERS, Recorded
+from tests.records import hash_of
 
 ROOT = Path(__file__).resolve().parents[3]
 ASKS = (
@@ -189,11 +189,6 @@ def _text(value: str) -> str:
     home = os.environ["HEXCURSION_HOME"]
     said = value.replace(home, "<home>").replace(str(ROOT), "<root>")
     return '"' + re.sub(r"\b[0-9a-f]{16}\b", "<id>", said).replace("\r", "").replace("\n", "\\n") + '"'
-
-
-def hash_of(text: str) -> str:
-    """The beginning of a text's hash."""
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @contextmanager
