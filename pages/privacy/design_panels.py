@@ -13,13 +13,13 @@ from dpgp_core.mechanisms.design import Design
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
 from hexcursion.project.model import Project
-from hexcursion.search.bench import SimulatedRelease, simulated_release
+from hexcursion.search.bench import SimulatedRelease, Variation, simulated_release
 from hexcursion.search.task import Scored, family_of
 from hexcursion.words import agreement_words, design_words
 from pages.privacy import frontier, trials
 from pages.privacy.ask import threshold_words
 from pages.privacy.designs import family
-from pages.privacy.trials import Entry, VariationView
+from pages.privacy.trials import Entry
 from pages.shared import maps
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
@@ -234,52 +234,35 @@ def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
     )
     if answer is None:
         return
-    views: tuple[VariationView, ...] = answer.result
+    variations: tuple[Variation, ...] = answer.result
     with st.container(key="variations"):
-        for column, view in zip(st.columns(len(views), gap="small"), views, strict=True):
+        for column, each in zip(st.columns(len(variations), gap="small"), variations, strict=True):
             with column:
-                unit = f" ({plain(view.unit)})" if view.unit else ""
-                st.markdown(f"**{label(view.term)}**{unit}", help=tip(view.term))
-                words = f"{TERMS[view.term].word}: {view.words}"
-                st.altair_chart(
-                    _cost(view, views), key=f"vary_{view.parameter}_cost", alt=f"Epsilon by {words}"
-                )
-                st.altair_chart(
-                    _agreement(view, views), key=f"vary_{view.parameter}", alt=f"Agreement by {words}"
-                )
-    for view in views:
-        st.caption(f"**{label(view.term)}.** {plain(view.words)}")
-    if any(point.epsilon is None for view in views for point in view.points):
+                name, term, unit = each.parameter.name, each.parameter.term, trials.unit_of(each.parameter)[0]
+                st.markdown(f"**{label(term)}**" + (f" ({plain(unit)})" if unit else ""), help=tip(term))
+                words = f"{TERMS[term].word}: {trials.variation_words(each)}"
+                st.altair_chart(_cost(each, variations), key=f"vary_{name}_cost", alt=f"Epsilon by {words}")
+                st.altair_chart(_agreement(each, variations), key=f"vary_{name}", alt=f"Agreement by {words}")
+    for each in variations:
+        st.caption(f"**{label(each.parameter.term)}.** {plain(trials.variation_words(each))}")
+    if any(math.isinf(point.epsilon) for each in variations for point in each.points):
         st.caption("∞ marks values for which no finite bound is proved: such a design cannot be released.")
 
 
-def _rows(view: VariationView) -> list[dict[str, Any]]:
-    return [
-        {
-            "value": point.value,
-            "epsilon": point.epsilon,
-            "said": point.said,
-            "agreement": point.agreement if math.isfinite(point.agreement) else None,
-            "here": point.current,
-            "unbounded": point.epsilon is None,
-        }
-        for point in view.points
-    ]
-
-
-def _base(view: VariationView, title: str | None) -> alt.Chart:
-    values = [point.value for point in view.points]
-    here = [point.value for point in view.points if point.current]
+def _base(variation: Variation, title: str | None) -> alt.Chart:
+    rows = trials.varied_rows(variation)
+    values = [row["value"] for row in rows]
+    here = [row["value"] for row in rows if row["here"]]
     ticks = sorted({values[0], *here, values[-1]})
     axis = alt.Axis(values=ticks, format=".2~r", title=title)
-    return alt.Chart(alt.Data(values=_rows(view))).encode(
+    return alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
             "value:Q",
             axis=axis,
             scale=alt.Scale(type="log", nice=False, padding=10, domain=[values[0], values[-1]]),
         ),
         tooltip=[
-            alt.Tooltip("value:Q", title=TERMS[view.term].word, format=".3~g"),
+            alt.Tooltip("value:Q", title=TERMS[variation.parameter.term].word, format=".3~g"),
             alt.Tooltip("said:N", title="cost"),
             alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".3f"),
         ],
@@ -290,10 +273,10 @@ def _here(base: alt.Chart) -> Any:
     return base.transform_filter("datum.here").mark_rule(color=GROUND, strokeDash=[3, 3])
 
 
-def _cost(view: VariationView, views: tuple[VariationView, ...]) -> Any:
+def _cost(variation: Variation, variations: tuple[Variation, ...]) -> Any:
     """Solid: epsilon on one log scale for all charts; infinite values stand as signs on the upper edge."""
-    base = _base(view, None)
-    ends, ticks = trials.cost_scale(views)
+    base = _base(variation, None)
+    ends, ticks = trials.cost_scale(variations)
     height = alt.Y(
         "epsilon:Q",
         title="ε at most",
@@ -312,13 +295,15 @@ def _cost(view: VariationView, views: tuple[VariationView, ...]) -> Any:
     return alt.layer(*layers).properties(height=130)
 
 
-def _agreement(view: VariationView, views: tuple[VariationView, ...]) -> Any:
+def _agreement(variation: Variation, variations: tuple[Variation, ...]) -> Any:
     """Dashed, hollow: agreement, on one scale for all four charts."""
-    known = [point.agreement for each in views for point in each.points if math.isfinite(point.agreement)]
+    known = [
+        point.agreement for each in variations for point in each.points if math.isfinite(point.agreement)
+    ]
     low, high = (min(known), max(known)) if known else (0.0, 1.0)
     room = max(0.1 * (high - low), 0.01)
-    unit = f" ({view.unit})" if view.unit else ""
-    base = _base(view, f"{TERMS[view.term].word}{unit}")
+    unit = trials.unit_of(variation.parameter)[0]
+    base = _base(variation, TERMS[variation.parameter.term].word + (f" ({unit})" if unit else ""))
     height = alt.Y(
         "agreement:Q",
         title="agreement",

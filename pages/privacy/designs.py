@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dpgp_core.mechanisms.design import Design
@@ -27,15 +27,6 @@ from hexcursion.words import design_words, error_words, off_words, ratio_words, 
 from pages.shared.subprocess_job import Job, Lost, executor_of, in_background, in_subprocess, workers
 
 MANY_TIMES = 10  # beyond it an increase is not worth a number
-
-
-@dataclass(frozen=True)
-class ReportRow:
-    """One line of the report: what it is about and its value without and under the privacy constraint."""
-
-    term: str
-    free: str
-    private: str
 
 
 def family(design: Design) -> str:
@@ -66,60 +57,50 @@ def load_and_tune(
 search_job = in_background(load_and_tune)
 
 
-def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
-    """Return the paper's report of a design, the search's own without `scored`; the held-out IoU is known of
-    the latter only."""
+def report_rows(tuned: Tuned, scored: Scored | None = None) -> dict[str, tuple[str, str]]:
+    """Return the paper's report of a design, the search's own without `scored`: by the glossary's term, the
+    value without and under the privacy constraint. The held-out IoU is known of the search's own only."""
     free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
     gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
-    return (
-        ReportRow("epsilon", _cost(free.epsilon), _cost(chosen.epsilon)),
-        ReportRow("iou", "1", _known(chosen.utility.agreement, ratio_words)),
-        ReportRow(
-            "dimension",
+    return {
+        "epsilon": (_cost(free.epsilon), _cost(chosen.epsilon)),
+        "iou": ("1", _known(chosen.utility.agreement, ratio_words)),
+        "dimension": (
             _known(free.utility.effective_dimension, lambda value: significant(value, 3)),
             _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
         ),
-        ReportRow(
-            "bce",
+        "bce": (
             _known(free.utility.bce, lambda value: significant(value, 2)),
             _loss(chosen.utility.bce, free.utility.bce),
         ),
-        ReportRow(
-            "held_iou",
+        "held_iou": (
             _known(free.utility.holdout_iou, ratio_words),
             _known(chosen.utility.holdout_iou, ratio_words),
         ),
-        ReportRow("iou_gap", "0 %", _percent(gap)),
-    )
+        "iou_gap": ("0 %", _percent(gap)),
+    }
 
 
-@dataclass(frozen=True)
-class CutoffRow:
-    """One cutoff in words: the probability, the agreement and the area error; the design's own is marked."""
-
-    cutoff: str
-    agreement: str
-    area: str
-
-
-def cutoff_rows(tuned: Tuned, scored: Scored) -> tuple[CutoffRow, ...]:
-    """What each cutoff that was tried for the search's own design does; none for another design."""
+def cutoff_rows(tuned: Tuned, scored: Scored) -> list[dict[str, str]]:
+    """What each cutoff that was tried for the search's own design does, by the headings of a table; none for
+    another design."""
     tried = tuned.result.cutoffs
     if all(each.design != scored.design for each in tried):
-        return ()
-    return tuple(
-        CutoffRow(
-            _inside_from(each.design) + (" (the design)" if each.design == scored.design else ""),
-            _known(each.utility.agreement, ratio_words),
-            _known(each.utility.area_error, error_words),
-        )
+        return []
+    return [
+        {
+            "inside from": _inside_from(each.design, own=each.design == scored.design),
+            "agreement (IoU)": _known(each.utility.agreement, ratio_words),
+            "area off by": _known(each.utility.area_error, error_words),
+        }
         for each in tried
-    )
+    ]
 
 
-def _inside_from(design: Design) -> str:
+def _inside_from(design: Design, own: bool) -> str:
     given = design == design.with_cutoff(design.cutoff)
-    return f"{design.cutoff:g}" if given else "what the release itself says"
+    text = f"{design.cutoff:g}" if given else "what the release itself says"
+    return f"{text} (the design)" if own else text
 
 
 def dots(tuned: Tuned) -> list[dict[str, Any]]:

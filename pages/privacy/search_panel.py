@@ -195,11 +195,7 @@ def _cutoffs(found: Found) -> None:
     if rows:
         st.caption("From which probability on a hexagon is inside, and what that does; no privacy cost.")
         st.table(
-            {
-                "inside from": [plain(row.cutoff) for row in rows],
-                "agreement (IoU)": [plain(row.agreement) for row in rows],
-                "area off by": [plain(row.area) for row in rows],
-            },
+            [{heading: plain(text) for heading, text in row.items()} for row in rows],
             hide_index=True,
             border="horizontal",
         )
@@ -210,17 +206,17 @@ def _report(found: Found) -> None:
     st.table(
         {
             "What is compared": [
-                plain(f"{TERMS[row.term].word.capitalize()} {TERMS[row.term].symbol}") for row in rows
+                plain(f"{TERMS[term].word.capitalize()} {TERMS[term].symbol}") for term in rows
             ],
-            "without privacy": [plain(row.free) for row in rows],
-            "the design to release": [plain(row.private) for row in rows],
+            "without privacy": [plain(free) for free, _ in rows.values()],
+            "the design to release": [plain(private) for _, private in rows.values()],
         },
         hide_index=True,
         border="horizontal",
     )
     with st.popover("What do these words mean?", type="tertiary", icon=":material/help:"):
-        for row in rows:
-            st.markdown(tip(row.term))
+        for term in rows:
+            st.markdown(tip(term))
 
 
 def follow(work: Workspace, found: Found) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.design import Design, SearchSpec
+from dpgp_core.mechanisms.design import Design, Parameter, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
 from hexcursion.door.remedies import Tried, try_remedies
@@ -45,28 +45,6 @@ class Entry:
     whole: bool
 
 
-@dataclass(frozen=True)
-class VariedView:
-    """One value of a varied parameter as a chart takes it; `epsilon` is None without a finite bound."""
-
-    value: float
-    epsilon: float | None
-    said: str
-    agreement: float
-    current: bool
-
-
-@dataclass(frozen=True)
-class VariationView:
-    """One parameter varied: the glossary's term for it, its unit, the values and what they do, in words."""
-
-    parameter: str
-    term: str
-    unit: str
-    points: tuple[VariedView, ...]
-    words: str
-
-
 def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
     """The smallest epsilon that reaches a wanted agreement."""
     return smallest_epsilon(as_searched(project, tuned), tuned, wanted, report)
@@ -77,11 +55,10 @@ def _try(report: Report, project: Project, tuned: Tuned) -> tuple[Tried, ...]:
     return tuple(try_remedies(as_searched(project, tuned), tuned, report))
 
 
-def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[VariationView, ...]:
+def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[Variation, ...]:
     """What each parameter of a design does."""
     report(0.0, "Taking up the reference data")
-    bench = Bench(project, tuned.result)
-    return tuple(_view(variation) for variation in sweep(bench, scored, report))
+    return sweep(Bench(project, tuned.result), scored, report)
 
 
 def _judge(report: Report, project: Project, tuned: Tuned, scored: Scored, typed: Design) -> Scored:
@@ -152,23 +129,19 @@ def loss_sentence(found: tuple[Loss, ...], epsilon: float) -> str:
 
 def entries_of(design: Design) -> tuple[Entry, ...]:
     """The numbers of a design, to start typing from; three significant digits, noise included."""
-    return tuple(
-        Entry(
-            parameter.name,
-            parameter.term,
-            "km" if parameter.kind == "length" else "",
-            float(f"{getattr(design, parameter.name) / (1e3 if parameter.kind == 'length' else 1.0):.3g}"),
-            parameter.kind == "count",
-        )
-        for parameter in mechanism_of(design).parameters
-    )
+    found = []
+    for parameter in mechanism_of(design).parameters:
+        unit, divisor = unit_of(parameter)
+        value = float(f"{getattr(design, parameter.name) / divisor:.3g}")
+        found.append(Entry(parameter.name, parameter.term, unit, value, parameter.kind == "count"))
+    return tuple(found)
 
 
 def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> Design:
     """Return the design that was typed, lengths in kilometres; `DesignError` if it cannot exist."""
     mechanism, design = mechanism_of(near), near
     for parameter in mechanism.parameters:
-        value = values[parameter.name] * (1000.0 if parameter.kind == "length" else 1.0)
+        value = values[parameter.name] * unit_of(parameter)[1]
         if not value > 0:
             raise DesignError(f"the {parameter.name.replace('_', ' ')} must be a positive number.")
         design = mechanism.search.varied(design, parameter.name, value)
@@ -214,9 +187,9 @@ def coverage_sentences(found: SimulatedCoverage) -> tuple[str, ...]:
     )
 
 
-def cost_scale(views: tuple[VariationView, ...]) -> tuple[tuple[float, float], tuple[float, ...]]:
-    """One logarithmic scale for the costs of all views: its ends, and the powers of ten within."""
-    finite = [point.epsilon for view in views for point in view.points if point.epsilon]
+def cost_scale(variations: tuple[Variation, ...]) -> tuple[tuple[float, float], tuple[float, ...]]:
+    """One logarithmic scale for the costs of all charts: its ends, and the powers of ten within."""
+    finite = [point.epsilon for each in variations for point in each.points if 0 < point.epsilon < math.inf]
     low, high = (min(finite), max(finite)) if finite else (0.1, 10.0)
     if high < 10.0 * low:  # a nearly flat line should look flat
         low, high = low / 3.0, high * 3.0
@@ -229,30 +202,36 @@ def cost(epsilon: float) -> str:
     return NO_BOUND if math.isinf(epsilon) else f"ε {upper(epsilon, 3)}"
 
 
-def _view(variation: Variation) -> VariationView:
-    """A variation with the names and units of a screen; ranges in kilometres."""
-    parameter = variation.parameter
-    unit, divisor = ("km", 1000.0) if parameter.kind == "length" else ("", 1.0)
-    points = tuple(
-        VariedView(
-            point.value / divisor,
-            None if math.isinf(point.epsilon) else point.epsilon,
-            cost(point.epsilon),
-            point.agreement,
-            point.value == variation.current,
-        )
+def unit_of(parameter: Parameter) -> tuple[str, float]:
+    """The unit of a parameter on a screen, and what its values are divided by: ranges are in kilometres."""
+    return ("km", 1000.0) if parameter.kind == "length" else ("", 1.0)
+
+
+def varied_rows(variation: Variation) -> list[dict[str, Any]]:
+    """Rows of a chart, one per value of the parameter; None where there is no finite number."""
+    divisor = unit_of(variation.parameter)[1]
+    return [
+        {
+            "value": point.value / divisor,
+            "epsilon": None if math.isinf(point.epsilon) else point.epsilon,
+            "said": cost(point.epsilon),
+            "agreement": point.agreement if math.isfinite(point.agreement) else None,
+            "here": point.value == variation.current,
+            "unbounded": math.isinf(point.epsilon),
+        }
         for point in variation.points
-    )
-    first, last = points[0], points[-1]
-    ends = (significant(each.value, 3 if unit else 2) for each in (first, last))
+    ]
+
+
+def variation_words(variation: Variation) -> str:
+    """Say where a varied parameter begins and ends, and what that does."""
+    unit, divisor = unit_of(variation.parameter)
+    first, last = variation.points[0], variation.points[-1]
+    ends = (significant(each.value / divisor, 3 if unit else 2) for each in (first, last))
     span = " to ".join(ends) + (f" {unit}" if unit else "")
-    return VariationView(
-        parameter.name,
-        parameter.term,
-        unit,
-        points,
-        f"From {span}: {first.said} to {last.said}, "
-        f"agreement {ratio_words(first.agreement)} to {ratio_words(last.agreement)}.",
+    return (
+        f"From {span}: {cost(first.epsilon)} to {cost(last.epsilon)}, "
+        f"agreement {ratio_words(first.agreement)} to {ratio_words(last.agreement)}."
     )
 
 

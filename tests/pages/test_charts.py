@@ -6,22 +6,21 @@ from typing import Any
 
 import altair as alt
 
+from dpgp_core.mechanisms.design import LENGTHSCALE, RIDGE
+from hexcursion.search.bench import Variation, Varied
 from pages.privacy import ask, design_panels, frontier
-from pages.privacy.trials import VariationView, VariedView
 from pages.studies import page as studies_page
 from studies.reporting.figures import Figure
 from studies.reporting.tables import StudyResult, StudyTable
 
-VARIED = VariationView(
-    "lengthscale",
-    "lengthscale",
-    "km",
+VARIED = Variation(
+    LENGTHSCALE,
+    2000.0,
     (
-        VariedView(1.0, 2.0, "ε 2", 0.5, False),
-        VariedView(2.0, 4.0, "ε 4", 0.7, True),
-        VariedView(8.0, None, "no bound", float("nan"), False),
+        Varied(1000.0, 2.0, 0.5, 0.1),
+        Varied(2000.0, 4.0, 0.7, 0.1),
+        Varied(8000.0, float("inf"), float("nan"), float("nan")),
     ),
-    "words",
 )
 NUMBER, NAME = {"type": "quantitative"}, {"type": "nominal"}
 GREY = "#7b8a90"
@@ -124,7 +123,7 @@ def test_the_cost_of_a_parameter_is_solid_and_what_has_no_bound_stands_on_the_up
         {
             "value": 8.0,
             "epsilon": None,
-            "said": "no bound",
+            "said": "no finite bound",
             "agreement": None,
             "here": False,
             "unbounded": True,
@@ -150,7 +149,7 @@ def test_the_agreement_of_a_parameter_is_dashed_and_hollow_with_a_tenth_of_room(
         },
     ]
     assert spec["height"] == 130
-    blind = VariationView("ridge", "ridge", "", VARIED.points[2:], "words")
+    blind = Variation(RIDGE, 1.0, VARIED.points[2:])
     spec = made(design_panels._agreement(blind, (blind,)))
     assert spec["layer"][1]["encoding"]["y"]["scale"]["domain"] == [0.0, 1.0]  # nothing is known
 

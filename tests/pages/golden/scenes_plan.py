@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dpgp_core.mechanisms.design import LENGTHSCALE, RIDGE
+from hexcursion.search.bench import Variation, Varied
 from hexcursion.search.limit import Loss
 from pages.data import public_files
 from pages.data.public_files import Offer
 from pages.hexagons import ways
-from pages.privacy.trials import VariationView, VariedView
 from pages.shared import panels
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
@@ -251,22 +253,18 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     number, point = next((k, one) for k, one in enumerate(tuned.result.frontier) if one.epsilon == 2.0)
     screen.clicks["frontier_0_1"] = number
     design = point.scored.design
-    views = tuple(
-        VariationView(
-            name,
-            term,
-            unit,
+    variations = tuple(
+        Variation(
+            parameter,
+            2.0 * unit,
             tuple(
-                VariedView(
-                    value, None if value == 4.0 else 0.5 * value, f"ε {value}", 0.1 * value, value == 2.0
-                )
+                Varied(value * unit, math.inf if value == 4.0 else 0.5 * value, 0.1 * value, 0.01)
                 for value in (1.0, 2.0, 4.0)
             ),
-            f"From 1 to 4 {unit}.",
         )
-        for name, term, unit in (("lengthscale", "lengthscale", "km"), ("ridge", "ridge", ""))
+        for parameter, unit in ((LENGTHSCALE, 1000.0), (RIDGE, 1.0))
     )
-    done(work, screen, "sweep", (design, tuned), views)
+    done(work, screen, "sweep", (design, tuned), variations)
     rate = SimpleNamespace(value=0.9, low=0.8, high=0.95)
     sets = SimpleNamespace(told=0.75, told_right=0.912, simulations=40, inner=rate, outer=rate)
     done(work, screen, "coverage", (design, tuned), SimpleNamespace(confidence=0.9, coverage=sets))

@@ -33,6 +33,9 @@ from pages.privacy.trials import (
     sweep_job,
     typed_design,
     typed_job,
+    unit_of,
+    variation_words,
+    varied_rows,
 )
 from tests.patience import HANG
 
@@ -101,16 +104,19 @@ def test_after_a_typed_design_the_searchs_own_keep_their_number_of_paths(
 
 def test_a_view_keeps_infinite_costs_apart(project: Project, tuned: Tuned) -> None:
     design = replace(tuned.choice.design, ridge=1e-4, scale=0.5, noise_scale=0.0)
-    views = done(sweep_job(project, tuned, replace(tuned.result.chosen, design=design)))
-    by_name = {view.parameter: view for view in views}
+    variations = done(sweep_job(project, tuned, replace(tuned.result.chosen, design=design)))
+    by_name = {each.parameter.name: each for each in variations}
     ridge = by_name["ridge"]
-    assert all(point.epsilon is None and point.said == "no finite bound" for point in ridge.points)
-    assert "no finite bound to no finite bound" in ridge.words
-    (low, high), ticks = cost_scale(views)
+    assert all(
+        row["epsilon"] is None and row["unbounded"] and row["said"] == "no finite bound"
+        for row in varied_rows(ridge)
+    )
+    assert "no finite bound to no finite bound" in variation_words(ridge)
+    (low, high), ticks = cost_scale(variations)
     assert 0 < low < high
     assert all(low <= tick <= high for tick in ticks)
-    assert [point.current for point in by_name["lengthscale"].points].count(True) == 1
-    assert by_name["lengthscale"].unit == "km"
+    assert [row["here"] for row in varied_rows(by_name["lengthscale"])].count(True) == 1
+    assert unit_of(by_name["lengthscale"].parameter) == ("km", 1000.0)
 
 
 def test_costs_are_rounded_upwards() -> None:
