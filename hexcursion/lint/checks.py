@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import Field as Limits
 
 from dpgp_core.numbers import significant, upper
 from hexcursion.errors import WorkflowError
@@ -61,16 +65,18 @@ PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 class PlannedRelease:
     """Where every part of a release comes from; `CHOICES` lists the words each field may take.
 
-    A plan read from a bundle has `UNSEEN` where its files cannot show what was done. Raise `WorkflowError`
-    for a word that its field does not take, and an impossible number.
+    A plan read from a bundle has `UNSEEN` where its files cannot show what was done.
     """
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
     name: str = ""
     unit: PlannedUnit = NOT_STATED
-    epsilon: float | None = None  # planned cost, with `delta`
-    delta: float | None = None
+    epsilon: Annotated[float, Limits(gt=0)] | None = None  # planned cost, with `delta`
+    delta: Annotated[float, Limits(gt=0, lt=1)] | None = None
     delta_rule: DeltaRule = NOT_STATED  # whether delta is a function of n
-    n: int | None = None  # number of records if it is known; `n_handling` says why it may be known
+    # number of records if it is known; `n_handling` says why it may be known
+    n: Annotated[int, Limits(ge=1)] | None = None
     n_handling: Number = NOT_STATED
     domain: Cells = NOT_STATED
     mask: Mask = NOT_STATED  # cells left out of the released map
@@ -88,32 +94,9 @@ class PlannedRelease:
     ledger: Charged = NOT_STATED
     tooltips: tuple[Content, ...] = ()  # what the map shows on hover
     exports: tuple[Content, ...] = ()  # what leaves the building
-    records_per_person: int | None = None  # the most records one person may have, if known
+    # the most records one person may have, if known
+    records_per_person: Annotated[int, Limits(ge=1)] | None = None
     group_stated: bool = False  # is the weaker guarantee of such a person published?
-
-    def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            value = getattr(self, name)
-            if value not in (*choices, UNSEEN):
-                raise WorkflowError(f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
-        if self.epsilon is not None and not (_number(self.epsilon) and self.epsilon > 0):
-            raise WorkflowError(f"epsilon must be a positive finite number, not {self.epsilon!r}.")
-        if self.delta is not None and not (_number(self.delta) and 0 < self.delta < 1):
-            raise WorkflowError(f"delta must lie strictly between 0 and 1, not {self.delta!r}.")
-        for name in ("n", "records_per_person"):
-            value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise WorkflowError(f"{name} must be a whole number >= 1, not {value!r}.")
-        known = get_args(Content)
-        for name in ("tooltips", "exports"):
-            values = getattr(self, name)
-            if isinstance(values, str) or not all(isinstance(value, str) for value in values):
-                raise WorkflowError(f"{name} must be a list of words.")
-            unknown = [value for value in values if value not in known]
-            if unknown:
-                raise WorkflowError(
-                    f"{name} holds {unknown[0]!r}; known words are {', '.join(sorted(known))}."
-                )
 
 
 def _choices() -> dict[str, tuple[str, ...]]:
@@ -128,18 +111,15 @@ def _choices() -> dict[str, tuple[str, ...]]:
 
 def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
     """Read a plan from plain key-value pairs; `WorkflowError` for an unknown key or impossible value."""
-    known = [item.name for item in fields(PlannedRelease)]
-    unknown = sorted(set(raw) - set(known))
-    if unknown:
-        raise WorkflowError(f"Unknown plan key {unknown[0]!r}; known keys are {', '.join(known)}.")
-    values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in raw.items()
-    }
-    return PlannedRelease(**values)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return TypeAdapter(PlannedRelease).validate_json(json.dumps(raw, default=str))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        wanted = first["msg"][0].lower() + first["msg"][1:]
+        raise WorkflowError(
+            f"The plan's {first['loc'][0]!r} cannot be {first['input']!r}: {wanted}. "
+            "`hexcursion lint --help` lists the words of a plan."
+        ) from error
 
 
 CHOICES = _choices()
