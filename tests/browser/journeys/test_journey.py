@@ -6,7 +6,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import geopandas
@@ -17,6 +17,8 @@ from playwright.sync_api import Browser, Page, expect
 from geo import rfc7946_findings
 from geo.colours import rgb
 from hexcursion.ledger import open_ledger
+from hexcursion.project.example import example_settings
+from hexcursion.settings.model import settings_to_toml
 from tests.browser.harness import (
     LINKED,
     MAP,
@@ -33,6 +35,7 @@ from tests.browser.harness import (
     press,
     running_app,
     settle,
+    take_settings,
     visit,
     wait_for_colour,
 )
@@ -88,15 +91,45 @@ def ledger_entries(app: RunningApp) -> int:
     return len(open_ledger(place, create=False).entries()) if place.exists() else 0
 
 
+def give_coarse_example(page: Page, app: RunningApp, folder: Path) -> None:
+    """Give the example's files, and settings by which its search is short."""
+    made = example_settings(folder)
+    region = Path(made.region or "")
+    files = sorted(path for path in region.parent.iterdir() if path.name.endswith((".gz", region.name)))
+    data, reference = (
+        replace(each, path=Path(each.path).name, postcodes=Path(each.postcodes or "").name)
+        for each in (made.data, made.reference)
+        if each is not None
+    )
+    asked = made.with_changes(
+        data=data,
+        reference=reference,
+        region=region.name,
+        resolution=6,
+        quick=True,
+        priors=("car",),
+        mechanisms=("spectral-statistics",),
+    )
+    choices = folder / "choices.toml"
+    choices.write_text(settings_to_toml(asked), encoding="utf-8")
+    open_screen(page, app, "data")
+    take_settings(page, choices, *files)
+    heading(page, "What was read")
+
+
 @pytest.fixture(scope="module")
-def released(browser: Browser, app: RunningApp) -> Iterator[Released]:
+def released(
+    browser: Browser, app: RunningApp, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Released]:
     """Walk the whole path once: data, hexagons, search, release."""
     context = browser.new_context(viewport={"width": 1280, "height": 1400}, accept_downloads=True)
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
-    take_example(page, app)
-    choose_coarse_hexagons(page)
-    ask_for_a_quick_search(page)
+    give_coarse_example(page, app, tmp_path_factory.mktemp("example"))
+    go_to(page, "Hexagons")
+    heading(page, "of resolution 6")
+    go_to(page, "Privacy and utility")
+    press(page, "Search for the best design")
     heading(page, "What the budget can buy")
     go_to(page, "Release")
     heading(page, "What will be published")
