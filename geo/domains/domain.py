@@ -1,28 +1,36 @@
-"""The domain: the public set of H3 cells on which everything is modelled, never taken from the data."""
+"""The domain: the public set of H3 cells on which everything is modelled, never taken from the data; and the
+cells of places, for uncertain ones with probabilities."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
+import h3
 import numpy as np
+from h3.api import basic_int
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from shapely.geometry import MultiPolygon
 
 from geo.crs import local_crs, project
 from geo.domains import hexagons
-from geo.domains.hexagons import box_cells, cells_inside, dissolve, expected_cells, simplified
-from geo.domains.lookup import cell_shares, likeliest, numbers_at
+from geo.domains.hexagons import EARTH_RADIUS, box_cells, cells_inside, dissolve, expected_cells, simplified
 from geo.errors import DomainError, Progress, part_of, silent
 from geo.region import Region, Source, region_from_bbox, region_from_geojson, region_from_shape
 
+Floats = NDArray[np.float64]
+
 MAX_CELLS = 200_000
 _DRAWN_VERTICES = 2_000
+_ANGLES, _RINGS = 16, 12  # places of equal probability that stand for an estimate
+_SHARED_AT_ONCE = 2000  # places that are looked up together
+_POLAR = 0.01  # least cosine of a latitude: a degree of longitude has no length at a pole
 _MAX_BOX_CELLS = 20_000_000  # of the bounding boxes that are searched for cells
 
 
@@ -116,7 +124,7 @@ class Domain:
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return for n finite points, WGS 84 degrees, with normal noise of `deviation` metres per axis, the
         (n,) position of the likeliest cell, -1 outside the domain, and the (n,) probability that the point is
-        in it. Errors as `geo.domains.lookup.cell_shares`."""
+        in it. Errors as `cell_shares`."""
         x, y, sd = (np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in (lon, lat, deviation))
         found = likeliest(cell_shares(x, y, sd, self.resolution))
         position = {cell: index for index, cell in enumerate(self.cells)}
@@ -268,3 +276,50 @@ def _spacing(centres: NDArray[np.float64], adjacency: sparse.csr_matrix, resolut
 def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
     array.setflags(write=False)
     return array
+
+
+def numbers_at(lon: Floats, lat: Floats, resolution: int) -> NDArray[np.uint64]:
+    """Return the number of the cell of each of (n,) points in finite degrees, as `hexagons.as_integers`
+    does."""
+    found = map(basic_int.latlng_to_cell, lat.tolist(), lon.tolist(), repeat(resolution))
+    return np.fromiter(found, np.uint64, lon.size)
+
+
+def cell_shares(
+    longitude: Floats, latitude: Floats, deviation: Floats, resolution: int
+) -> list[dict[str, float]]:
+    """Share each of (n,) uncertain places among the hexagons where it may be: hexagon to probability, summing
+    to 1. A place is normal, with `deviation` >= 0 metres per axis, around its finite estimate in WGS 84
+    degrees. From 192 places of equal probability, so to about 1 %. Raise `DomainError` for columns of
+    different lengths, or a deviation that is negative or not finite."""
+    lon, lat, sd = (np.asarray(column, dtype=np.float64) for column in (longitude, latitude, deviation))
+    if not (lon.shape == lat.shape == sd.shape) or lon.ndim != 1:
+        raise DomainError("uncertain places have one longitude, latitude and deviation each.")
+    if not np.all(np.isfinite(sd) & (sd >= 0.0)):
+        raise DomainError("the deviation of a place is a number of metres, at least 0.")
+    return [
+        share for at in range(0, lon.size, _SHARED_AT_ONCE) for share in _shares(lon, lat, sd, at, resolution)
+    ]
+
+
+def _shares(lon: Floats, lat: Floats, sd: Floats, at: int, resolution: int) -> Iterator[dict[str, float]]:
+    part = slice(at, at + _SHARED_AT_ONCE)
+    # A normal distribution in the plane: squared radii are exponential, angles uniform and turned ring by
+    # ring.
+    radii = np.sqrt(-2.0 * np.log1p(-(np.arange(_RINGS) + 0.5) / _RINGS))
+    turns = (np.arange(_ANGLES)[None, :] + np.arange(_RINGS)[:, None] * 0.5) * (2.0 * np.pi / _ANGLES)
+    degrees = np.degrees(sd[part] / EARTH_RADIUS)[:, None]
+    north = lat[part, None] + degrees * (radii[:, None] * np.sin(turns)).ravel()
+    narrow = np.maximum(np.cos(np.radians(lat[part])), _POLAR)[:, None]
+    east = lon[part, None] + degrees / narrow * (radii[:, None] * np.cos(turns)).ravel()
+    east, north = (east.ravel() + 180.0) % 360.0 - 180.0, np.clip(north, -90.0, 90.0).ravel()
+    cells = [h3.int_to_str(number) for number in numbers_at(east, north, resolution).tolist()]
+    each = _ANGLES * _RINGS
+    for first in range(0, len(cells), each):
+        counts = Counter(cells[first : first + each])
+        yield {cell: count / each for cell, count in counts.items()}
+
+
+def likeliest(shares: Iterable[dict[str, float]]) -> list[tuple[str, float]]:
+    """The hexagon of each place, with its probability: what a map counts an uncertain place in."""
+    return [max(share.items(), key=lambda item: (item[1], item[0])) for share in shares]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from dpgp_core.priors.lattice import Lattice
 from geo import MAX_CELLS, Domain, DomainError, domain_from_bbox, domain_from_cells, domain_from_geojson
+from geo.domains.domain import numbers_at
 
 CITY = (-0.2, 51.45, 0.0, 51.55)
 RING = [[-0.2, 51.45], [0.0, 51.45], [0.05, 51.55], [-0.1, 51.5], [-0.2, 51.55], [-0.2, 51.45]]
@@ -269,3 +270,11 @@ def test_greater_london(shared_data: Path) -> None:
     boroughs = domain_from_geojson(shared_data / "boundaries" / "london_boroughs_wgs84.geojson", 8)
     # The boroughs' file follows a slightly different shore line.
     assert len(set(domain.cells) ^ set(boroughs.cells)) < 20
+
+
+@pytest.mark.parametrize("resolution", [0, 1, 9, 15])
+def test_every_point_of_the_world_lies_in_the_cell_that_h3_says(resolution: int) -> None:
+    rng = np.random.default_rng(resolution)
+    lat, lon = np.degrees(np.arcsin(rng.uniform(-1, 1, 300))), rng.uniform(-180, 180, 300)
+    want = [int(h3.latlng_to_cell(y, x, resolution), 16) for y, x in zip(lat, lon, strict=True)]
+    assert numbers_at(lon, lat, resolution).tolist() == want

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from geo import domain_from_bbox
-from geo.domains.lookup import cell_shares, likeliest
+from geo.domains.domain import cell_shares, likeliest
 from geo.errors import DomainError
 
 

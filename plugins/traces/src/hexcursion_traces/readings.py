@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
+from geo.domains.domain import cell_shares, likeliest
 from geo.domains.hexagons import check_resolution
-from geo.domains.lookup import cell_shares, likeliest
 from hexcursion.errors import WorkflowError
 from hexcursion_traces.loading.instants import read_instants, time_zone
 
