@@ -17,7 +17,6 @@ from hexcursion.bundle.published.series_report import Promise, promise_of, steps
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.door.released import Released
 from hexcursion.ledger import open_ledger
-from hexcursion.ledger.periods import periods_shared
 
 
 class ReadSeries:
@@ -131,4 +130,4 @@ def read_series_of(
     if known is None:
         return read, promise_of(read)
     names = [each.statement["release"]["id"] for each in read.bundles]
-    return read, promise_of(read, periods_shared(known, list(zip(names, read.digests, strict=True))))
+    return read, promise_of(read, known.periods_shared(list(zip(names, read.digests, strict=True))))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from hexcursion.ledger.account import (
 )
 from hexcursion.ledger.entry import SCHEMA_VERSION, Entry, EntryKind
 from hexcursion.ledger.errors import LedgerError, RequestTaken
-from hexcursion.ledger.overlap import Decision, Links
+from hexcursion.ledger.overlap import Decision, Links, PeriodsShared
 from hexcursion.words import plural
 
 TraceMarks = tuple[str, ...]
@@ -191,6 +192,19 @@ class Book:
         """What became of a charge: open ones are under way, or were broken off and stay charged."""
         last = self._last[self.reserve_entry(number).number]
         return "released" if last == "commit" else "given back" if last in ("unused", "void") else "open"
+
+    def periods_shared(self, releases: Sequence[tuple[str, str]]) -> PeriodsShared:
+        """What is known of the records of releases, each by its id and the SHA-256 of its `SHA256SUMS`: a
+        bundle that only bears the id is not known."""
+        datasets = [
+            self.reserve_entry(self.releases[name]).dataset if self.digests.get(name) == digest else None
+            for name, digest in releases
+        ]
+        pairs = {
+            (one, other): self.links.between(datasets[one], datasets[other])
+            for one, other in combinations(range(len(datasets)), 2)
+        }
+        return PeriodsShared(tuple(each is not None and self.links.knows(each) for each in datasets), pairs)
 
     def check_request(self, request: str) -> None:
         """Raise RequestTaken if this request was charged before, whatever became of it."""

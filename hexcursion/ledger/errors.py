@@ -96,3 +96,11 @@ class BudgetExceeded(LedgerError):
             f"and say why."
             f"{_unreleased(open)}"
         )
+
+
+class Unreleased(WorkflowError):
+    """A charge stands without a release: `entry` is its number."""
+
+    def __init__(self, entry: int, text: str) -> None:
+        self.entry = entry
+        super().__init__(text)

@@ -26,7 +26,8 @@ from hexcursion.ledger.account import (
 )
 from hexcursion.ledger.book import Book, Outcome, TraceMarks
 from hexcursion.ledger.entry import Draft, Entry, EntryKind, canonical_json
-from hexcursion.ledger.errors import LedgerDamaged, LedgerError
+from hexcursion.ledger.errors import LedgerDamaged, LedgerError, Unreleased
+from hexcursion.ledger.overlap import PeriodsShared
 from hexcursion.ledger.places import LedgerKey
 from hexcursion.ledger.records import RecordKeys, record_keys
 from hexcursion.ledger.store import Snapshot, Store, Writing
@@ -148,6 +149,11 @@ class Ledger:
         book = self._book()
         number = book.releases.get(release_id)
         return None if number is None else book.reserve_entry(number)
+
+    def periods_shared(self, releases: Sequence[tuple[str, str]]) -> PeriodsShared:
+        """Compare the records of releases by the hashes that were kept when each was charged; as
+        `Book.periods_shared`. Raise `LedgerDamaged` if the chain does not verify."""
+        return self._book().periods_shared(releases)
 
     def verify(self, seen: Iterable[str] = ()) -> list[chain.Finding]:
         """Recompute everything; an empty list means that nothing was changed, as far as can be known. `seen`:
@@ -339,3 +345,42 @@ def charge_trace(ledger: Ledger, marks: TraceMarks, facts: Mapping[str, Any], re
         return [Draft("trace", body)]
 
     return ledger._append(draft)
+
+
+@contextmanager
+def charge_stands(ledger: Ledger, charge: Charge, request: str) -> Iterator[Reservation]:
+    """`Ledger.charged`, with an error that names the entry and what voiding it would mean. Raise `Unreleased`
+    in place of any error after the charge (an interrupt keeps its kind and gets a note); before it
+    `BudgetExceeded`, `NoBudget` or `RequestTaken`."""
+    number = None
+    try:
+        with ledger.charged(charge, request) as reservation:
+            number = reservation.number
+            yield reservation
+    except BaseException as error:
+        if number is None or isinstance(error, Unreleased):
+            raise
+        text = standing_text(number, error, ledger)
+        if isinstance(error, Exception):
+            raise Unreleased(number, text) from error
+        error.add_note(text)  # an interrupt stays what it is
+        raise
+
+
+def standing_text(number: int, error: BaseException, ledger: Ledger) -> str:
+    """What to say of a charge without a release, in words for the person who has to decide about it."""
+    reason = (str(error) or type(error).__name__).strip().rstrip(".")
+    broke_off = f"The release broke off after it was charged ({reason})"
+    try:
+        outcome = ledger.outcome(number)
+        if outcome == "given back":
+            return f"{broke_off}. Entry {number} was given back meanwhile; no bundle was published."
+        if outcome == "released":
+            return f"{broke_off}, but entry {number} was committed: the next start puts its bundle in place."
+    except LedgerError:
+        broke_off += "; the ledger cannot be asked now"
+    return (
+        f"{broke_off}. Entry {number} of the ledger stands and its epsilon stays spent; no bundle was "
+        f"published. `python -m hexcursion ledger void {number}` would give the epsilon back: that is right "
+        "only if nobody can have seen anything that was drawn, and whoever does it answers for it by name."
+    )

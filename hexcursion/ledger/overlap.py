@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import chain, combinations
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,31 @@ class Decision:
     joined: bool
     reason: str
     person: str
+
+
+Shares = Literal["same", "shared", "none", "none in a sample", "kept apart", "unknown"]
+"""Of two releases: one dataset; records recognised in both, or joined by a person; none recognised, among all
+or in a sample; kept apart by a person; not known, where a release or its hashes are not in the ledger."""
+
+
+@dataclass(frozen=True)
+class PeriodsShared:
+    """What a ledger knows of the records of T releases."""
+
+    known: tuple[bool, ...]  # of each release, whether the ledger has it with its record hashes
+    pairs: Mapping[tuple[int, int], Shares]  # for each pair of places (i, j), i < j, what is known
+
+    def together_with(self, place: int) -> tuple[int, ...]:
+        """Places of the releases, this one among them, that may hold one of its records: costs add over them.
+        What is not known counts as shared."""
+        disjoint = ("none", "none in a sample", "kept apart")
+        joined = [pair for pair, shares in self.pairs.items() if place in pair and shares not in disjoint]
+        return tuple(sorted({place, *chain.from_iterable(joined)}))
+
+
+def nothing_known(count: int) -> PeriodsShared:
+    """What is known without a ledger: nothing."""
+    return PeriodsShared((False,) * count, dict.fromkeys(combinations(range(count), 2), "unknown"))
 
 
 class Links:
@@ -75,6 +101,20 @@ class Links:
         if not (decision.reason.strip() and decision.person.strip()):
             raise LedgerError("Two datasets are joined or kept apart by a person with a reason: give both.")
         self._decided[frozenset((dataset, other))] = decision
+
+    def between(self, one: str | None, other: str | None) -> Shares:
+        """What is known of two datasets, of which None stands for one that is not known."""
+        if one is None or other is None:
+            return "unknown"
+        if one == other:
+            return "same"
+        if other in self.neighbours(one):
+            return "shared"
+        if self.decided(one, other):
+            return "kept apart"
+        if not (self.knows(one) and self.knows(other)):
+            return "unknown"
+        return "none" if max(self.records(one), self.records(other)) <= EXACT_RECORDS else "none in a sample"
 
     def knows(self, dataset: str) -> bool:
         """Whether the dataset's record hashes are kept."""

@@ -27,7 +27,8 @@ from hexcursion.bundle.write import (
 )
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, LedgerError, Reservation
-from hexcursion.ledger.unreleased import Unreleased, charge_stands
+from hexcursion.ledger.errors import Unreleased
+from hexcursion.ledger.ledger import charge_stands
 from hexcursion.record import Release
 
 SEED = 20260618

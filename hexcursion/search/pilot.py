@@ -36,7 +36,7 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, Reservation
-from hexcursion.ledger.unreleased import charge_stands
+from hexcursion.ledger.ledger import charge_stands
 from hexcursion.project.model import Pilot, Project, area_facts, record_keys
 from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale

@@ -12,8 +12,8 @@ from hexcursion import words
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_release
 from hexcursion.ledger import RequestTaken
+from hexcursion.ledger.errors import Unreleased
 from hexcursion.ledger.sentences import alike_text, shared_text
-from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.releasing.transaction import Plan
 from hexcursion.settings import field
 from hexcursion.settings.names import ReferenceKind

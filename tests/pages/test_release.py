@@ -15,7 +15,7 @@ from geo import to_lonlat
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.bundle_store import stored_bundles
 from hexcursion.ledger import Charge, open_ledger
-from hexcursion.ledger.unreleased import Unreleased
+from hexcursion.ledger.errors import Unreleased
 from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned
 from pages.release import release_panel

@@ -16,7 +16,7 @@ from hexcursion import words
 from hexcursion.bundle.products import LIKELY, part_of
 from hexcursion.bundle.published.series import Series, classes_of
 from hexcursion.bundle.statement.guarantee import stated_cost
-from hexcursion.ledger.periods import PeriodsShared, nothing_known
+from hexcursion.ledger.overlap import PeriodsShared, nothing_known
 
 SIMULATED = (
     "At least one release is a simulation, which protects nobody: the epsilons are what a release costs."

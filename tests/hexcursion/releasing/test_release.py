@@ -23,7 +23,7 @@ from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.bundle.write import recover
 from hexcursion.ledger import BudgetExceeded, Ledger, open_ledger
-from hexcursion.ledger.unreleased import Unreleased
+from hexcursion.ledger.errors import Unreleased
 from hexcursion.project.baseline import compare, fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

@@ -36,7 +36,7 @@ from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.periods import PeriodsShared
+from hexcursion.ledger.overlap import PeriodsShared
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.privacy_settings import Scope
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain

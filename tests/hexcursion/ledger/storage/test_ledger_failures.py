@@ -23,7 +23,7 @@ from hexcursion.bundle.published.bundle_store import find_bundle, stored_bundles
 from hexcursion.bundle.workplace import rehearse_writing
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, LedgerError, RequestTaken, open_ledger
-from hexcursion.ledger.unreleased import Unreleased
+from hexcursion.ledger.errors import Unreleased
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing import once as transaction

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from hexcursion.bundle import write
 from hexcursion.bundle.write import recover
 from hexcursion.ledger import Ledger, LedgerError, Reservation
-from hexcursion.ledger.unreleased import Unreleased
+from hexcursion.ledger.errors import Unreleased
 from hexcursion.record import Release
 from hexcursion.releasing import once as transaction
 from hexcursion.releasing.once import release_once, working_beside
