@@ -19,7 +19,6 @@ APP = {
         for name in ("app.py", ".streamlit/config.toml", "pages", "studies", "static")
     },
     "frontend/hexcursion_maps": "hexcursion/app/hexcursion_maps",  # with its assets where they were built
-    "frontend/wheel/__init__.py": "hexcursion/app/__init__.py",
     "frontend/wheel/pyproject.toml": "hexcursion/pyproject.toml",
 }
 _HEADING = re.compile(r"# \[([a-z]+)\]")

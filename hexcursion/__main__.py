@@ -1,4 +1,4 @@
-"""`python -m hexcursion` and, where the package is installed, `hexcursion`: the command line."""
+"""`python -m hexcursion` and, where the package is installed, `hexcursion` and `hexcursion-app`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 FEW_LOOKS = 100_000  # new objects until the next look for what nobody holds: Python looks at every 700
 
@@ -41,6 +42,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
+
+
+def app() -> None:
+    """`hexcursion-app`: what `python app.py` does in a checkout, with the same arguments."""
+    import runpy
+
+    here = Path(__file__).resolve().parent
+    folder = here / "app" if (here / "app").is_dir() else here.parent  # in a wheel, in a checkout
+    sys.path.insert(0, str(folder))
+    runpy.run_path(str(folder / "app.py"), run_name="__main__")
 
 
 if __name__ == "__main__":
