@@ -1,9 +1,16 @@
-"""Leading eigenpairs of a correlation matrix: their canonical form, and the key under which they are kept."""
+"""Leading eigenpairs of a correlation matrix: their canonical form, the key under which they are kept, and a
+folder that keeps them and other public arrays between runs."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from scipy import linalg, sparse
@@ -18,6 +25,7 @@ SAME, FURTHER = 1e-9, 8
 """Eigenvalues that differ by less of the largest one are taken for equal; so many beyond those that are asked
 for are looked at, so that none of a few equal ones is missing."""
 
+_KEY = re.compile(r"[0-9a-f]{64}")
 VERSION = 2  # part of every key: raise it when the numbers a key stands for change
 
 
@@ -105,3 +113,42 @@ def eigen_key(lattice: Lattice, prior: str, lengthscale: float, count: int) -> s
     ):
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()
+
+
+class FolderStore:
+    """Public arrays as files `KEY.npz` in a folder; one that is missing, damaged or misshapen counts as
+    absent.
+
+    A wrong file harms no guarantee, only the map: features are priced by what they are.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+
+    def _path(self, key: str) -> Path:
+        if not _KEY.fullmatch(key):
+            raise InvalidValue("a key must be 64 hex digits.")
+        return self._folder / f"{key}.npz"
+
+    def arrays(self, key: str, names: tuple[str, ...]) -> tuple[Floats, ...] | None:
+        path = self._path(key)
+        try:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+                parts = tuple(np.asarray(kept[name]) for name in names)
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return None
+        return None if any(part.dtype != np.float64 for part in parts) else parts
+
+    def put_arrays(self, key: str, arrays: Mapping[str, Floats]) -> None:
+        path = self._path(key)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self._folder, suffix=".part")
+        except OSError:
+            return  # a cache that cannot be written costs time, nothing else
+        try:
+            with os.fdopen(handle, "wb") as file:
+                np.savez(file, allow_pickle=False, **arrays)
+            os.replace(name, path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)

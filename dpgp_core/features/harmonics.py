@@ -12,8 +12,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue, NumericalFailure
-from dpgp_core.features.eigen import FURTHER, Eigenpairs, canonical
-from dpgp_core.features.store import FolderStore
+from dpgp_core.features.eigen import FURTHER, Eigenpairs, FolderStore, canonical
 from dpgp_core.linalg import Floats
 from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice, Prior, domain_adjacency

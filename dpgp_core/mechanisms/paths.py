@@ -15,8 +15,7 @@ from dpgp_core.accounting.rdp import ORDERS, RdpCurve, amplitude, covariance_ter
 from dpgp_core.accounting.tails import GaussianPairs, least_total
 from dpgp_core.bounds.registry import BOUNDS, Bound, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
-from dpgp_core.features.eigen import Eigenpairs
-from dpgp_core.features.store import FolderStore
+from dpgp_core.features.eigen import Eigenpairs, FolderStore
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.mechanisms.design import Design

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.store import FolderStore
+from dpgp_core.features.eigen import FolderStore
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.base import Reading, mixed
 from dpgp_core.mechanisms.beliefs import belief_weights, read_sums, unseen_by

@@ -12,11 +12,10 @@ import numpy as np
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.eigen import Eigenpairs, eigen_key
+from dpgp_core.features.eigen import Eigenpairs, FolderStore, eigen_key
 from dpgp_core.features.gridded import Features, InnerProducts, inner_products, sampled_products
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics, prior_spectrum
 from dpgp_core.features.nodes import MOST_NODES, Nodes
-from dpgp_core.features.store import FolderStore
 from dpgp_core.features.strategies import StrategyFacts, make_features
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.priors.lattice import Lattice

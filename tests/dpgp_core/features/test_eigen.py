@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.features import eigen
-from dpgp_core.features.eigen import Eigenpairs, eigen_key
-from dpgp_core.features.store import FolderStore
+from dpgp_core.features.eigen import Eigenpairs, FolderStore, eigen_key
 from dpgp_core.spectral.model import SpectralModel
 from tests.dpgp_core.features.worlds import model_on
 from tests.dpgp_core.hexmap import disk

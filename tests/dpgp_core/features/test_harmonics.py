@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpgp_core.features import harmonics
+from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.harmonics import Harmonics, domain_harmonics
-from dpgp_core.features.store import FolderStore
 from dpgp_core.priors.lattice import Lattice, domain_adjacency
 from tests.dpgp_core.hexmap import disk, islands, line
 

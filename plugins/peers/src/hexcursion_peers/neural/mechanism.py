@@ -11,8 +11,8 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
+from dpgp_core.features.eigen import FolderStore
 from dpgp_core.features.nodes import Nodes
-from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Mechanism, SearchSpace
