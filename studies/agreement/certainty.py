@@ -29,6 +29,7 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.prior import Law
 from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
+from hexcursion.bundle.statement.expected import CHANGED
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
 WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 400, 200, 1_000, 1e-5, 0.9
@@ -148,8 +149,12 @@ def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray, law: Law) -> 
 
 def releases(
     case: Case, facts: PublicFacts, worlds: int, seed: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them."""
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]]]:
+    """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them.
+
+    Last the drift of the world, and the chance that the release states of so large a difference from the
+    public map; both 0 without one.
+    """
     facts, answers = replace(facts, law=case.law), case.law == "yes-no"
     mechanism: Mechanism = mechanism_of(case.design)
     design = mechanism.calibrate(case.design, facts, Budget(case.epsilon, DELTA))
@@ -172,9 +177,8 @@ def releases(
             value = field[cells] + (1.0 if answers else SCATTER) * generator.standard_normal(cells.size)
             public = published(nodes, cells, np.sign(value) if answers else value, case.law)
             unit, offset = public.map.clip, public.at_cells(facts.lattice.domain_centres)  # type: ignore[union-attr]
-            field = field * unit + float(generator.choice(case.drifts)) * (
-                public.roots[1] @ generator.standard_normal(nodes.size)
-            )
+            drift = float(generator.choice(case.drifts))
+            field = field * unit + drift * (public.roots[1] @ generator.standard_normal(nodes.size))
             cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
             if answers:
                 left = np.sign(field[cells] + generator.standard_normal(cells.size))
@@ -186,16 +190,29 @@ def releases(
             found = released.shifted(offset)
             assert found.mean is not None
             assert found.sd is not None
-            yield field / unit, found.mean / unit, found.sd / unit, found.paths / unit
+            assert released.model_check is not None
+            assert released.model_check.change is not None
+            chance = released.model_check.change.chance
+            yield field / unit, found.mean / unit, found.sd / unit, found.paths / unit, (drift, chance)
             continue
         values = np.clip(field[cells] + SCATTER * generator.standard_normal(cells.size), -1.0, 1.0)
         records = CollapsedRecords.from_records(cells, values)
         released = draw_release(mechanism.prepare(design, facts, records), entropy, simulation=True)
         reading = questions.read(design, facts, records, released.paths, entropy)
         if reading is not None:
-            yield field, reading.mean, reading.sd, reading.draws
+            yield field, reading.mean, reading.sd, reading.draws, (0.0, 0.0)
         elif released.mean is not None and released.sd is not None:
-            yield field, released.mean, released.sd, released.paths
+            yield field, released.mean, released.sd, released.paths, (0.0, 0.0)
+
+
+def ranks(shares: np.ndarray, true: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Where true shares (A,) lie among those of sets (S, A), 0 to 1; among equal ones by `chance` (A,).
+
+    An area holds a whole number of hexagons, so intervals hold more than they are asked to. These ranks are
+    even if what is stated is right, whatever the number.
+    """
+    below, equal = (shares < true - 1e-9).mean(axis=0), (np.abs(shares - true) < 1e-9).mean(axis=0)
+    return np.asarray(below + chance * equal)
 
 
 def gaps(stated: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -232,17 +249,25 @@ def main() -> None:
     print(f"of answers, whose fields have deviations .3, .6 and 1, shares of {', '.join(map(str, SHARES))}.")
     print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
     for case in (each for each in CASES if asked.only in each.title):
-        stated, true, held, wide = [], [], [], []
-        for number, (field, mean, sd, draws) in enumerate(releases(case, facts, asked.worlds, asked.seed)):
+        stated, true, held, wide, own, rank, told = [], [], [], [], [], [], []
+        generator = np.random.default_rng(asked.seed)
+        for number, (field, mean, sd, draws, change) in enumerate(
+            releases(case, facts, asked.worlds, asked.seed)
+        ):
             levels = case.levels
             stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in levels]))
             true.append(np.concatenate([field > level for level in levels]))
             level = levels[number % len(levels)]
-            sets = joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number))
+            sets = list(joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number)))
             shares = areas @ (field > level) / areas.sum(axis=1)
             answers = area_shares(sets, areas, CONFIDENCE)
             held.append([a.low - 1e-9 <= s <= a.high + 1e-9 for a, s in zip(answers, shares, strict=True)])
             wide.append([a.high - a.low for a in answers])
+            drawn = np.concatenate(sets) @ areas.T / areas.sum(axis=1)
+            ends = np.array([(a.low - 1e-9, a.high + 1e-9) for a in answers]).T
+            own.append(((drawn >= ends[0]) & (drawn <= ends[1])).mean(axis=0))
+            rank.append(ranks(drawn, shares, generator.uniform(size=shares.size)))
+            told.append(change)
         probability, inside = np.array(stated), np.array(true)
         gap, error, size = gaps(probability, inside)
         early = gaps(probability[:FIRST], inside[:FIRST])[0]
@@ -257,6 +282,17 @@ def main() -> None:
             f"{100 * each.mean():.1f} of 100 (standard error {100 * each.std() / np.sqrt(each.size):.1f}), "
             f"{100 * np.mean(np.array(held)[:, 0]):.0f} of the first; mean width {np.mean(wide):.2f}"
         )
+        middle = np.abs(np.array(rank) - 0.5) <= 0.5 * CONFIDENCE
+        print(
+            f"  they hold {100 * np.mean(own):.1f} of 100 of the release's own sets, as hexagons are whole; "
+            f"with ties broken at random the middle {100 * CONFIDENCE:.0f} hold in {100 * middle.mean():.1f}"
+        )
+        for drift in case.drifts:
+            chances = np.array([chance for size, chance in told if size == drift])
+            if not chances.size:
+                continue
+            shown = ", ".join(f"{100 * np.mean(chances <= most):.1f} at {most:g}" for most in (CHANGED, 0.1))
+            print(f"  drift {drift:g}: said to differ from the public map in, of 100: {shown}")
 
 
 if __name__ == "__main__":
