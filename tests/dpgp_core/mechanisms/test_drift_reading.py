@@ -399,6 +399,17 @@ def test_of_unchanged_fields_a_tenth_is_called_unlike_the_public_map(
     assert least < np.mean(chances <= 0.1) < most
 
 
+def test_without_a_change_a_sum_has_the_variance_of_map_records_and_noise() -> None:
+    """Two deviations of one sum, by dense algebra: no drift is in it, however small."""
+    field, counts, a, noise = uneven(field_of()), known_counts(1), features(1), 0.004
+    reader = DriftReader(field, a, counts, noise, places_known=True)
+    loaded = counts.mean * a[:, 0]
+    variance = loaded @ field.covariance @ loaded + noise**2
+    variance += np.sum(counts.mean * np.square(field.scatters * a[:, 0]))
+    found = reader.unchanged(np.array([-2.0 * np.sqrt(variance)]))
+    assert found == pytest.approx(0.0455002639, abs=1e-6)
+
+
 def test_the_stated_error_of_the_mean_change_is_that_of_a_world_of_its_prior() -> None:
     """Against the spread of its posterior draws, which know nothing of the formula."""
     field, counts, a = field_of(), known_counts(), features()

@@ -13,12 +13,14 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms import drift_reading
 from dpgp_core.mechanisms.design import Budget, SearchSpec
+from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts, draw_release
+from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.public_answers import covariance_of_answers, field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from tests.dpgp_core.features.test_attack import largest_of_all_pairs
@@ -109,6 +111,23 @@ def test_a_change_of_the_share_is_read_without_bias(change: float, monkeypatch: 
     assert np.abs(found - true).max() < 0.12
     once, _ = read(np.full(LATTICE.size, change), 1, monkeypatch)
     assert abs(float(np.mean(once - true))) > 0.02
+
+
+def test_answers_that_the_public_map_has_are_no_change() -> None:
+    """One sum of all answers, where most say no, against its mean and variance by dense algebra."""
+    field, counts = published(0.8 * EAST - 0.8), np.full(LATTICE.size, 6.0)
+    a, noise = np.full((LATTICE.size, 1), 0.1), 2.0
+    reader = DriftReader.of_answers(field, a, NodeCounts.known(counts, 1), noise, places_known=True)
+    wide = np.sqrt(1.0 + field.covariance.diagonal())
+    answer = 2.0 * ndtr(field.at_nodes / wide) - 1.0
+    slope = np.sqrt(2.0 / np.pi) * np.exp(-0.5 * np.square(field.at_nodes / wide)) / wide
+    rest = 1.0 - np.square(answer) - np.square(slope) * field.covariance.diagonal()
+    variance = 0.36 * slope @ field.covariance @ slope + 0.06 * rest.sum() + noise**2
+    expected = 0.6 * answer.sum()
+    for sign in (-1.0, 1.0):
+        chance = reader.unchanged(np.array([expected + 2.0 * sign * np.sqrt(variance)]))
+        assert chance == pytest.approx(0.0455002639, abs=1e-6)
+    assert reader.unchanged(np.array([expected])) == pytest.approx(1.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
