@@ -29,10 +29,10 @@ def objections(
     """Say why a map is not expected to be worth releasing, a clause each.
 
     Compare the numbers themselves, not the two digits shown. Over simulated worlds the mean is a guess that
-    may be unlike the private data: judge the upper end of its range. Judge the public map world by world,
-    where it stops a release if it is as good in half; on reference data mean against mean. `level` is the
-    threshold in response units, or (N,) minus a public prior mean: values are cut at -1 and 1, so where every
-    entry lies beyond, the private values cannot move the map.
+    may be unlike the private data: judge the upper end of its range, and of the gain over exchanged values.
+    Judge the public map world by world, where it stops a release if it is as good in half; on reference data
+    mean against mean. `level` is the threshold in response units, or (N,) minus a public prior mean: values
+    are cut at -1 and 1, so where every entry lies beyond, the private values cannot move the map.
     """
     if np.all(np.abs(level) >= 1.0):
         return (
@@ -52,7 +52,7 @@ def objections(
         said.append(f"{'the' if guessed else 'its'} {which} is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:
         said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
-    gain = None if yardsticks is None else yardsticks.gain
+    gain = None if yardsticks is None else yardsticks.gain_at_best
     if gain is not None and gain < LEAST_GAIN:
         said.append(
             "values exchanged among their places would give as good a map, so it would show nothing of "

@@ -18,7 +18,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import WORLD_RANGES
-from hexcursion.record import FEW_RECORDS, WIDE_RANGE, Expected, Tuning, Yardsticks
+from hexcursion.record import FEW_RECORDS, LEAST_GAIN, WIDE_RANGE, Expected, Tuning, Yardsticks
 from hexcursion.search.public_map import PublicMap, answered, public_map
 from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
 from hexcursion.search.task import Scored, SearchResult
@@ -56,20 +56,16 @@ class Choice:
 def expected_of(project: Project, scored: Scored) -> Expected:
     """What a scored design promises, with the data on which that rests."""
     found = scored.utility
-
-    def known(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    low, high = known(found.low), known(found.high)
+    low, high = _known(found.low), _known(found.high)
     little = (
         low is not None
         and high is not None
         and (private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE)
     )
     return Expected(
-        known(found.agreement),
-        known(found.area_error),
-        known(found.right),
+        _known(found.agreement),
+        _known(found.area_error),
+        _known(found.right),
         project.reference_kind,
         low,
         high,
@@ -77,9 +73,18 @@ def expected_of(project: Project, scored: Scored) -> Expected:
     )
 
 
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
 def known_gain(scored: Scored) -> float | None:
     """How much better a design agrees than with values exchanged among places; None where not computed."""
-    return scored.utility.gain if math.isfinite(scored.utility.gain) else None
+    return _known(scored.utility.gain)
+
+
+def known_gain_high(scored: Scored) -> float | None:
+    """The same at its upper end; None where no worlds are simulated."""
+    return _known(scored.utility.gain_high)
 
 
 def times_as_good(scored: Scored, free: Sequence[float]) -> tuple[int, int] | None:
@@ -196,6 +201,8 @@ def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, .
     gain = known_gain(result.chosen)
     if gain is not None:
         told += f"; values exchanged among their places would give {ratio_words(expected.agreement - gain)}"
+        if gain < LEAST_GAIN:
+            told += ", so that little is gained"
     ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
     return (
         f"{text} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "

@@ -16,7 +16,14 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.record import Yardsticks
-from hexcursion.search.choice import Choice, expected_of, known_gain, times_as_good, typed_choice
+from hexcursion.search.choice import (
+    Choice,
+    expected_of,
+    known_gain,
+    known_gain_high,
+    times_as_good,
+    typed_choice,
+)
 from hexcursion.search.public_map import answered
 from hexcursion.search.task import (
     Edge,
@@ -138,7 +145,8 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
 def _yardsticks(tuned: Tuned, scored: Scored) -> Yardsticks | None:
     """Those of the search, with the design's own gain over shuffled values and over the free map."""
     known, free = tuned.choice.yardsticks, tuned.result.free_worlds
-    return known and replace(known, gain=known_gain(scored), as_good=times_as_good(scored, free))
+    as_good, high = times_as_good(scored, free), known_gain_high(scored)
+    return known and replace(known, gain=known_gain(scored), as_good=as_good, gain_high=high)
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:

@@ -114,8 +114,7 @@ def with_held_out(scene: Scene, scored: Scored) -> Scored:
 def as_shown(scene: Scene, scored: Scored) -> Scored:
     """With all figures of a design that is shown, its gain over shuffled values among them."""
     held = with_held_out(scene, scored)
-    gain = scene.gain(scored.design, scored.utility.worlds)
-    return replace(held, utility=replace(held.utility, gain=gain))
+    return replace(held, utility=scene.gained(scored.design, held.utility))
 
 
 def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
@@ -266,7 +265,7 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
             continue
         priced = cut(task.ask, (priced,))[0]
         utility = utility_of(scene, priced)
-        utility = replace(utility, gain=scene.gain(priced, utility.worlds))
+        utility = scene.gained(priced, utility)
         points.append(FrontierPoint(epsilon, Scored(priced, scene.response, epsilon, utility)))
     chosen = next((point.scored for point in points if point.epsilon == task.epsilon), None)
     free, baseline = task.unconstrained, scene.world.baseline

@@ -25,6 +25,7 @@ from hexcursion.settings.names import Objective
 
 Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]
+UPPER = 0.9  # share of simulated worlds that gain no more than the upper end of what is told
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,8 @@ class Utility:
     )  # IoU, to `high`, in which a release lies with a chance of 80 %, by simulated worlds
     high: float = math.nan  # NaN, as `low`, on reference data, of which one world is known
     error: float = 0.0  # standard error of `agreement` over simulated releases, or over several worlds
-    gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gain`
+    gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gains`
+    gain_high: float = math.nan  # exceeded in one simulated world of ten; NaN on reference data
     worlds: tuple[float, ...] = ()  # IoU in each of several worlds, NaN where its map has one side only
 
     @property
@@ -119,22 +121,33 @@ class Scene:
         ]
         return [over(each) for each in zip(*found, strict=True)]
 
-    def gain(self, design: Design, worlds: Sequence[float] = ()) -> float:
+    def gained(self, design: Design, found: Utility) -> Utility:
+        """Return what a design achieves with its mean gain, and the upper end where worlds are simulated.
+
+        Then each of several worlds has its control: of changes since a published reference two have.
+        """
+        gains = self.gains(design, found.worlds)
+        if not gains:
+            return found
+        each = len(self.controls) == len(self.worlds) > 1
+        high = float(np.quantile(gains, UPPER)) if each else math.nan
+        return replace(found, gain=float(np.mean(gains)), gain_high=high)
+
+    def gains(self, design: Design, worlds: Sequence[float] = ()) -> list[float]:
         """Return how much better (IoU) releases agree than those of values exchanged among places.
 
         Both are compared with the map of the values in their places; `worlds` is the agreement in each world
-        where it is known. NaN where there are no controls, or the map to be reached has one side only.
+        where it is known. One number for each control, none where the map to be reached has one side only.
         """
         if not self.controls:
-            return math.nan
+            return []
         step = len(self.worlds) // len(self.controls)
         known = worlds or [world.agreement(questions.simulate(design, world)).iou for world in self.worlds]
         gains = [
             own - world.agreement(questions.simulate(design, control)).iou
             for own, world, control in zip(known[::step], self.worlds[::step], self.controls, strict=True)
         ]
-        finite = [gain for gain in gains if math.isfinite(gain)]
-        return float(np.mean(finite)) if finite else math.nan
+        return [gain for gain in gains if math.isfinite(gain)]
 
 
 def quick_agreement(design: Design, world: World) -> Agreement:
@@ -272,6 +285,8 @@ def scored_mapping(scored: Scored) -> dict[str, Any]:
     utility = asdict(scored.utility)
     if math.isnan(scored.utility.low):
         del utility["low"], utility["high"]
+    if math.isnan(scored.utility.gain_high):
+        del utility["gain_high"]
     if not scored.utility.worlds:
         del utility["worlds"]
     return {

@@ -31,6 +31,7 @@ from hexcursion.search.choice import (
     expected_of,
     fixed_words,
     known_gain,
+    known_gain_high,
     proposal_words,
     start_words,
     times_as_good,
@@ -213,7 +214,11 @@ def concluded(
     kind: TuningKind = "fixed" if result.fixed else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
     yardsticks = Yardsticks(
-        result.one_colour, free_agreement, known_gain(chosen), times_as_good(chosen, result.free_worlds)
+        result.one_colour,
+        free_agreement,
+        known_gain(chosen),
+        times_as_good(chosen, result.free_worlds),
+        known_gain_high(chosen),
     )
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)

@@ -78,9 +78,21 @@ def test_a_map_of_one_colour_in_every_simulated_world_is_stopped() -> None:
         stop_or_state(Expected(None, None, None, "simulated"), Yardsticks(1.0), accepted=False)
 
 
-@pytest.mark.parametrize(("gain", "stopped"), [(0.0199, True), (0.02, False), (None, False)])
-def test_what_shuffled_values_show_as_well_is_stopped(gain: float | None, stopped: bool) -> None:
-    said = objections(expected(0.9), Yardsticks(0.3, 0.5, gain))
+@pytest.mark.parametrize(
+    ("gain", "high", "stopped"),
+    [
+        (0.0199, None, True),
+        (0.02, None, False),
+        (None, None, False),
+        (0.01, 0.0199, True),
+        (0.01, 0.02, False),
+        (0.03, 0.0199, True),
+    ],
+)
+def test_what_shuffled_values_show_as_well_is_stopped_over_simulated_worlds_by_the_upper_end(
+    gain: float | None, high: float | None, stopped: bool
+) -> None:
+    said = objections(expected(0.9), Yardsticks(0.3, 0.5, gain, gain_high=high))
     words = (
         "values exchanged among their places would give as good a map, so it would show nothing of where "
         "they lie",

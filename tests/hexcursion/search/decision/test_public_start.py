@@ -162,10 +162,12 @@ def test_a_map_that_shuffled_values_give_as_well_is_stopped(
     assert gain < 0.02 if stopped else gain > 0.2
     said = objections(tuned.choice.expected, tuned.choice.yardsticks)
     assert any("exchanged among their places would give as good a map" in each for each in said) is stopped
-    other = replace(tuned.result.chosen, utility=replace(tuned.result.chosen.utility, gain=0.01))
+    assert tuned.choice.yardsticks.gain_high is None, "no changes are drawn, or two of them have controls"
+    utility = replace(tuned.result.chosen.utility, gain=0.01, gain_high=0.05)
+    other = replace(tuned.result.chosen, utility=utility)
     elsewhere = settle_on(project, tuned, FrontierPoint(epsilon / 2, other))[1].yardsticks
     assert elsewhere is not None
-    assert elsewhere.gain == 0.01, "a dot of the frontier has its own"
+    assert (elsewhere.gain, elsewhere.gain_high) == (0.01, 0.05), "a dot of the frontier has its own"
     here = settle_on(project, tuned, FrontierPoint(epsilon, tuned.result.chosen))[1].yardsticks
     assert here == tuned.choice.yardsticks
     worlds = zip(tuned.result.chosen.utility.worlds, tuned.result.free_worlds, strict=start is None)

@@ -13,6 +13,7 @@ from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
+from hexcursion.record import Yardsticks
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
 from hexcursion.words import ratio_words
@@ -167,9 +168,23 @@ def test_without_reference_data_one_fixed_design_is_judged_in_nine_worlds_and_th
         world.agreement(questions.simulate(design, control)).iou
         for world, control in zip(worlds, scene.controls, strict=True)
     ]
-    gain = float(np.nanmean(np.array([one.iou for one in seen]) - mixed))
+    gains = np.sort(np.array([one.iou for one in seen]) - mixed)  # NaN last, where a map has one side
+    gain, last = float(np.nanmean(gains)), 0.9 * (len(known) - 1)
     assert result.chosen.utility.gain == pytest.approx(gain)
     assert gain > 0.05, "1,400 records show where their values lie"
+    below = int(last)
+    high = gains[below] + (last - below) * (gains[below + 1] - gains[below])
+    assert result.chosen.utility.gain_high == pytest.approx(high)
+    assert tuned.choice.yardsticks == Yardsticks(
+        result.one_colour, None, pytest.approx(gain), None, pytest.approx(high)
+    )
+    assert "little is gained" not in tuned.remarks()[0]
+    utility = replace(result.chosen.utility, gain=0.0199)
+    idle = replace(tuned, result=replace(result, chosen=replace(result.chosen, utility=utility)))
+    assert "so that little is gained." in idle.remarks()[0]
+    least = replace(utility, gain=0.02)
+    idle = replace(tuned, result=replace(result, chosen=replace(result.chosen, utility=least)))
+    assert "little is gained" not in idle.remarks()[0]
     assert (
         f"values exchanged among their places would give {ratio_words(np.nanmean(mixed))}."
         in (tuned.remarks()[0])
