@@ -272,3 +272,38 @@ def test_a_release_has_some_options_that_are_no_settings() -> None:
         ),
         "bbox": 4,
     }
+
+
+@pytest.mark.parametrize(
+    ("data", "reference", "where"),
+    [
+        ({"path": "a.csv"}, {"where": {"year": "1"}}, {"year": "1"}),
+        ({"path": "a.csv", "where": {"kind": "b"}}, {"where": {"year": "1"}}, {"kind": "b", "year": "1"}),
+        ({"path": "a.csv", "where": {"year": "2"}}, {"where": {"year": "1"}}, {"year": "1"}),
+        ({"path": "a.csv", "where": "much"}, {"where": {"year": "1"}}, {"year": "1"}),
+        ({"path": "a.csv"}, {"where": {"year": "1"}, "path": "b.csv"}, None),
+        ({"path": "a.csv"}, {"where": "year=1"}, None),
+        ({"path": "a.csv"}, {}, None),
+        ({"path": "a.csv"}, "b.csv", None),
+        ({}, {"where": {"year": "1"}}, None),
+        ("a.csv", {"where": {"year": "1"}}, None),
+    ],
+)
+def test_filters_alone_choose_other_rows_of_the_private_file(data: Any, reference: Any, where: Any) -> None:
+    values = {"data": data, "reference": reference}
+    said = options._other_rows(values)
+    if where is None:
+        assert (said, values) == ("", {"data": data, "reference": reference})
+        return
+    assert values["reference"] == {"path": "a.csv", "where": where}
+    listed = " ".join(f"{name}={entry}" for name, entry in where.items())
+    assert said == f"The reference data are other rows of the same file: --reference-where {listed}."
+
+
+def test_other_rows_lie_in_the_same_layer_unless_another_is_named() -> None:
+    values: Any = {"data": {"path": "a.gpkg", "layer": "one"}, "reference": {"where": {"year": "a b"}}}
+    assert options._other_rows(values).endswith(" --reference-where 'year=a b'.")
+    assert values["reference"]["layer"] == "one"
+    values = {"data": {"path": "a.gpkg", "layer": "one"}, "reference": {"where": {"y": "1"}, "layer": "two"}}
+    options._other_rows(values)
+    assert values["reference"]["layer"] == "two"

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from dpgp_core.accounting.rdp import ORDERS
 from hexcursion.ledger import BudgetExceeded, LedgerBusy, LedgerError, RequestTaken
-from hexcursion.ledger.account import Account, Budget
+from hexcursion.ledger.account import Account, Budget, on_current_grid
 from hexcursion.ledger.cli import _account_text
 from hexcursion.ledger.places import LedgerKey, create_key
+from hexcursion.ledger.records import record_keys
 from hexcursion.ledger.sentences import Standing, shared_text
 from hexcursion.ledger.store import POSTGRES_TRIGGERS, SQLITE_TRIGGERS
 from tests.hexcursion.ledger.places import Place, charge_for
@@ -130,3 +134,52 @@ def test_each_trigger_is_made_under_the_name_by_which_it_is_missed() -> None:
     for triggers, many in ((SQLITE_TRIGGERS, 9), (POSTGRES_TRIGGERS, 13)):
         assert [statement.split()[2] for statement in triggers.values()] == list(triggers)
         assert len(triggers) == many
+
+
+def test_a_refusal_names_a_budget_in_eight_digits_and_the_whose_it_is() -> None:
+    error = BudgetExceeded(
+        unit="cell",
+        delta=0.001,
+        budget=1.23456789,
+        spent=1.23456789,
+        asked=0.123456789,
+        after=1.34567891,
+        sharing="ab" * 32,
+    )
+    assert str(error) == (
+        "This release does not fit the cell budget of epsilon 1.2345678 at delta 0.001 of dataset "
+        "abababababab, which holds some of the same records: spent 1.23457, asked 0.123457, left 0, and "
+        "together it would be 1.345679; choose a design that costs less, or raise the budget and say why."
+    )
+
+
+def test_two_charges_are_the_same_whatever_is_known_of_their_records() -> None:
+    one = charge_for("ab" * 32)
+    other = replace(one, records=record_keys(KEY, [0.0], [51.0], [7.0]))
+    assert one == other
+    assert repr(one) == repr(other)
+
+
+def test_zero_has_no_sign_and_nothing_has_one_name() -> None:
+    assert KEY.fingerprint([0.0, -0.0], [1.0, 2.0]) == (
+        "d56efdf30505b09b7f539cec1cf057d61e648d7b0286b49a5c96dbb8c93f1afb"
+    )
+    assert KEY.fingerprint([-0.0], [1.0]) == KEY.fingerprint([0.0], [1.0])
+    assert KEY.fingerprint([np.nan], [1.0]) == KEY.fingerprint([-np.nan], [1.0])
+    assert KEY.fingerprint([1.0, 2.0], [3.0, 4.0]) == KEY.fingerprint([2.0, 1.0], [4.0, 3.0])
+    assert KEY.fingerprint([1.0, 2.0]) != KEY.fingerprint([1.0], [2.0])
+
+
+def test_places_and_values_are_hashed_on_these_grids() -> None:
+    """Stored ledgers hold such hashes: another grid would not know one record again."""
+    found = record_keys(KEY, [0.0, 0.1, 0.1], [51.0, 51.0, 51.0], [0.0, 0.001, 1e300])
+    assert [hex(int(each)) for each in found.hashes["place"]] == [
+        *("0x137eaee922360ed7", "0xaf16596c0fc273c2", "0x69090492a0294cc"),
+    ]
+    assert (found.chance, found.file, found.n) == ({"place": 0.0}, "", 3)
+
+
+def test_a_curve_of_other_orders_is_read_at_the_next_higher_one() -> None:
+    assert np.array_equal(on_current_grid(ORDERS, np.arange(ORDERS.size) * 1.0), np.arange(ORDERS.size))
+    found = on_current_grid(np.array([ORDERS[0], ORDERS[3], ORDERS[5]]), np.array([1.0, 2.0, 4.0]))
+    assert found[:8].tolist() == [1.0, 2.0, 2.0, 2.0, 4.0, 4.0, np.inf, np.inf]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, fields, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, default_delta, field
+from hexcursion.settings.catalogue import reference_page
 from hexcursion.settings.names import that_can_serve
 from hexcursion.settings.privacy_settings import Scope
 
@@ -222,3 +223,64 @@ def test_segment_years_and_filters_say_what_a_map_is_of(years: tuple[int, ...], 
     assert named.unit_word == "well"
     with pytest.raises(WorkflowError, match="`record_word` is one record in letters"):
         named.with_changes(record_word="2 wells")
+
+
+def test_settings_are_given_by_their_names_alone() -> None:
+    """A further setting in their middle must not move the others."""
+    assert [item.name for item in fields(ReleaseSettings) if not item.kw_only] == []
+    with pytest.raises(TypeError):
+        ReleaseSettings(SENSORS)  # type: ignore[misc]
+
+
+def test_the_reference_page_has_its_headings() -> None:
+    assert [line for line in reference_page().splitlines() if line.startswith("## ")] == [
+        "## Private data",
+        "## Reference data (public or set aside; the design is tuned on them)",
+        "## Public geography",
+        "## Privacy",
+        "## Excursion set",
+        "## Design",
+        "## Running and keeping",
+        "## Title, and what the curator states (components of NIST SP 800-226)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("centre", "clip", "transform", "refused"),
+    [
+        (None, 300.0, "log", False),
+        (None, 300.1, "log", True),
+        (0.0, 300.0, "log", False),
+        (200.0, 100.0, "log", False),
+        (200.0, 100.1, "log", True),
+        (-200.0, 100.1, "log", True),
+        (301.0, None, "log", True),
+        (300.0, None, "log", False),
+        (301.0, 100.0, None, False),
+    ],
+)
+def test_logarithms_stay_below_three_hundred(
+    centre: float | None, clip: float | None, transform: str | None, refused: bool
+) -> None:
+    given = {"centre": centre, "clip": clip, "transform": transform, "reference": SENSORS}
+    given |= {"reference_public": True}
+    if not refused:
+        assert settings(**given).clip == clip
+        return
+    with pytest.raises(WorkflowError) as said:
+        settings(**given)
+    assert str(said.value) == (
+        "On the log scale `centre` and `clip` are natural logarithms, such as 13 for 442,413: choose a "
+        "smaller one, so that both together reach at most 300."
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"), [(("-99", "9,5"), False), (("none",), False), (("x",), True), (("none", "9"), True)]
+)
+def test_what_stands_for_a_missing_value_is_a_number_or_none(words: tuple[str, ...], refused: bool) -> None:
+    if not refused:
+        assert replace(SENSORS, missing=words).missing == words
+        return
+    with pytest.raises(WorkflowError, match="are written as -99 or 9999, or `none` alone"):
+        replace(SENSORS, missing=words)
