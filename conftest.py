@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is first imported
@@ -25,6 +26,12 @@ from hexcursion.project.model import Project
 from hexcursion.search.tuning import Tuned, tune
 from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
+
+# A ledger waits for the disk after every entry, and a bundle after every file: thousands of times in a run.
+# Folders of tests lie in memory where there is room for them; no test takes the power away.
+MEMORY, ROOM = "/dev/shm", 4 * 2**30
+if os.access(MEMORY, os.W_OK) and disk_usage(MEMORY).free >= ROOM:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 gc.disable()  # until the tests are collected: what is imported and found stays to the end
 
