@@ -197,7 +197,9 @@ def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) ->
         notes.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
     places = _places(made)
     if places < made.size:
-        advice = "" if chosen.conditions else "; filter by species or year if the table holds several"
+        advice = (
+            "; if the table mixes quantities or years, keep the rows of one" if not chosen.conditions else ""
+        )
         shared = made.size - places
         share = "1 row shares its" if shared == 1 else f"{shared:,} rows share their"
         notes.append(f"{share} coordinates with another row{advice}.")

@@ -32,6 +32,12 @@ export function fitted([west, south, east, north], width, height, filled = 0.92)
   };
 }
 
+/** Whether a camera differs from another by more than rounding: a millionth of a zoom level, a thousandth of a pixel. */
+export function moved(before, after) {
+  const [right, downwards] = projected(before, 0, 0, after.longitude, after.latitude);
+  return Math.abs(after.zoom - before.zoom) > 1e-6 || Math.hypot(right, downwards) > 1e-3;
+}
+
 /** What a camera shows in `width` by `height` pixels: [west, south, east, north], degrees; east may exceed 180. */
 export function boxOf({ longitude, latitude, zoom }, width, height) {
   const world = size(zoom);

@@ -5,7 +5,7 @@ import { cellToParent, getResolution, latLngToCell } from "h3-js";
 import { surroundings } from "./around.js";
 import { basemapPictures } from "./basemap.js";
 import { binned, look } from "./bins.js";
-import { boxOf, fitted, paneCamera, panes, pixelsOf, projected, sharedCamera, shifted } from "./cameras.js";
+import { boxOf, fitted, moved, paneCamera, panes, pixelsOf, projected, sharedCamera, shifted } from "./cameras.js";
 import { away, position, saidOf } from "./far.js";
 import { drawFlat } from "./flat.js";
 import { meant, placed } from "./labels.js";
@@ -33,7 +33,7 @@ class LinkedMap {
     this.outline = NOTHING;
     this.parts = overlay(this.root, {
       zoom: (step) => this.look({ ...this.camera, zoom: this.camera.zoom + step }),
-      home: () => { this.found = null; this.look(this.whole()); },
+      home: () => { this.found = null; this.camera = this.first = this.whole(); this.draw(); },
       find: (words) => this.find(words),
       flip: () => { this.front = 1 - this.front; this.arrange(); },
       divide: (share) => { this.divider = Math.min(0.97, Math.max(0.03, share)); this.arrange(); },
@@ -292,7 +292,9 @@ class LinkedMap {
       height: "100%",
       onViewStateChange: ({ viewId, viewState }) => {
         const number = this.shown().findIndex((pane) => pane.id === viewId);
-        this.look(sharedCamera(this.scene.mode, viewState, this.boxes[number], this.width));
+        // deck.gl tells its first camera and every new size, too: only a person's move is one.
+        const seen = sharedCamera(this.scene.mode, viewState, this.boxes[number], this.width);
+        if (moved(this.camera, seen)) this.look(seen);
       },
       getCursor: ({ isDragging }) => (isDragging ? "grabbing" : this.outline.on ? "crosshair" : "grab"),
       onHover: (seen) => this.hover(seen),

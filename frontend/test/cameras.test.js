@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted, paneCamera, panes, scaleBar, sharedCamera, shifted } from "../src/cameras.js";
+import { fitted, moved, paneCamera, panes, scaleBar, sharedCamera, shifted } from "../src/cameras.js";
 
 const LONDON = { longitude: -0.1, latitude: 51.5, zoom: 9 };
 const near = (found, wanted, tolerance = 1e-9) =>
@@ -9,6 +9,14 @@ const near = (found, wanted, tolerance = 1e-9) =>
 test("a shift and its reverse give the camera back", () => {
   const back = shifted(shifted(LONDON, 300, -120), -300, 120);
   for (const key of ["longitude", "latitude", "zoom"]) near(back[key], LONDON[key]);
+});
+
+test("a camera that only rounding changed was not moved; a step of a pixel or of a zoom is a move", () => {
+  const { longitude, latitude, zoom } = LONDON;
+  assert.ok(!moved(LONDON, { longitude: longitude + 1e-9, latitude: latitude - 1e-9, zoom: zoom + 1e-9 }));
+  assert.ok(!moved(LONDON, LONDON));
+  for (const step of [[1, 0], [-1, 0], [0, 1], [0, -1]]) assert.ok(moved(LONDON, shifted(LONDON, ...step)));
+  for (const change of [0.01, -0.01]) assert.ok(moved(LONDON, { ...LONDON, zoom: zoom + change }));
 });
 
 test("right is east and down is south", () => {

@@ -68,7 +68,7 @@ def _short(value: float | None) -> float | None:
 
 
 BARS = 32
-TAIL = 0.005  # of the values on each side that the bars leave out
+TAIL = 0.025  # of the values on each side that the bars leave out
 NEARLY = 0.02  # a share this close to none or all makes a map of one colour
 
 

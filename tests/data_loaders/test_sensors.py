@@ -110,7 +110,7 @@ def test_swapped_columns_are_refused() -> None:
 
 def test_repeated_places_are_said() -> None:
     _, report = load("lat,lon,value\n51,0,1\n51,0,2\n52,0,3\n")
-    assert any("1 row shares its" in note and "filter" in note for note in report.notes)
+    assert any("1 row shares its" in note and "keep the rows of one" in note for note in report.notes)
 
 
 @pytest.mark.parametrize(

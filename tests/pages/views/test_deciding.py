@@ -34,7 +34,7 @@ def test_the_share_above_a_threshold(threshold: float, share: float) -> None:
 def test_the_bars_hold_nearly_all_values_once() -> None:
     drawn = bars(EVEN)
     assert len(drawn) == 32
-    assert 0.98 < sum(bar.share for bar in drawn) <= 1.0
+    assert 0.94 < sum(bar.share for bar in drawn) < 0.96  # without a fortieth on each side
     assert all(before.high == after.low for before, after in pairwise(drawn))
     assert bars((5.0,) * (QUANTILES + 1)) == ()
 
