@@ -28,9 +28,13 @@ from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
 
 # A ledger waits for the disk after every entry, and a bundle after every file: thousands of times in a run.
-# Folders of tests lie in memory where there is room for them; no test takes the power away.
+# Folders of tests lie in memory where there is room for them, and where programs may run from it.
 MEMORY, ROOM = "/dev/shm", 4 * 2**30
-if os.access(MEMORY, os.W_OK) and disk_usage(MEMORY).free >= ROOM:
+if (
+    os.access(MEMORY, os.W_OK)
+    and disk_usage(MEMORY).free >= ROOM
+    and not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
+):
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 gc.disable()  # until the tests are collected: what is imported and found stays to the end

@@ -156,8 +156,8 @@ def chance_above(weights: Floats, value: float) -> float:
     """Chance that a sum of squared standard normal numbers, weighted by `weights` (p,) >= 0, exceeds `value`.
 
     The inverse Laplace transform of its moment generating function, on a parabola around the branch cuts, by
-    the midpoint rule, which errs by far less than 1e-6; by up to 1e-3 where there is one weight and the chance
-    is nearly 1. It is 1 where no weight or no value is above 0.
+    the midpoint rule, which errs by far less than 1e-6; by up to 1e-3 where there is one weight and the
+    chance is nearly 1. It is 1 where no weight or no value is above 0.
     """
     largest = float(np.max(weights, initial=0.0))
     if largest <= 0.0 or value <= 0.0:
