@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +21,7 @@ from hexcursion.comparing.run import Comparison, Row
 from hexcursion.door.remedies import Remedy, Tried
 from hexcursion.ledger.places import bundles_folder
 from hexcursion.record import Expected
+from pages.compare import view
 from pages.ledger import view as ledger_view
 from pages.ledger.view import AccountView, LedgerView
 from pages.shared import frame
@@ -30,7 +33,8 @@ from pages.shared.shipped import shelved
 from pages.shared.steps import SCREENS
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
-from tests.pages.golden.screen import Screen
+from tests.pages.golden.scenes_pressed import AREA, begun
+from tests.pages.golden.screen import Ended, Screen
 from tests.pages.golden.states import (
     done,
     fresh,
@@ -267,3 +271,54 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
         )
         screen.lines.append(f"turned away: {access.turned_away()}")
         access.sign_in_panel()
+
+
+@scene("compare: begun")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, searched())
+    begun(screen, patch, view, "compare_job")
+    screen.presses = "Compare"
+
+
+@scene("compare: a record is drawn at random")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, released())
+    patch.setattr(view, "random_record", lambda records: 3)
+    screen.presses = "Take a"
+
+
+@scene("viewer: periods that cannot be read together")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, released())
+    upload = SimpleNamespace(name="a.zip", getvalue=lambda: b"no bundle")
+    screen.answers |= {"Bundle files of other periods (.zip)": [upload], "Read together": True}
+
+
+@scene("viewer: shares of areas are computed")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, released())
+    upload = SimpleNamespace(file_id="f", getvalue=lambda: json.dumps(AREA).encode())
+    screen.answers["Areas (GeoJSON with polygons, such as boroughs)"] = upload
+    screen.session_state[side_jobs.KEY] = side_jobs.Planning(0)
+    patch.setattr(side_jobs, "same", lambda one, other: True)
+    screen.session_state[side_jobs.KEY].jobs["areas"] = side_jobs.SideJob((), None, note="No polygons.")
+
+
+def _browser(name: str, **seen: Any) -> None:
+    @scene(f"frame: the browser says {name}")
+    def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+        work = put(screen, fresh())
+        heard = SimpleNamespace(**{"others": None, "lost": None, "before": None, **seen})
+        patch.setattr(frame, "_watch", lambda **given: heard)
+        patch.setattr(frame.time, "monotonic", lambda: 100.0)
+        with suppress(Ended):
+            frame._tell_browser(work)
+        held = (work.other_tab, work.lost, work.kept, work.before, work.lost_since)
+        screen.lines.append(f"now {held}")
+
+
+_browser("nothing")
+_browser("that there are others", others=True)
+LOST = json.dumps({"about": {"kind": "sensors"}, "choices": {"epsilon": 2.0, "threshold": 5.0, "bbox": 7}})
+_browser("that data were lost", lost=LOST, before="token")
+_browser("what nobody can read", lost="{")

@@ -19,8 +19,10 @@ import pytest
 
 from dpgp_core.plugins import program_alone
 from hexcursion.estimates import forecasts
+from pages.data.table_columns import REMEMBERED
 from pages.privacy import search_panel
 from pages.shared import maps
+from pages.shared.session import side_jobs, workspace
 from tests.pages.recorded import HOLDERS, Recorded
 from tests.records import hash_of
 
@@ -57,6 +59,8 @@ class Screen(Recorded):
         self.lines: list[str] = []
         self.clicks: dict[str, int] = {}  # chart -> number of the dot that was clicked
         self.chooses: dict[str, int] = {}  # widget of several answers -> how many of the first are chosen
+        self.presses = ""  # the beginning of the label of a button that is pressed
+        self.asked_for: set[str] = set()  # keys of widgets that answered
         self.navigated: Any = None  # the page of the address
         self.places: list[str] = [""]
         self.sidebar = Part(self, "sidebar")
@@ -106,10 +110,13 @@ class Screen(Recorded):
         if name in ASKS and key in self.session_state and not (given and given[0] in self.answers):
             return self.session_state[key]
         answer = self._answer(name, given, named)
+        if name in ("button", "form_submit_button") and self.presses and given[0].startswith(self.presses):
+            self.presses, answer = "", True
         if name == "multiselect" and answer is None:
             answer = []
         if name in ASKS and key is not None:
             self.session_state[key] = answer
+            self.asked_for.add(key)
         if name in ("button", "form_submit_button") and answer and named.get("on_click"):
             named["on_click"](*named.get("args", ()))
         return answer
@@ -165,7 +172,7 @@ def _written(value: Any) -> str:
     if isinstance(value, bytes):
         return f"{len(value)} bytes" if len(value) < LONG else "bytes"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {written(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{_key(key)}: {written(one)}" for key, one in value.items()) + "}"
     if isinstance(value, set | frozenset):
         return f"set {written(sorted(value))}"
     if isinstance(value, Sequence):
@@ -185,10 +192,16 @@ def _written(value: Any) -> str:
     return type(value).__name__
 
 
+def _key(key: object) -> str:
+    return _text(key)[1:-1] if isinstance(key, str) else written(key)
+
+
 def _text(value: str) -> str:
     home = os.environ["HEXCURSION_HOME"]
     said = value.replace(home, "<home>").replace(str(ROOT), "<root>")
-    return '"' + re.sub(r"\b[0-9a-f]{16}\b", "<id>", said).replace("\r", "").replace("\n", "\\n") + '"'
+    said = re.sub(r"/[^ ]*?hexcursion-uploads-[^/]*/[^/]*/", "<uploads>/", said)
+    said = re.sub(r"(?<![0-9a-f])[0-9a-f]{16}(?![0-9a-f])", "<id>", said)
+    return '"' + said.replace("\r", "").replace("\n", "\\n") + '"'
 
 
 @contextmanager
@@ -211,8 +224,31 @@ def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
 
 
 def page(screen: Screen, address: str) -> None:
-    """Run a screen's page until it ends or leads elsewhere; the frame has no page of its own."""
+    """Run a screen's page until it ends or leads elsewhere; the frame has no page of its own.
+
+    What has become of the session's choices and state stands in the last lines."""
     path = ROOT / "pages" / address / "page.py"
+    before = _held(screen)
     with suppress(Ended):
         if path.is_file():
             runpy.run_path(str(path))
+    after = _held(screen)
+    changed = {name: value for name, value in after.items() if before.get(name) != value}
+    screen.lines += [f"now {name}: {value}" for name, value in sorted(changed.items())]
+    screen.lines += [f"no more {name}" for name in sorted(before.keys() - after.keys())]
+
+
+def _held(screen: Screen) -> dict[str, str]:
+    """What a session holds: choices, the state of its screens but for what widgets say, the address."""
+    work = screen.session_state.get(workspace.KEY)
+    held = {f"choice {name}": value for name, value in (work.choices.items() if work else ())}
+    held |= {f"address {name}": value for name, value in screen.query_params.items()}
+    held |= {
+        f"state {name}": value
+        for name, value in screen.session_state.items()
+        if name not in screen.asked_for and name not in (workspace.KEY, side_jobs.KEY, REMEMBERED)
+    }
+    if work is not None:
+        held |= {f"workspace {name}": getattr(work, name) for name in ("uploads", "answers", "release_id")}
+        held |= {f"workspace {name}": getattr(work, name) is not None for name in ("job", "found", "private")}
+    return {_key(name): written(value) for name, value in held.items()}

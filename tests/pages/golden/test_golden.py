@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.golden import scenes_plan, scenes_release  # noqa: F401 - they fill SCENES
+from tests.pages.golden import scenes_plan, scenes_pressed, scenes_release  # noqa: F401 - they fill SCENES
 from tests.pages.golden.screen import Screen, page, recorded
 from tests.pages.golden.states import SCENES
 from tests.records import agrees, recorded_lines
