@@ -45,12 +45,14 @@ def draw_map(
     width: float = 8.27,
     dpi: int = 150,
     kind: Literal["png", "pdf"] = "png",
+    colours: int | None = None,
 ) -> bytes:
     """Print a painting as a picture in the domain's own equal-area projection, north up at its middle.
     `subtitle` has the privacy facts, `attribution` a line for each source; `around` are sea, borders and
     names to draw around and over the cells; another line names their source. `width` is in inches, A4 by
-    default; the height follows the region's shape. The same input gives the same bytes: nothing of machine
-    or time is written into it. Raise `ValueError` if painting and domain differ in their number of cells."""
+    default; the height follows the region's shape. Few `colours` make a small PNG. The same input gives the
+    same bytes: nothing of machine or time is written into it. Raise `ValueError` if painting and domain
+    differ in their number of cells."""
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
     around = around or Surroundings()
@@ -100,7 +102,7 @@ def draw_map(
     _scale_and_north(page, sheet.metres_per_inch, wide, width - SIDE, y + 0.22, ink)
     for row, line in enumerate(sources):
         page.write(SIDE, y + foot - 0.16 * (len(sources) - row), line, ink, 7)
-    return page.saved(kind, dpi)
+    return page.saved(kind, dpi, colours)
 
 
 def round_length(longest: float) -> float:
@@ -161,10 +163,12 @@ class _Sheet:
         solid = mark == "dots"
         self.pen.ellipse(box, ink if solid else None, None if solid else ink, max(1, round(self.points(0.5))))
 
-    def saved(self, kind: Literal["png", "pdf"], dpi: int) -> bytes:
+    def saved(self, kind: Literal["png", "pdf"], dpi: int, colours: int | None) -> bytes:
         """The file, without a word of when or by what it was made."""
         buffer = io.BytesIO()
-        if kind == "png":
+        if colours is not None:
+            self.image.quantize(colours).save(buffer, "PNG", optimize=True)
+        elif kind == "png":
             self.image.save(buffer, "PNG")
         else:
             never = {"producer": None, "creationDate": None, "modDate": None}

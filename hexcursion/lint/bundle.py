@@ -13,7 +13,8 @@ from hexcursion.bundle.again import check_again
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_properties
 from hexcursion.bundle.layout import contents_of
-from hexcursion.bundle.page.papers import attribution_text, readme_text, without_picture
+from hexcursion.bundle.page.label import label_html
+from hexcursion.bundle.page.papers import attribution_text, picture_frame, readme_text, without_picture
 from hexcursion.bundle.published.bundle_store import is_page_of, page_of
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import facts
@@ -144,7 +145,7 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fi
     made = {
         layout.README: readme_text(statement, bundle.published).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
-        layout.LABEL: bundle.label_html.encode(),
+        layout.LABEL: label_html(statement, bundle.published, picture_frame(bundle.published)).encode(),
     }
     page = contents.get(layout.PAGE)
     if page is not None and not is_page_of(page, bundle):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from html import escape
 from textwrap import fill
 from typing import Any
-
-from PIL import Image
 
 from dpgp_core.numbers import upper
 from geo import Domain
@@ -158,11 +155,14 @@ def picture_html(
         around=around(domain, layers, world=False),
         width=PICTURE_WIDTH,
         dpi=PICTURE_DPI,
+        colours=PICTURE_COLOURS,
     )
-    small = io.BytesIO()
-    with Image.open(io.BytesIO(made)) as image:
-        image.quantize(PICTURE_COLOURS).save(small, "PNG", optimize=True)
-    data = b64encode(small.getvalue()).decode()
+    return picture_frame(products, b64encode(made).decode())
+
+
+def picture_frame(products: Products, data: str = "") -> str:
+    """Return the element of `picture_html` around a PNG in base64; without one for a page that is compared
+    by `without_picture`."""
     return (
         f'<img src="data:image/png;base64,{data}" alt="{escape(f"Map of the release. {counted(products)}")}">'
     )

@@ -26,7 +26,7 @@ from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import Exported, cell_columns, cells_geojson, drawn_regions, regions_geojson
 from hexcursion.bundle.layout import STATEMENT, contents_of, zip_bytes_to
 from hexcursion.bundle.page.html import map_html
-from hexcursion.bundle.page.papers import map_pdf, map_png, without_picture
+from hexcursion.bundle.page.papers import map_pdf, map_png, picture_frame, without_picture
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.build import facts
@@ -207,10 +207,11 @@ def is_page_of(page: bytes, bundle: Bundle) -> bool:
     around the region, which an installation may lack. Chances of densities are computed from the sums again:
     they may differ by the last per cent, which another machine may have rounded otherwise."""
     told = _DENSE.split(without_picture(page))
-    released = released_of(bundle, Surroundings())
+    released, frame = released_of(bundle, Surroundings()), picture_frame(bundle.published)
     for world in (True, False):
         near = around(bundle.domain, bundle.layers, world=world)
-        made = _DENSE.split(without_picture(map_html(replace(released, around=near), bundle.published)))
+        page = map_html(replace(released, around=near), bundle.published, picture=frame)
+        made = _DENSE.split(without_picture(page))
         if told[::2] == made[::2] and all(map(_as_dense, told[1::2], made[1::2])):
             return True
     return False
