@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from studies.scale.disguises import DISGUISES, OTHERS, Disguise, Found, looks
-
-
-@pytest.fixture(scope="module")
-def found() -> dict[str, Found]:
-    return {_name(each.disguise): each for each in looks()}
+from studies.scale.disguises import DISGUISES, OTHERS, Disguise, Found, look
 
 
 def _name(disguise: Disguise) -> str:
     return f"{disguise.data}: {disguise.how}"
+
+
+NAMES = [_name(each) for each in (*DISGUISES, *OTHERS)]
+
+
+class Looks(dict[str, Found]):
+    """What is found of each disguise, by its name: looked at when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, name: str) -> Found:
+        number = NAMES.index(name)
+        self[name] = look(self.folder, (*DISGUISES, *OTHERS)[number], number)
+        return self[name]
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Looks:
+    return Looks(tmp_path_factory.mktemp("disguises"))
 
 
 WARNED = {
@@ -42,11 +60,11 @@ OTHERS_WARNED = {
 
 def test_there_are_at_least_forty_disguises_of_the_same_records() -> None:
     assert (len(DISGUISES), len(OTHERS)) == (51, 14)
-    assert len({_name(each) for each in (*DISGUISES, *OTHERS)}) == 65
+    assert len(set(NAMES)) == 65
 
 
 @pytest.mark.slow
-def test_the_same_records_are_followed_but_for_what_is_listed(found: dict[str, Found]) -> None:
+def test_the_same_records_are_followed_but_for_what_is_listed(found: Looks) -> None:
     same = {name: each for each in DISGUISES for name in [_name(each)]}
     seen = {name: found[name].outcome for name in same}
     assert {name for name, outcome in seen.items() if outcome == "warned"} == set(WARNED)
@@ -54,7 +72,7 @@ def test_the_same_records_are_followed_but_for_what_is_listed(found: dict[str, F
     assert {name: found[name].facts for name in WARNED} == WARNED
 
 
-def test_other_records_are_never_followed(found: dict[str, Found]) -> None:
+def test_other_records_are_never_followed(found: Looks) -> None:
     others = {name: found[name] for each in OTHERS for name in [_name(each)]}
     assert {each.outcome for each in others.values()} <= {"warned", "not found"}
     assert {name: each.facts for name, each in others.items() if each.outcome == "warned"} == OTHERS_WARNED
@@ -78,5 +96,5 @@ def test_other_records_are_never_followed(found: dict[str, Found]) -> None:
         ("sales: half of the rows, other names", 200, 200),
     ],
 )
-def test_what_is_followed_is_counted(found: dict[str, Found], name: str, shared: int, records: int) -> None:
+def test_what_is_followed_is_counted(found: Looks, name: str, shared: int, records: int) -> None:
     assert (found[name].outcome, found[name].shared, found[name].records) == ("followed", shared, records)
