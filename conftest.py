@@ -6,26 +6,24 @@ import gc
 import os
 import sys
 from collections.abc import Iterator
-from functools import cache
 from itertools import count
 from pathlib import Path
 from shutil import disk_usage
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is first imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
-from playwright.sync_api import Browser, sync_playwright
-from streamlit.components.v2 import manifest_scanner
 from xdist.scheduler import LoadScopeScheduling
 
-from hexcursion.project.load import load_project
-from hexcursion.project.model import Project
-from hexcursion.search.tuning import Tuned, tune
-from tests.browser.harness import CHROMIUM, FLAGS
-from tests.town import Town, write_town
+if TYPE_CHECKING:  # whoever only hands out the tests starts its workers a second and a half earlier
+    from playwright.sync_api import Browser
+
+    from hexcursion.project.model import Project
+    from hexcursion.search.tuning import Tuned
+    from tests.town import Town
 
 # A ledger waits for the disk after every entry, and a bundle after every file: thousands of times in a run.
 # Folders of tests lie in memory where there is room for them, and where programs may run from it.
@@ -47,9 +45,6 @@ settings.register_profile(
     "everyday", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("everyday")
-
-# Streamlit looks through all installed packages for each app under test, an eighth of a second: once will do.
-manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 ROOT = Path(__file__).resolve().parent
 
@@ -148,6 +143,10 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Headless Chromium of the system, one for all tests of a worker."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser.harness import CHROMIUM, FLAGS
+
     if not CHROMIUM.exists():
         if os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1":
             pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
@@ -160,25 +159,35 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    from tests.town import write_town
+
     return write_town(tmp_path_factory.mktemp("town"))
 
 
 @pytest.fixture(scope="session")
 def project(town: Town) -> Project:
+    from hexcursion.project.load import load_project
+
     return load_project(town.settings())
 
 
 @pytest.fixture(scope="session")
 def tuned(project: Project) -> Tuned:
+    from hexcursion.search.tuning import tune
+
     return tune(project)
 
 
 @pytest.fixture(scope="session")
 def hamlet(town: Town) -> Project:
     """The town on 16 large hexagons and one prior: small enough to write expectations down."""
+    from hexcursion.project.load import load_project
+
     return load_project(town.settings(resolution=7, priors=("car",)))
 
 
 @pytest.fixture(scope="session")
 def hamlet_tuned(hamlet: Project) -> Tuned:
+    from hexcursion.search.tuning import tune
+
     return tune(hamlet)

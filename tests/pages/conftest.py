@@ -7,10 +7,12 @@ import os
 import pickle
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from data_loaders.demo_data import write_demo
@@ -28,6 +30,9 @@ from pages.release import checks
 from pages.shared import subprocess_job
 from pages.shared.subprocess_job import Job
 from tests.patience import HANG
+
+# Streamlit looks through all installed packages for each app under test, an eighth of a second: once will do.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 OpenApp = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
