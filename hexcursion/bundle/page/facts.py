@@ -138,7 +138,7 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
             text = " ".join(filter(None, ["No region is shown.", beforehand_words(expected)]))
     if products.graded:
         unsure = int((products.classes == 1).sum())
-        text += f" {part_of(unsure, products.classes.size)} of the hexagons are open."
+        text += f" {part_of(unsure, products.classes.size).capitalize()} of the hexagons are open."
     text = f"{text} {change_told(told)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join(filter(None, [contradiction(expected, told), model_doubt(told), *poor]))
