@@ -43,6 +43,9 @@ def show_practice(work: Workspace) -> None:
             icon=":material/lock:",
         )
         return
+    if text := view.not_compared(found.project):
+        st.info(plain(text), icon=":material/info:")
+        return
     work.saw_baseline()
     viewer = explored.viewer
     st.markdown(

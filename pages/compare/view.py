@@ -229,19 +229,32 @@ class Practice:
         return cls(found.project, records, tables, truth, lines)
 
 
+def not_compared(project: Project) -> str:
+    """Why today's rules are not applied to these records; "" where they are. They read values."""
+    if project.exposure is None:
+        return ""
+    return (
+        "Today's rules are compared for measured values and for answers of yes and no. These records are "
+        "counted and have no value. The map without privacy stands on the screen Release."
+    )
+
+
 def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
     """What the table says, and where today's practice is better; never more than it measures."""
     table, classes, ours = lines[0], lines[1], lines[-1]
     guarantee = viewer.bundle.statement["guarantee"]
     word = record_word(viewer)
     many = _many(word)
+    others = "For the others it does, they are identified with certainty, and "
+    if not classes.changed:
+        others = "But "
     sentences = [
         f"A rule of at least {least} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
         f"it shows numbers, anybody with the tables before and after one {word} was added computes its "
         f"value exactly: {_percent(table.exact)} of all {many}.",
         f"Publishing the class alone is far safer: for {_percent(1.0 - (classes.changed or 0.0))} of the "
-        f"{many} it makes no difference whether they are in. For the others it does, they are identified "
-        "with certainty, and nobody can say how much the next edition, threshold or level adds.",
+        f"{many} it makes no difference whether they are in. {others}nobody can say how much the next "
+        "edition, threshold or level adds.",
         f"Of two releases like this one, {_both(guarantee)}, nobody, whatever they "
         f"know, names the right one more often than {_at_most(_apart(guarantee))} of the time; and the "
         "ledger says what the next release adds.",

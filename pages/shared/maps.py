@@ -65,7 +65,7 @@ def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
     """Return a legend as a row of swatches; `of` names the map that it belongs to."""
     items = "".join(
         f'<li><span class="swatch {entry.mark}" style="background:{entry.colour};color:{entry.ink}"></span>'
-        f"<span>{html.escape(entry.label)}{_count(entry.cells)}</span></li>"
+        f"<span>{html.escape(entry.label).replace(' %', '&nbsp;%')}{_count(entry.cells)}</span></li>"
         for entry in entries
     )
     named = f"<li><strong>{html.escape(of)}:</strong></li>" if of else ""

@@ -221,6 +221,28 @@ def test_a_line_of_the_table_is_a_share_of_a_rule_and_a_bound_of_the_release() -
     assert list(ours.cells().values()) == said
 
 
+def test_where_no_record_turns_a_class_nobody_is_said_to_be_identified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(view, "_apart", lambda guarantee: 0.58)
+    guarantee = {"unit": "point", "unit_word": "sale", "relation": "exchange", "protects": "records"}
+    viewer: Any = SimpleNamespace(bundle=SimpleNamespace(statement={"guarantee": guarantee}))
+    ours = view.Line("this release", 1.0, 0.7, 0.7, 0.0, None, 0.6, bound=True)
+
+    def classes(changed: float) -> str:
+        tables = [view.Line(name, 0.2, 0.5, 0.6, 0.1, changed, 0.5) for name in ("at least 5", "class only")]
+        return view.sentences_of(5, [*tables, ours], viewer)[1]
+
+    assert "for 100 % of the sales it makes no difference whether they are in. But nobody" in classes(0.0)
+    assert "For the others it does, they are identified with certainty, and nobody" in classes(0.05)
+
+
+@pytest.mark.parametrize(("exposure", "said"), [(None, ""), (object(), "These records are counted")])
+def test_todays_rules_are_compared_for_values_only(exposure: Any, said: str) -> None:
+    project: Any = SimpleNamespace(exposure=exposure)
+    assert (said in view.not_compared(project)) if said else view.not_compared(project) == ""
+
+
 def test_a_table_is_painted_in_beyond_not_and_hidden() -> None:
     shown, inside = np.array([True, True, False]), np.array([True, False, False])
     table: Any = SimpleNamespace(shown=shown, inside=inside)
