@@ -113,10 +113,11 @@ def _regions(lattice: Lattice, inside: Bools) -> Floats:
     start, size = row * inside.shape[1], inside.size
     ones = np.ones(row.size, dtype=np.int8)
     joined = sparse.csr_matrix((ones, (start + graph.row[edge], start + graph.col[edge])), shape=(size, size))
-    label = connected_components(joined, directed=False)[1]
-    first = np.flatnonzero(inside.ravel())
-    first = first[np.unique(label[first], return_index=True)[1]]
-    return np.bincount(first // inside.shape[1], minlength=inside.shape[0]).astype(np.float64)
+    number, label = connected_components(joined, directed=False)
+    owner = np.empty(number, dtype=np.int64)  # the set to which a part belongs: a node outside is one alone
+    owner[label] = np.repeat(np.arange(inside.shape[0]), inside.shape[1])
+    parts = np.bincount(owner, minlength=inside.shape[0])
+    return np.asarray(parts - np.count_nonzero(~inside, axis=1), dtype=np.float64)
 
 
 def _ranks(statistics: Floats) -> Floats:
