@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from dpgp_core.errors import NumericalFailure
@@ -39,6 +39,11 @@ def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floa
     if info != 0:
         raise NumericalFailure("a triangular factor is singular; use a larger ridge.")
     return np.asarray(solution, dtype=np.float64)
+
+
+def coloured(root: Floats, white: Floats) -> Floats:
+    """(m, n) `L white` for a lower factor (m, m) and white noise (m, n): half the work of a full product."""
+    return np.asarray(blas.dtrmm(1.0, root, white, lower=1))
 
 
 SMALLEST_BLOCK = 48  # blocks below this size spend their time in calls rather than in arithmetic

@@ -13,7 +13,7 @@ from scipy.special import gammaincinv, ndtr, ndtri, pdtrik
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import cutoff_for_map
-from dpgp_core.linalg import Floats, Ints, cholesky
+from dpgp_core.linalg import Floats, Ints, cholesky, coloured
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
@@ -280,7 +280,7 @@ class DriftReader:
         roots = self._field.roots
         white = np.array([entropy.normal((root.shape[0], draws)) for root in roots])
         if self._drawn is None or not np.array_equal(white, self._drawn[0]):
-            self._drawn = white, (roots[0] @ white[0], roots[1] @ white[1])
+            self._drawn = white, (coloured(roots[0], white[0]), coloured(roots[1], white[1]))
         return self._drawn[1]
 
     def _draws(self, belief: Belief, sums: Floats, field: Floats, entropy: Entropy) -> tuple[Floats, Floats]:

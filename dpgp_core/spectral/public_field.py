@@ -341,7 +341,7 @@ def alike(one: Floats, other: Floats) -> Floats:
 
 
 def _root(covariance: Floats) -> Floats:
-    covariance = covariance.copy(order="F")
+    covariance = covariance.T.copy(order="F")  # symmetric: copied as it lies in memory
     covariance[np.diag_indices_from(covariance)] += JITTER * float(np.trace(covariance)) / len(covariance)
     what = "the covariance of the field"
     return cholesky(covariance, what, "use other reference data", overwrite=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import excursion, iou
 from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg import coloured
 from dpgp_core.mechanisms.drift_reading import TRUSTS, TRUSTS_OF_ANSWERS, suppositions
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.fitting import fit, mean_about
@@ -277,19 +278,19 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     """
     entropy = SimulationEntropy(SEED)
     mean = field.at_cells(project.lattice.domain_centres)
-    own, drifted = field.roots
     index, made = _places(project, field, entropy), []
     scatter = field.scatters[field.nodes.place[index]]
     answers = project.answers is not None
     supposed = suppositions(2 * TRUSTS_OF_ANSWERS) if answers else FIELDS * suppositions(TRUSTS)
+    # each drift goes one way and the other, so that few worlds stand for many
+    white = [(entropy.normal((2, field.nodes.size)), entropy.normal((2, index.size))) for _ in supposed[::2]]
+    both = np.array([fields for fields, _ in white])
+    own, drifted = (coloured(root, both[:, kind].T).T for kind, root in enumerate(field.roots))
     for number, (trust, drift) in enumerate(supposed):
-        if number % 2 == 0:  # each drift goes one way and the other, so that few worlds stand for many
-            by_own = own @ entropy.normal(field.nodes.size)
-            by_drift = drifted @ entropy.normal(field.nodes.size)
-        else:
-            by_own, by_drift = -by_own, -by_drift
-        change = np.sqrt(trust) * by_own + drift * by_drift
-        value = (mean + field.nodes.spread(change))[index] + scatter * entropy.normal(index.size)
+        pair, other = divmod(number, 2)
+        change = np.sqrt(trust) * own[pair] + drift * drifted[pair]
+        change = -change if other else change
+        value = (mean + field.nodes.spread(change))[index] + scatter * white[pair][1][other]
         drawn = np.where(value > 0.0, 100.0, 0.0) if answers else scale.value(value)
         made.append(PlacedObservations(index, drawn, index.size, 0))
     return made
