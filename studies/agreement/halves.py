@@ -1,0 +1,96 @@
+"""How often releases are said to differ from the public map that they start from, on real records.
+
+Command: `python -m studies.agreement.halves [FOLDER]`.
+
+FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+One random half of a year is public and the other private, so that nothing has changed; then pairs of years.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from dataclasses import replace
+
+import numpy as np
+
+from dpgp_core.mechanisms.design import Budget, SearchSpec
+from dpgp_core.mechanisms.drift_reading import DriftReader
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.spectral_release import PreparedSums
+from dpgp_core.noise import SimulationEntropy
+from dpgp_core.releasing import PublicFacts
+from dpgp_core.spectral.prior import Law
+from dpgp_core.spectral.sums import ExactNoise
+from hexcursion.bundle.statement.expected import CHANGED
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.project.records import PlacedObservations, bin_records
+from hexcursion.search.public_map import public_field, scale_about
+from studies.agreement.panel import rows
+from studies.material.real_files import real_files_parser
+
+SEED, HALVES, PAIRS, DELTA = 1, 20, 5, 1e-5
+YEARS = (
+    "Lucas 1993, 80,000",
+    "Lucas 1997, 80,000",
+    "London flats 2017, 442,413",
+    "London new 2015, 442,413",
+    "Lucas 1993, answers, 20 %",
+)  # rows of the panel; thresholds do not enter
+
+
+def main() -> None:
+    """Print one line for each pair of years."""
+    asked = real_files_parser(__doc__).parse_args()
+    try:
+        every = rows(asked.folder)
+        projects = {name: load_project(every[name]) for name in YEARS}
+    except WorkflowError as error:
+        print(error)
+        return
+    print(f"Said to differ from the public map by more than chance ({CHANGED:g}), epsilon 1; seed {SEED}:")
+    print(f"{'row of the panel':27} of {HALVES} halves (at .1)  of {PAIRS} releases of two years  chance")
+    for name, project in projects.items():
+        generator, year, alike = np.random.default_rng(SEED), project.reference, []
+        shared = PublicFacts(project.lattice, 1)  # whose work on the domain is used again
+        for number in range(HALVES):
+            half = generator.random(year.index.size) < 0.5
+            alike.append(_chance(project, shared, year.part(half), year.part(~half), number))
+        pairs = [_chance(project, shared, year, project.private.placed, number) for number in range(PAIRS)]
+        told, often = (int(np.sum(np.array(alike) <= most)) for most in (CHANGED, 0.1))
+        apart = int(np.sum(np.array(pairs) <= CHANGED))
+        print(f"{name:27} {told:12} ({often:2}) {apart:25} {np.median(pairs):12.2g}", flush=True)
+
+
+def _chance(
+    project: Project,
+    shared: PublicFacts,
+    public: PlacedObservations,
+    private: PlacedObservations,
+    seed: int,
+) -> float:
+    """The chance that one release of these records states of its difference from the public map."""
+    settings, own = project.settings, project.response
+    field = public_field(project, public)
+    scale = scale_about(project, field)
+    field = field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip)
+    mean = field.at_cells(project.lattice.domain_centres)
+    records = bin_records(private, scale, settings.unit, mean, own)
+    law: Law = "amount" if project.answers is None else "yes-no"
+    facts = replace(shared, n=records.n, law=law, field=field)
+    mechanism = mechanism_named("spectral-statistics")
+    (shape,) = mechanism.search.grid(facts, SearchSpec(("exponential",), 30))
+    design = mechanism.calibrate(shape, facts, Budget(settings.epsilon, DELTA))
+    prepared = mechanism.prepare(design, facts, records)
+    assert isinstance(prepared, PreparedSums)
+    (released,) = prepared.released(ExactNoise(SimulationEntropy(seed)))
+    reader = DriftReader.of(prepared.plan, prepared.known, released.counts, field)
+    return reader.unchanged(released.sums)
+
+
+if __name__ == "__main__":
+    main()
