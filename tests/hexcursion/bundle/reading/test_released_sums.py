@@ -278,7 +278,8 @@ def test_a_change_since_the_public_map_follows_from_the_sums(drifted: dict[str, 
         "difference had a chance of under 1 %. On average they are 0.02 percentage points lower (90 % "
         "interval: 1.8 percentage points lower to 1.8 percentage points higher)."
     )
-    assert change["in_words"] in " ".join(drifted["README.txt"].decode().split())
+    for name in ("README.txt", "label.html", "map.html"):
+        assert change["in_words"] in " ".join(drifted[name].decode().split()), name
     for name, by in (("chance", 2e-4), ("higher", 0.1), ("low", -0.1), ("high", 0.1)):
         told = {**bundle.statement["told"], "change": {**change, name: change[name] + by}}
         with pytest.raises(BundleError, match=r"told of a change does not follow from sums\.parquet"):
