@@ -1,6 +1,6 @@
 """Two looks at the flats of London: what is reached with the fixed rule, beside one look.
 
-Command: `python -m studies.agreement.looks [FOLDER] [--releases N] [--coverage]`.
+Command: `python -m studies.agreement.looks [FOLDER] [--releases N]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 Sales of 2018 without reference data: range, deviation and scatter are public guesses, the centre is the
@@ -8,7 +8,10 @@ median of 2017. All figures are about the occupied hexagons: the root mean squar
 the map without privacy of the same model, over hexagons and weighted by records; the agreement (IoU) of what
 lies above three prices; and that difference in units of the deviation that the release states of the
 field, and of the one that it states of the map. In the last rows values are exchanged among records: nothing
-is left.
+is left. Where the loss sits: "normal records" are the map without privacy and normal scatter of the stated
+size, in place of the prices; a line says how far that map moves, for both, where records are clipped about it
+and nothing else is lost. The last table says how often intervals hold in worlds drawn from the prior of the
+design.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from dpgp_core.excursion import exceedance_probability, iou
-from dpgp_core.linalg import Floats
+from dpgp_core.linalg import Floats, Ints
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.spectral_design import FIRST, SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
@@ -41,7 +45,8 @@ FIELD, SCATTER = 0.5, 0.433  # in logarithms: public guesses
 RANGE = 10_000.0  # metres, likewise
 COMMON = 0.3  # of the field's variance, that all of London shares
 WIDE, USUAL = 2.0, 1.2  # clip bound of a first look in deviations of a value, and the usual one in logarithms
-WORLDS, NINETY = 6, 1.645  # simulated for the coverage; deviations within which nine in ten lie
+WORLDS, NINETY = 12, 1.645  # simulated for the coverage; deviations within which nine in ten lie
+CLIPPED = (0.4, 0.6, 1.0)  # clip bounds about the map, in logarithms: a second look's is about the first
 WRONG = 0.7  # in logarithms: a centre twice too high
 
 
@@ -55,9 +60,12 @@ class Sales:
         (N,) that map: kriging of the values with the model of the design
     counts
         (N,) sales of 2017
+    facts
+        what is public of them, and the work that all ways share
     """
 
     project: Project
+    facts: PublicFacts
     value: Floats
     centre: float
     exact: Floats
@@ -66,19 +74,37 @@ class Sales:
     @classmethod
     def of(cls, project: Project) -> Sales:
         """From the loaded files."""
-        placed = project.private.placed
         centre = float(np.median(np.log(project.reference.value)))
-        value = np.log(placed.value) - centre
+        value = np.log(project.private.placed.value) - centre
         facts = PublicFacts(project.lattice, value.size)
-        corr = facts.prior("exponential", RANGE).correlation()
-        covariance = FIELD**2 * ((1.0 - COMMON) * corr + COMMON)
-        count = np.bincount(placed.index, minlength=len(corr))
-        some = count > 0
-        mean = np.bincount(placed.index, value, minlength=len(corr))[some] / count[some]
-        seen = covariance[np.ix_(some, some)] + np.diag(SCATTER**2 / count[some])
-        exact = covariance[:, some] @ np.linalg.solve(seen, mean)
-        counts = np.bincount(project.reference.index, minlength=len(corr)).astype(np.float64)
-        return cls(project, value, centre, np.asarray(exact), counts)
+        counts = np.bincount(project.reference.index, minlength=project.domain.size).astype(np.float64)
+        return cls(project, facts, value, centre, kriged(facts, project.private.placed.index, value), counts)
+
+    def as_modelled(self) -> Sales:
+        """The map without privacy and normal scatter around it, in place of the prices."""
+        index = self.project.private.placed.index
+        value = self.exact[index] + SCATTER * SimulationEntropy(SEED + 2).normal(self.value.size)
+        return replace(self, value=value, exact=kriged(self.facts, index, value))
+
+    def hidden(self, bound: float) -> float:
+        """How far the map without privacy moves, root mean square over occupied hexagons, where no record is
+        read further than `bound` (logarithms) from it: what no second look of that clip can see."""
+        index = self.project.private.placed.index
+        apart = self.value - self.exact[index]
+        seen = np.clip(apart, -bound, bound) / (2.0 * ndtr(bound / SCATTER) - 1.0)
+        moved = kriged(self.facts, index, self.exact[index] + seen) - self.exact
+        return float(np.sqrt(np.mean(np.square(moved[np.unique(index)]))))
+
+
+def kriged(facts: PublicFacts, index: Ints, value: Floats) -> Floats:
+    """(N,) map without privacy of values (n,) in hexagons `index` (n,)."""
+    corr = facts.prior("exponential", RANGE).correlation()
+    covariance = FIELD**2 * ((1.0 - COMMON) * corr + COMMON)
+    count = np.bincount(index, minlength=len(corr))
+    some = count > 0
+    mean = np.bincount(index, value, minlength=len(corr))[some] / count[some]
+    seen = covariance[np.ix_(some, some)] + np.diag(SCATTER**2 / count[some])
+    return np.asarray(covariance[:, some] @ np.linalg.solve(seen, mean))
 
 
 @dataclass(frozen=True)
@@ -92,6 +118,7 @@ class Way:
     wrong: float = 0.0
     shuffled: bool = False
     places: bool = False  # whether the places of the sales are public
+    normal: bool = False  # whether records scatter as the model says
 
     def releases(self, sales: Sales, epsilon: float, number: int) -> Iterator[Released]:
         """Released fields in logarithms less the centre.
@@ -109,12 +136,8 @@ class Way:
             ridge=SCATTER / spread, mu=1.0, common=1.0 - (1.0 - COMMON) * FIELD**2 / spread**2,
             cutoff_from="release", first=self.first,
         )  # fmt: skip
-        facts = PublicFacts(
-            sales.project.lattice,
-            sales.value.size,
-            counts=sales.counts if self.counts else None,
-            places_public=self.places,
-        )
+        counts = sales.counts if self.counts else None
+        facts = replace(sales.facts, counts=counts, places_public=self.places)
         priced = mechanism.calibrate(design, facts, Budget(epsilon, DELTA))
         entropy = SimulationEntropy(SEED)
         value = sales.value - self.wrong
@@ -172,12 +195,13 @@ def ways() -> tuple[Way, ...]:
         Way("two looks, public counts", wide, FIRST, counts=True),
         Way("one look, wrong centre", 1.85, wrong=WRONG),
         Way("two looks, wrong centre", unsure, FIRST, wrong=WRONG),
+        Way("two looks, normal records", wide, FIRST, normal=True),
         Way("two looks, shuffled", wide, FIRST, shuffled=True),
     )
 
 
 def coverage(sales: Sales, epsilon: float, way: Way, worlds: int = WORLDS) -> Floats:
-    """(4,) shares of occupied, empty and all hexagons in the stated 90 % interval, and the s.e. of the last.
+    """(2, 3) shares of occupied, empty and all hexagons in the stated 90 % interval, and their s.e.
 
     Over fields drawn from the prior of the design, with London's places and normal records.
 
@@ -187,7 +211,7 @@ def coverage(sales: Sales, epsilon: float, way: Way, worlds: int = WORLDS) -> Fl
         If a release states no field.
     """
     some, entropy = np.unique(sales.project.private.placed.index), SimulationEntropy(SEED + 1)
-    corr = PublicFacts(sales.project.lattice, 1).prior("exponential", RANGE).correlation()
+    corr = sales.facts.prior("exponential", RANGE).correlation()
     root = FIELD * np.linalg.cholesky((1.0 - COMMON) * corr + COMMON)
     occupied, held = np.isin(np.arange(len(corr)), some), []
     for _ in range(worlds):
@@ -198,14 +222,12 @@ def coverage(sales: Sales, epsilon: float, way: Way, worlds: int = WORLDS) -> Fl
             raise WorkflowError("The release states no field.")
         inside = np.abs(found.mean - field) <= NINETY * found.sd
         held.append([inside[occupied].mean(), inside[~occupied].mean(), inside.mean()])
-    error = np.std(held, axis=0, ddof=1)[2] / np.sqrt(worlds)
-    return np.array([*np.mean(held, axis=0), error])
+    return np.array([np.mean(held, axis=0), np.std(held, axis=0, ddof=1) / np.sqrt(worlds)])
 
 
 def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
-    parser.add_argument("--coverage", action="store_true", help="of intervals in simulated worlds, instead")
     asked = parser.parse_args()
     try:
         sales = Sales.of(load_task(real_settings(asked.folder), "region"))
@@ -214,26 +236,36 @@ def main() -> None:
         return
     some = np.unique(sales.project.private.placed.index).size
     print(f"{sales.project.domain.size:,} hexagons, {some} occupied, {sales.value.size:,} flats sold in 2018")
-    print("epsilon  way                       RMSE (s.e.)    by records  IoU 350  442  700    in sd, map sd")
+    print(
+        "epsilon  way                          RMSE (s.e.)    by records  IoU 350  442  700    in sd, map sd"
+    )
+    modelled = sales.as_modelled()
     for epsilon in EPSILONS:
-        if asked.coverage:
-            for way in (ways()[2], replace(ways()[2], name="places public", places=True)):
-                occupied, empty, every, error = coverage(sales, epsilon, way)
-                print(
-                    f"{epsilon:7g}  {way.name}: 90 % intervals cover {occupied:.3f} of occupied, {empty:.3f} "
-                    f"of empty, {every:.3f} ({error:.3f}) of all hexagons",
-                    flush=True,
-                )
-            continue
         for way in ways():
-            found = np.array([scores(sales, each) for each in way.releases(sales, epsilon, asked.releases)])
+            seen = modelled if way.normal else sales
+            found = np.array([scores(seen, each) for each in way.releases(seen, epsilon, asked.releases)])
             mean, error = found.mean(axis=0), found[:, 0].std(ddof=1) / np.sqrt(len(found))
             print(
-                f"{epsilon:7g}  {way.name:24}  {mean[0]:.3f} ({error:.3f})  {mean[1]:.3f}       "
+                f"{epsilon:7g}  {way.name:27}  {mean[0]:.3f} ({error:.3f})  {mean[1]:.3f}       "
                 f"{mean[2]:.3f} {mean[3]:.3f} {mean[4]:.3f}  {mean[5]:.2f}  {mean[6]:.2f}",
                 flush=True,
             )
-    print(f"Seed {SEED}; {asked.releases} simulated releases of each row, delta {DELTA:g}.")
+    for bound in CLIPPED:
+        print(
+            f"clipped {bound:g} about it, without noise, the map moves {sales.hidden(bound):.3f}, "
+            f"of normal records {modelled.hidden(bound):.3f}"
+        )
+    print("epsilon  way            90 % intervals hold (s.e.): occupied       empty          all hexagons")
+    plain = ways()[2]
+    public = replace(plain, name="places public", places=True)
+    for epsilon, way in (*((each, plain) for each in EPSILONS), (1.0, public)):
+        share, error = coverage(sales, epsilon, way)
+        told = "  ".join(f"{mean:.3f} ({apart:.3f})" for mean, apart in zip(share, error, strict=True))
+        print(f"{epsilon:7g}  {way.name:40}  {told}", flush=True)
+    print(
+        f"Seed {SEED}; {asked.releases} simulated releases of each row, {WORLDS} simulated worlds, "
+        f"delta {DELTA:g}."
+    )
 
 
 if __name__ == "__main__":
