@@ -41,7 +41,7 @@ plain_scene("help: all of it", fresh)
 plain_scene("studies: membership", fresh)
 for _step in ("What is public", "What changed", "How sure is it?", "Today's rule", "What an attacker learns"):
     plain_scene(f"tour: {_step}", fresh, tour_step=_step)
-for _study in ("audit", "leaderboard"):
+for _study in ("audit", "leaderboard", "london"):
     plain_scene(f"studies: {_study}", searched, study=_study)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +10,17 @@ import pytest
 
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.numbers import significant
+from hexcursion.door.remedies import BUDGETS
 from hexcursion.ledger import open_ledger
-from hexcursion.project.example import example_settings
+from hexcursion.project.example import county_settings, example_settings
+from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.bench import simulated_release
 from hexcursion.search.results import settle_on
 from hexcursion.words import ratio_words
+from pages.privacy import designs
 from pages.privacy.designs import dots, family, report_rows, search_job
+from pages.start.finished import finished_example
 from tests.patience import HANG
 
 
@@ -111,3 +116,38 @@ def test_settling_on_a_dot_plans_exactly_that_design_at_its_price(searched) -> N
         accepted = settled.settings.with_changes(accept_low_agreement=True)
         planned = plan_release(replace(settled, settings=accepted), choice, open_ledger())
         assert planned.privacy.epsilon <= point.epsilon * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("piloted", [False, True])
+def test_a_search_reads_the_data_unless_a_pilot_did_and_looks_away(
+    monkeypatch: pytest.MonkeyPatch, piloted: bool
+) -> None:
+    """What was chosen by looking is said by the plan, not by the search."""
+    settings = county_settings().with_changes(looked=True)
+    known = replace(finished_example().project, settings=settings.with_changes(epsilon=3.0))
+    told: list[tuple[float, str]] = []
+    done: list[tuple[object, ...]] = []
+
+    def load(given: object, tell: Callable[[float, str], None]) -> Project:
+        tell(0.5, "half of the data")
+        return replace(known, settings=settings)
+
+    def search(project: Project, tell: Callable[[float, str], None], *given: object, **named: object) -> str:
+        tell(0.5, "half of the search")
+        done.append((project.settings.looked, project.settings.epsilon, *given, named))
+        return "tuned"
+
+    monkeypatch.setattr(designs, "load_with_earlier", load)
+    monkeypatch.setattr(designs, "search_design", search)
+    monkeypatch.setattr(designs, "executor_of", lambda settings: ("serial", 3))
+    monkeypatch.setattr(
+        designs, "refuse_what_cannot_fit", lambda project, several: done.append((project.settings, several))
+    )
+    found, tuned = designs.load_and_tune(
+        lambda share, text: told.append((round(share, 4), text)), settings, known if piloted else None
+    )
+    assert (found.settings, tuned) == (settings, "tuned")
+    blind = settings.with_changes(looked=False)
+    assert done == [(blind, 3), (False, 1.0, "serial", 3, {"walked": BUDGETS})]
+    read = [] if piloted else [(0.025, "half of the data")]
+    assert told == [*read, (0.525, "half of the search")]
