@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sqlite3
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,7 @@ def test_sales_and_postcodes_may_be_sheets() -> None:
 def test_points_of_a_geopackage_come_with_their_system(tmp_path: Path) -> None:
     path = soil(tmp_path)
     before = sorted(tmp_path.iterdir())
-    for source in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
+    for source in (path, str(path), path.read_bytes(), io.io.BytesIO(path.read_bytes())):
         made, report = load(source, sensor="site")
         assert made.crs == "EPSG:28992"
         assert (made.x.tolist(), made.y.tolist()) == ([181072.0, 181025.0], [333611.0, 333558.0])
@@ -260,3 +261,37 @@ def test_a_sheet_goes_through_the_same_bounded_stream() -> None:
 )
 def test_columns_of_a_sheet_are_numbered_by_their_letters(letters: str, number: int) -> None:
     assert bombs._number(letters) == number
+
+
+SHARED = (
+    b'<sst xmlns="m"><si><t>abc</t></si><si><r><t>de</t></r><r><t>fgh</t></r></si></sst>',
+    b'<worksheet xmlns="m"><sheetData><row r="1"><c r="A1" t="s"><v>1</v></c><c r="B1" t="s"><v> 1 </v></c>'
+    b'<c r="C1"><v>1</v></c><c r="D1" t="s"><v>0</v></c><c r="E1" t="s"><v>7</v></c></row></sheetData>'
+    b"</worksheet>",
+)
+
+
+def test_shared_texts_count_as_often_as_cells_mean_them() -> None:
+    """Three letters once, five twice; a cell may come before its text, and one of no text counts nothing."""
+    for parts in (SHARED, SHARED[::-1]):
+        found = bombs.Unfolded()
+        for part in parts:
+            found.add(io.BytesIO(part))
+        assert found.unfolded() == 13
+    again = bombs.Unfolded()
+    for part in (*SHARED, b"<sst><si><t>abcdefgh</t></si></sst>", b"no XML"):
+        again.add(io.BytesIO(part))
+    assert again.unfolded() == 18, "of two tables of texts the longer one is meant"
+
+
+def test_what_lies_in_a_workbook_beside_its_sheets_is_unpacked_and_counted() -> None:
+    held = io.BytesIO(workbook(SHEET))
+    with zipfile.ZipFile(held, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/media/image1.png", b"0" * (2 << 20))
+    data = held.getvalue()
+    columns = {"value": "value", "unit": "u", "x": "lon", "y": "lat"}
+    assert load_sensors(data, **columns)[0].size == 1
+    assert "zip bomb" in refused(lambda: load_sensors(data, **columns, limits=Limits(free_bytes=1 << 18)))
+
+
+SHEET = [["lon", "lat", "value"], [4.5, 52.0, 7.0]]
