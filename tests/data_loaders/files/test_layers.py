@@ -126,7 +126,7 @@ def test_sales_and_postcodes_may_be_sheets() -> None:
 def test_points_of_a_geopackage_come_with_their_system(tmp_path: Path) -> None:
     path = soil(tmp_path)
     before = sorted(tmp_path.iterdir())
-    for source in (path, str(path), path.read_bytes(), io.io.BytesIO(path.read_bytes())):
+    for source in (path, str(path), path.read_bytes(), io.BytesIO(path.read_bytes())):
         made, report = load(source, sensor="site")
         assert made.crs == "EPSG:28992"
         assert (made.x.tolist(), made.y.tolist()) == ([181072.0, 181025.0], [333611.0, 333558.0])

@@ -322,3 +322,14 @@ def test_simulated_releases_of_counts_find_their_map() -> None:
     sets = questions.simulate(design, world)
     assert sets.shape == (3, LATTICE.size)
     assert world.agreement(sets).iou > 0.8
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_counted_records_cost_by_the_sums_alone(relation: Relation) -> None:
+    """What is promised is at most what was asked for and within a thousandth of it."""
+    facts = PublicFacts(LATTICE, 400, relation=relation, counts=PEOPLE, law="rate")
+    mechanism = mechanism_named("spectral-statistics")
+    design = mechanism.calibrate(fixed_design(LATTICE.spacing), facts, Budget(1.0, 1e-5))
+    promised = mechanism.guarantee(design, facts)
+    assert 0.999 * design.mu < promised.cost.gaussian_mu <= design.mu
+    assert promised.epsilon(1e-5).epsilon <= 1.0
