@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
@@ -192,17 +193,22 @@ def test_the_locks_hold_what_is_declared_and_running_takes_no_test_tools() -> No
     assert {name: versions for name, versions in running.items() if everything.get(name) != versions} == {}
 
 
+@cache
+def owners() -> Mapping[str, list[str]]:
+    """name of a module -> the packages that bring it."""
+    return packages_distributions()
+
+
 def foreign(folder: str) -> set[tuple[str, str]]:
     """(file, canonical package) of every import from outside the standard library and this repository."""
-    owners = packages_distributions()
     found = set()
     paths = [ROOT / folder] if folder.endswith(".py") else sorted((ROOT / folder).rglob("*.py"))
     for path in paths:
         for _, name in imported(path):
             top = name.split(".")[0]
             if top not in sys.stdlib_module_names and not (ROOT / top).exists() and top != "hexcursion_maps":
-                assert top in owners, f"{path} imports {top}, which no installed package provides"
-                found |= {(path.relative_to(ROOT).as_posix(), canonicalize_name(owners[top][0]))}
+                assert top in owners(), f"{path} imports {top}, which no installed package provides"
+                found |= {(path.relative_to(ROOT).as_posix(), canonicalize_name(owners()[top][0]))}
     return found
 
 
