@@ -230,3 +230,18 @@ def test_where_a_record_may_be_added_its_number_is_no_public_fact() -> None:
     assert "true number is not published" in lines["Records"].text
     assert lines["In words"].text.startswith("Adding or removing one sale")
     assert "among about 30,123 sales" in lines["Unit of protection"].text
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (0.0, "0"),
+        (5e-324, "1e-300"),
+        (1e-310, "1e-300"),
+        (0.333312, "0.3334"),
+        (2.0, "2"),
+        (1.00001, "1.001"),
+    ],
+)
+def test_a_cost_is_rounded_up(cost: float, said: str) -> None:
+    assert upper(cost) == said
