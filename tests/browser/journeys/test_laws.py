@@ -56,6 +56,8 @@ def take_the_box(page: Page) -> None:
     settle(page)
     for side, value in (("West", WEST), ("South", SOUTH), ("East", EAST), ("North", NORTH)):
         fill(page, side, str(value))
+    page.get_by_role("slider", name="Resolution").press("ArrowLeft")  # a seventh of the hexagons
+    settle(page)
     appear(page.get_by_text("Rows inside"))
 
 
