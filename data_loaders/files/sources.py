@@ -233,6 +233,8 @@ def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     if any(member.filename == "[Content_Types].xml" for member in members):
         raise DataError(f"{name} is a Word file or a damaged Excel workbook: save the sheet as CSV.")
     chosen = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)
+    if not chosen and any(member.filename.lower().endswith(".shp") for member in members):
+        raise DataError(f"{name} holds a Shapefile: export it as GeoPackage, GeoJSON or CSV.")
     _check_members(name, len(chosen), meter)
     for member in chosen:
         yield _zip_member(name, archive, member, meter)

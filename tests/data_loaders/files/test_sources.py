@@ -93,6 +93,8 @@ def test_a_folder_with_several_tables_is_not_merged_in_silence(tmp_path: Path) -
         (packed_zip({"[Content_Types].xml": b"<x/>", "xl/sheet1.xml": b"<x/>"}), "Excel"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "Excel"),
         (b"PAR1....", "Parquet"),
+        (b"\x00\x00\x27\x0a....", "a Shapefile: export it as GeoPackage"),
+        (packed_zip({"p.SHP": b"x", "p.dbf": b"x"}), "holds a Shapefile: export it as GeoPackage"),
         (b"\x89PNG\r\n", "picture"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         (b"<!DOCTYPE html><p>404", "web page"),
