@@ -56,11 +56,11 @@ class _Asked:
 
 
 def source_name(source: Source) -> str:
-    """Return the file's own name without its folder, or "the uploaded data"."""
+    """Return the file's own name without its folder, or "the table"."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).name or str(source)
     name = getattr(source, "name", None)
-    return Path(name).name if isinstance(name, str) and name else "the uploaded data"
+    return Path(name).name if isinstance(name, str) and name else "the table"
 
 
 def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:

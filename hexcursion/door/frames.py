@@ -40,7 +40,11 @@ def as_source(
     if isinstance(data, str | Path):
         return {**given, "path": str(data)}, {}
     if not isinstance(data, pandas.DataFrame):
-        raise WorkflowError("Give the data as a pandas or GeoPandas table, or as the name of a file.")
+        made = "call its to_pandas()" if hasattr(data, "to_pandas") else "make one with pandas.DataFrame(...)"
+        raise WorkflowError(
+            f"Give {name.removesuffix(' in memory')} of pandas or GeoPandas, or the name of a file, not "
+            f"{type(data).__name__}: {made}."
+        )
     if not len(data):
         raise WorkflowError("The table holds no rows: give one with a row for each record.")
     for key in ("path", "layer", "header_row"):

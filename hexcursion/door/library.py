@@ -245,6 +245,11 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         # What was found out about the private table is no word about another one.
         values["reference"] = {**{name: said.get(name, usual) for name, usual in OWN.items()}, **found}
         tables = {**tables, **more}
+    if area is None and not {"region", "bbox"} & others.keys():
+        raise WorkflowError(
+            "Name the public area: `area` is west, south, east and north in degrees, polygons, or a file of "
+            "them."
+        )
     with as_area(area) as place:
         yield settings_from_mapping({**values, **place}), tables
 

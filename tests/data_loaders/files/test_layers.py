@@ -49,7 +49,7 @@ def test_a_sheet_is_read_as_typed(tmp_path: Path) -> None:
     assert made.time is not None
     assert made.time.astype(str).tolist() == ["2023-01-01T12:00:00", "2023-01-02T00:00:00"]
     assert (made.owners, made.owner_word) == (2, "sensor")
-    assert report.lines()[0] == "the uploaded data: 2 rows read, 2 kept."
+    assert report.lines()[0] == "the table: 2 rows read, 2 kept."
     path = tmp_path / "what: is?this!.zip"
     path.write_bytes(workbook(ROWS))
     np.testing.assert_array_equal(load(path, x="lon", y="lat")[0].value, made.value)

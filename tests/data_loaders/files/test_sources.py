@@ -190,7 +190,7 @@ def test_a_source_is_called_by_its_file_name() -> None:
     upload = io.BytesIO(TEXT)
     upload.name = "C/some/where/pp.csv"  # type: ignore[attr-defined]
     assert source_name(upload) == "pp.csv"
-    assert source_name(TEXT) == "the uploaded data"
+    assert source_name(TEXT) == "the table"
     assert source_name(Path("/home/someone/pp.csv")) == "pp.csv"
 
 

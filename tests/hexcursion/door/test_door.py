@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import geopandas
@@ -188,7 +189,7 @@ def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path)
         ({"value": "pm25"}, "no column named 'pm25': name one of its columns"),
         ({"value": "no3"}, "no column named 'no3'; did you mean 'no2'"),
         ({"value": None}, "Name the measured column of the table with `value`, or count its rows"),
-        ({"area": None}, "region"),
+        ({"area": None}, "Name the public area: `area` is west, south, east and north in degrees"),
         ({"area": "nowhere.geojson"}, "nowhere.geojson"),
         ({"area": 7}, "Give the area as west, south, east and north"),
         ({"resolution": 99}, "resolution"),
@@ -216,8 +217,14 @@ def test_what_does_not_do_is_one_sentence_and_nothing_is_begun(
 def test_what_is_no_table_is_refused(rows: pandas.DataFrame) -> None:
     with pytest.raises(WorkflowError, match="The table holds no rows: give one with a row for each record"):
         hexcursion.plan(rows.iloc[:0], **BY_HAND)
-    with pytest.raises(WorkflowError, match="pandas or GeoPandas table"):
+    made = r"Give a table of pandas or GeoPandas, .* not ndarray: make one with pandas\.DataFrame\(\.\.\.\)\."
+    with pytest.raises(WorkflowError, match=made):
         hexcursion.plan(rows.to_numpy(), **BY_HAND)
+    with pytest.raises(WorkflowError, match=r"Give a reference table of .* not Series: make one with"):
+        hexcursion.plan(rows, reference=rows["no2"], **BY_HAND)
+    other: Any = SimpleNamespace(to_pandas=lambda: rows)  # as tables of polars and Arrow have it
+    with pytest.raises(WorkflowError, match=r"not SimpleNamespace: call its to_pandas\(\)\."):
+        hexcursion.plan(other, **BY_HAND)
     pointed = {name: value for name, value in BY_HAND.items() if name not in ("lon", "lat")}
     points = geopandas.GeoDataFrame(rows[["no2"]], geometry=geopandas.points_from_xy(rows.lon, rows.lat))
     with pytest.raises(WorkflowError, match="name one with `crs`"):
