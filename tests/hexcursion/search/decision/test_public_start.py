@@ -205,9 +205,10 @@ def test_records_that_play_private_ones_are_as_many_and_know_nothing_private(
     assert [each.index.size for each in played] == [n] * 16
     assert field.count.sum() == project.reference.index.size
     means = np.array([scale.forward(each.value).mean() for each in played])
-    apart = np.abs(means - means.mean()).reshape(2, 4, 2)  # changes, drifts, trusts
-    still, far = apart[:, :2].max(), apart[:, 3].max()
+    apart = (means - means.mean()).reshape(2, 4, 2)  # changes, drifts, trusts
+    still, far = np.abs(apart[:, :2]).max(), np.abs(apart[:, 3]).max()
     assert far > 2.0 * still, "the last drift is the largest"
+    assert np.all(apart[:, 3].prod(axis=1) < 0.0), "each goes one way and the other"
     placed = project.private.placed
     other = replace(placed, value=placed.value[::-1] + 3.0, index=np.zeros_like(placed.index))
     _, again, same = starting_point(replace(project, private=replace(project.private, placed=other)), model)
