@@ -4,6 +4,7 @@ Command: `python -m studies.agreement.halves [FOLDER]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 One random half of a year is public and the other private, so that nothing has changed; then pairs of years.
+Of answers of yes and no the chance is shown here, and no release states it (docs/spectral-statistics.md).
 """
 
 from __future__ import annotations

@@ -175,6 +175,7 @@ _EARLIER = frozenset(
         "e7f1b3a071a2d009cf1f58be09eaf5546deac6e19ce6975d684937dad6bea654",
         "bdc6b54aff90c135adf49dfb5d57470fcd6127cdab99bd7a40ae0a0710e91891",
         "6bc5b65e99553fce4e704ac45cca367e6fc4d45ef3855bfdc478492fee0c936f",
+        "093510426938ce1df1907fa1413c222d39e73b06f56718d1ac202ab138ad8c30",
     }
 )
 _FOLDER = Path(__file__).parent / "schema"

@@ -252,7 +252,7 @@ def change_block(
         more = deviations * change.level_sd
         if scale.transform == "log":
             return float(100.0 * np.expm1(scale.clip * (share @ (now - before) + more)))
-        return float(share @ (scale.value(now + more) - scale.value(before)))
+        return float(scale.clip * (share @ (now - before) + more))
 
     found: dict[str, Any] = {"chance": round(change.chance, 6)}
     for name, deviations in (("higher", 0.0), ("low", -HALF_WIDTH), ("high", HALF_WIDTH)):
@@ -262,7 +262,7 @@ def change_block(
 
 def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
     """Whether the values differ from those of the public map, and by how much on average."""
-    unit = {"log": "%", "probit": "percentage points"}.get(transform, unit)
+    unit = "%" if transform == "log" else unit
 
     def level(value: float) -> str:
         return f"{quantity(abs(value), unit, 2)} {'lower' if value < 0.0 else 'higher'}"
@@ -283,12 +283,14 @@ def change_told(told: Mapping[str, Any] | None) -> str:
 
 def check_change(statement: Mapping[str, Any]) -> None:
     """Raise `BundleError` if the words about a change do not follow from its numbers, or if the design starts
-    from no public map. Whether its numbers follow is seen in `check_again`."""
+    from no public map of amounts. Whether its numbers follow is seen in `check_again`."""
     change = (statement.get("told") or {}).get("change")
     if change is None:
         return
-    said = change_words(change, statement["response"]["transform"], statement["subject"]["unit"])
-    if change["in_words"] != said or not statement["design"].get("drift", False):
+    transform = statement["response"]["transform"]
+    said = change_words(change, transform, statement["subject"]["unit"])
+    starts = statement["design"].get("drift", False) and transform != "probit"
+    if change["in_words"] != said or not starts:
         raise BundleError("The privacy statement's words about a change do not follow from its numbers.")
 
 

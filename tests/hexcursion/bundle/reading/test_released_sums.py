@@ -19,7 +19,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.public_answers import field_of_answers
-from dpgp_core.spectral.public_field import MapModel
+from dpgp_core.spectral.public_field import MapModel, PublicField
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.again import check_again, field_again
@@ -269,29 +269,64 @@ def test_altered_fields_of_answers_beside_a_reference_are_refused(
         read_forged()
 
 
-def test_a_change_since_the_public_map_follows_from_the_sums(drifted: dict[str, bytes]) -> None:
-    """Fewer yes in the east and more in the west: the map changed, and its mean did not."""
-    bundle = bundle_from_contents(drifted)
+@pytest.fixture(scope="module")
+def moved(domain: Domain) -> dict[str, bytes]:
+    """A release of 2,000 amounts that starts from 4,000 published ones and lies .3 above them everywhere."""
+    lattice, generator = build_lattice(domain), np.random.default_rng(5)
+    east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
+
+    def amounts(count: int, rise: float) -> tuple[np.ndarray, np.ndarray]:
+        cells = generator.integers(0, domain.size, count)
+        return cells, 0.3 * east[cells] + rise + 0.3 * generator.normal(size=count)
+
+    field = replace(
+        PublicField.of(Nodes.of(lattice), *amounts(4000, 0.0)),
+        map=MapModel("exponential", 2500.0, 1.3, 0.0, 4.0),
+    )
+    facts, public = PublicFacts(lattice, 2000, field=field), field.at_cells(domain.centres)
+    design, (cells, values) = replace(DESIGN, drift=True, cutoff_from="release"), amounts(2000, 0.3)
+    records = CollapsedRecords.from_records(cells, np.clip(values - public[cells], -1.0, 1.0))
+    made = SpectralStatistics().prepare(design, facts, records)
+    drawn = draw_release(made, SimulationEntropy(5), simulation=True).shifted(public)
+    return bundle_contents(
+        retold(
+            spectral_release(domain), design=design, prior_mean=public, mean=drawn.mean, sd=drawn.sd,
+            records=drawn.records, sums=drawn.sums, model_check=drawn.model_check,
+        )
+    )  # fmt: skip
+
+
+def test_a_change_since_the_public_map_follows_from_the_sums(moved: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(moved)
+    check_again(bundle)
     change = bundle.statement["told"]["change"]
     assert change["in_words"] == (
         "The values differ from those of the public map by more than chance: had nothing changed, so large a "
-        "difference had a chance of under 1 %. On average they are 0.02 percentage points lower (90 % "
-        "interval: 1.8 percentage points lower to 1.8 percentage points higher)."
+        "difference had a chance of under 1 %. On average they are 45 % higher (90 % interval: 42 % higher "
+        "to 47 % higher)."
     )
     for name in ("README.txt", "label.html", "map.html"):
-        assert change["in_words"] in " ".join(drifted[name].decode().split()), name
+        assert change["in_words"] in " ".join(moved[name].decode().split()), name
     for name, by in (("chance", 2e-4), ("higher", 0.1), ("low", -0.1), ("high", 0.1)):
         told = {**bundle.statement["told"], "change": {**change, name: change[name] + by}}
         with pytest.raises(BundleError, match=r"told of a change does not follow from sums\.parquet"):
             check_again(replace(bundle, statement={**bundle.statement, "told": told}))
 
 
-@pytest.mark.parametrize(
-    "forged", [{"in_words": "Nothing has changed."}, {"chance": 0.5}, {"higher": 0.0204319}]
-)
-def test_forged_words_about_a_change_are_refused(drifted: dict[str, bytes], forged: dict[str, Any]) -> None:
-    statement = json.loads(drifted["statement.json"])
+@pytest.mark.parametrize("forged", [{"in_words": "Nothing has changed."}, {"chance": 0.5}, {"higher": -9.0}])
+def test_forged_words_about_a_change_are_refused(moved: dict[str, bytes], forged: dict[str, Any]) -> None:
+    statement = json.loads(moved["statement.json"])
     statement["told"]["change"] |= forged
+    text = json.dumps(following(statement)).encode()
+    with pytest.raises(BundleError, match="words about a change do not follow from its numbers"):
+        bundle_from_contents(sealed({**moved, "statement.json": text}))
+
+
+def test_of_answers_no_change_is_told(drifted: dict[str, bytes], moved: dict[str, bytes]) -> None:
+    """A public map of rare answers states too few of them: half of a year would be called changed."""
+    statement = json.loads(drifted["statement.json"])
+    assert "change" not in statement["told"]
+    statement["told"]["change"] = json.loads(moved["statement.json"])["told"]["change"]
     text = json.dumps(following(statement)).encode()
     with pytest.raises(BundleError, match="words about a change do not follow from its numbers"):
         bundle_from_contents(sealed({**drifted, "statement.json": text}))

@@ -148,11 +148,6 @@ def test_a_contradiction_says_what_the_sums_say_of_the_values(chance: float | No
             ResponseScale("identity", 20.0, 4.0, "public"), "ug/m3",
             "1 ug/m3 higher (90 % interval: 0.34 ug/m3 higher to 1.7 ug/m3 higher)", (1.0, 0.342, 1.658),
         ),
-        (
-            ResponseScale("probit", 0.0, 1.0, "public"), "%",
-            "9.6 percentage points higher (90 % interval: 3.7 percentage points higher to 15 percentage "
-            "points higher)", (9.57312, 3.68283, 15.2267),
-        ),
     ],
 )  # fmt: skip
 def test_a_change_is_said_on_average_over_the_records(
