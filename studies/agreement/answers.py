@@ -6,19 +6,20 @@ FOLDER is ../shared/data beside the checkout unless named; one sentence says whe
 less than 150 deep, resolution 6, the fixed design with the range of the two maps. Scored are hexagons with a
 well: the agreement of the released set with the map without privacy, read by the same moments once from the
 wells themselves, and how far stated chances of that map lie from what it shows (ten bins).
-Beside them stands what is told beforehand of all hexagons, with the range of eight of ten releases.
+Beside them stands what is told beforehand of all hexagons, with the range of eight of ten releases. A second
+table says where the agreement at epsilon 1 is lost: to the cut, the unknown number of wells in each hexagon,
+the noise, the range, and the difference between two ways to read the wells without privacy.
 """
 
 from __future__ import annotations
 
 import os
 
-from dpgp_core.linalg import Bools
-
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,11 +28,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from dpgp_core.excursion import exceedance_probability, iou
-from dpgp_core.linalg import Floats
-from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS
+from dpgp_core.excursion import OWN_CUTOFFS, agreed, exceedance_probability, iou
+from dpgp_core.linalg import Bools, Floats, Ints
+from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, SPREAD_OF_ANSWERS, fixed_design
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.prior import ClippedPrior, PublicPrior
+from dpgp_core.spectral.prior import ClippedPrior, LinearLaw, PublicPrior
 from geo.context.named_areas import areas_named
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
@@ -45,6 +46,8 @@ from studies.agreement.covariates import BESIDE, fixed_sets
 FILE = "wells/bangladesh_wells_arsenic.csv.gz"
 DEEP, LIMIT, SHARES = 150.0, 50.0, (20.0, 50.0)
 EPSILONS, DELTA, SEED, BINS = (0.5, 1.0, 3.0), 1e-5, 155, 10
+ROUNDS = 6
+"""Rounds in which the second map without privacy makes answers linear."""
 LEVEL = 0.1  # variance of the unknown mean share of the map without privacy, in units of answers
 
 
@@ -77,6 +80,9 @@ def main() -> None:
                 f"{said.agreement:.3f}  {said.low:.2f} to {said.high:.2f}",
                 flush=True,
             )
+    print("epsilon 1, where the loss sits             20 %   50 %")
+    for name, reached in losses(project, truth, there, asked.releases):
+        print(f"{name:42} {reached[0]:.3f}  {reached[1]:.3f}", flush=True)
     print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}; all: everything painted.")
 
 
@@ -113,6 +119,24 @@ def map_without_privacy(project: Project) -> Floats:
     return np.asarray(ndtri(np.clip((1.0 + answer) / 2.0, 1e-3, 1.0 - 1e-3)))
 
 
+def map_in_rounds(project: Project) -> Floats:
+    """(N,) the same map where answers are made linear ROUNDS times, each around what was read before."""
+    records = bin_records(project.private.placed, project.response, "point")
+    design = fixed_design(project.lattice.spacing).for_law("yes-no")
+    corr = make_prior(design.prior, project.lattice, design.lengthscale).correlation()
+    covariance = SPREAD_OF_ANSWERS**2 * ((1.0 - design.common) * corr + design.common)
+    index, before = records.index, covariance.diagonal()
+    value, deviation = np.zeros(before.size), np.sqrt(before)
+    for _ in range(ROUNDS):
+        law = LinearLaw.about(0.0, value[index], deviation[index])
+        link = covariance[:, index] * law.deviation
+        seen = law.deviation[:, None] * link[index] + np.diag(law.record_noise**2 / records.count)
+        gain = np.linalg.solve(seen, link.T).T
+        value = gain @ (records.mean - law.mean)
+        deviation = np.sqrt(before - np.einsum("ij,ij->i", gain, link))
+    return np.asarray(value)
+
+
 def released_scores(
     project: Project, epsilon: float, level: float, shown: Bools, there: np.ndarray, releases: int
 ) -> tuple[Floats, Floats]:
@@ -131,6 +155,46 @@ def released_scores(
         ious.append(iou(region[there], shown))
         chances.append(exceedance_probability(*of_map, level, "above")[there])
     return np.array(ious), np.concatenate(chances)
+
+
+def losses(
+    project: Project, truth: Floats, there: Ints, releases: int
+) -> Iterator[tuple[str, tuple[float, float]]]:
+    """Agreements at both shares with the map `truth` (N,) over hexagons `there`, one thing changed a time.
+
+    Raises
+    ------
+    WorkflowError
+        As `fixed_sets`.
+    """
+    spacing = project.lattice.spacing
+    known = replace(project, settings=project.settings.with_changes(places_public=True))
+    levels = [float(ndtri(share / 100.0)) for share in SHARES]
+    shown = {level: (truth > level)[there] for level in levels}
+
+    def reached(made: Project, epsilon: float, steps: float, *, cut: bool = False) -> tuple[float, float]:
+        model, both = (steps * spacing, FIXED_RIDGE), []
+        for level in levels:
+            each = []
+            for released, region in fixed_sets(made, epsilon, level, releases, model):
+                chance, sets = released.set_chance(level), [region]
+                if cut and chance is not None:
+                    sets = [agreed(chance, cutoff) for cutoff in OWN_CUTOFFS]
+                each.append(max(iou(one[there], shown[level]) for one in sets))
+            both.append(float(np.mean(each)))
+        return both[0], both[1]
+
+    yield "as released", reached(project, 1.0, FIXED_RANGE)
+    yield "each cut where it agrees best, afterwards", reached(project, 1.0, FIXED_RANGE, cut=True)
+    yield "places of the wells public", reached(known, 1.0, FIXED_RANGE)
+    yield "half of the range", reached(project, 1.0, FIXED_RANGE / 2.0)
+    yield "twice the range", reached(project, 1.0, 2.0 * FIXED_RANGE)
+    yield "hardly any noise (epsilon 300)", reached(project, 300.0, FIXED_RANGE)
+    again = map_in_rounds(project)
+    both = [iou((again > level)[there], shown[level]) for level in levels]
+    yield "map without privacy, read in rounds", (both[0], both[1])
+    shown.update({level: (again > level)[there] for level in levels})
+    yield "as released, against that map", reached(project, 1.0, FIXED_RANGE)
 
 
 def calibration_error(chance: Floats, happened: Bools) -> float:

@@ -218,9 +218,15 @@ def beside_published(project: Project, columns: Floats | None, epsilon: float, t
 
 
 def fixed_sets(
-    project: Project, epsilon: float, level: float, releases: int
+    project: Project,
+    epsilon: float,
+    level: float,
+    releases: int,
+    model: tuple[float, float] | None = None,
 ) -> Iterator[tuple[Released, Bools]]:
     """Draw releases of the fixed design, each with its set (N,) above a level, in response units.
+
+    `model` is another range, metres, and ridge.
 
     Raises
     ------
@@ -228,7 +234,7 @@ def fixed_sets(
         For an epsilon that is too small, and a release that states no probabilities.
     """
     mechanism, facts = mechanism_named("spectral-statistics"), public_facts(project)
-    design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
+    design = mechanism.calibrate(fixed_design(project.lattice.spacing, model), facts, Budget(epsilon, DELTA))
     if design is None:
         raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
     records = bin_records(project.private.placed, project.response, project.settings.unit)
