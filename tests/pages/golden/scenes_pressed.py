@@ -376,3 +376,15 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, released())
     screen.presses = "Plan another"
+
+
+@scene("release: a question of the leak check is answered")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, searched())
+    screen.session_state["answer_person_0"] = 5
+
+
+@scene("release: how the rows were chosen is answered")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    put(screen, searched())
+    screen.session_state["answer_selection_0"] = "public"
