@@ -185,20 +185,19 @@ def test_looks_are_priced_and_paid_as_before(town: Town) -> None:
     for name, changes in (
         ("a pilot", {**OWN, "pilot": 0.3}),
         ("a weak pilot", {**OWN, "pilot": 0.1, "epsilon": 0.01}),
-        ("a range", {**OWN, "range_choice": 0.3, "places_public": True, "mechanisms": ("bin-means",)}),
         ("neither", {}),
     ):
         project = hamlet_of(town, **changes)
-        shown.append(f"{name}: {pilot.look_warning(project)!r} {sentence(lambda p=project: look(p, ledger))}")
+        warning = pilot.pilot_warning(project)
+        shown.append(f"{name}: {warning!r} {sentence(lambda p=project: look(p, ledger))}")
     agrees(PLACE, ORDER, "looks", shown)
 
 
 def look(project: Project, ledger: Any) -> str:
     """What is paid for a look, which is drawn from the system's own noise."""
-    run = pilot.run_range_choice if project.settings.range_choice else pilot.run_pilot
-    paid = run(project, ledger)
+    paid = pilot.run_pilot(project, ledger)
     assert paid.pilot is not None
-    again = sentence(lambda: run(paid, ledger))
+    again = sentence(lambda: pilot.run_pilot(paid, ledger))
     left = number(pilot.left_for_release(project.settings.epsilon, paid.pilot))
     return (
         f"{number(paid.pilot.epsilon)} {paid.reference_kind} {left} {paid.reference.index.size > 0} {again}"
