@@ -117,6 +117,15 @@ def give_coarse_example(page: Page, app: RunningApp, folder: Path) -> None:
     heading(page, "What was read")
 
 
+def search_up_to_release(page: Page) -> None:
+    """Search with the choices as they stand, and open the screen Release."""
+    go_to(page, "Privacy and utility")
+    press(page, "Search for the best design")
+    heading(page, "What the budget can buy")
+    go_to(page, "Release")
+    heading(page, "What will be published")
+
+
 @pytest.fixture(scope="module")
 def released(
     browser: Browser, app: RunningApp, tmp_path_factory: pytest.TempPathFactory
@@ -128,11 +137,7 @@ def released(
     give_coarse_example(page, app, tmp_path_factory.mktemp("example"))
     go_to(page, "Hexagons")
     heading(page, "of resolution 6")
-    go_to(page, "Privacy and utility")
-    press(page, "Search for the best design")
-    heading(page, "What the budget can buy")
-    go_to(page, "Release")
-    heading(page, "What will be published")
+    search_up_to_release(page)
     page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
     page.get_by_role("button", name="Release now").click()
     heading(page, "Released as")

@@ -24,10 +24,10 @@ from tests.browser.harness import (
     settle,
 )
 from tests.browser.journeys.test_journey import (
-    ask_for_a_quick_search,
-    choose_coarse_hexagons,
+    give_coarse_example,
     heading,
     ledger_entries,
+    search_up_to_release,
     take_example,
 )
 from tests.browser.traffic import listen
@@ -45,12 +45,8 @@ def app(browser: Browser, tmp_path: Path) -> Iterator[RunningApp]:
 
 
 def at_release(page: Page, app: RunningApp) -> None:
-    take_example(page, app)
-    choose_coarse_hexagons(page)
-    ask_for_a_quick_search(page)
-    heading(page, "What the budget can buy")
-    go_to(page, "Release")
-    heading(page, "What will be published")
+    give_coarse_example(page, app, app.home.parent)
+    search_up_to_release(page)
 
 
 def ask(page: Page) -> None:
