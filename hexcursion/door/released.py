@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.noise import SystemEntropy
+from dpgp_core.numbers import upper
 from dpgp_core.priors.dense import DensePrior
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import LazyPath
@@ -35,7 +36,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import home, witness_folder
 from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.project.load import build_lattice
-from hexcursion.words import quantity, side_words
+from hexcursion.words import one_in, quantity, side_words
 
 if TYPE_CHECKING:
     import geopandas
@@ -186,8 +187,9 @@ class Released:
     def _repr_html_(self) -> str:
         """The picture and what a reader should know beside it, for a notebook."""
         guarantee = self.statement["guarantee"]
+        protected = "hexagon's record" if guarantee["unit"] == "cell" else guarantee["unit_word"]
         sentences = [
-            f"ε {guarantee['epsilon']:.4g} at δ {guarantee['delta']:.3g}, for each {guarantee['unit']}.",
+            f"ε {upper(guarantee['epsilon'])} at δ {one_in(guarantee['delta'])}, for each {protected}.",
             *how_right(self.statement, self.bundle.published),
         ]
         picture = b64encode(self.bundle.map_png).decode()

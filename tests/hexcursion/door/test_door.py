@@ -90,7 +90,8 @@ def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: 
     assert made.map["in_set"].tolist() == read_bundle(tmp_path / "bundle").published.vote_set.tolist()
     assert made.map["mean"].between(5, 55).all(), "in the value's unit, not in response units"
     assert "<img alt=" in made._repr_html_()
-    assert "ε 2 at δ" in made._repr_html_()
+    assert "ε 2 at δ 1 in " in made._repr_html_()
+    assert ", for each reading.<br>" in made._repr_html_()
     assert next(layer.id for layer in made.deck.layers) == "cells"
     for name in ("copy.zip", "copy"):
         again = hexcursion.open_bundle(made.save(tmp_path / name))
