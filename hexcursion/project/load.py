@@ -291,7 +291,8 @@ def _read_words(source: SourceSettings, report: Report) -> Callable[[int], None]
 
     def tell(done: int) -> None:
         share = min(done / whole, 1.0) if whole else 0.0
-        report(share, f"Reading the private data, {done / 1e6:,.0f} MB of {whole / 1e6:,.0f} MB")
+        far = f", {done / 1e6:,.0f} MB of {whole / 1e6:,.0f} MB" if whole >= 1e6 else ""  # never 0 MB of 0 MB
+        report(share, f"Reading the private data{far}")
 
     return tell
 

@@ -8,7 +8,7 @@ import pytest
 
 from data_loaders.files import blocks
 from hexcursion.errors import Cancelled
-from hexcursion.project.load import load_project
+from hexcursion.project.load import _read_words, load_project
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 
@@ -40,6 +40,14 @@ def test_the_share_that_is_read_grows_to_the_whole(settings: ReleaseSettings) ->
     assert read == sorted(read, key=lambda item: item[0])
     assert 0.2 < read[0][0] < 0.4  # Arrow reads some blocks ahead
     assert read[-1] == (pytest.approx(0.59), "Reading the private data, 2 MB of 2 MB")
+
+
+def test_of_a_small_file_no_megabytes_are_said(tmp_path: Path) -> None:
+    path, said = tmp_path / "few.csv", list[tuple[float, str]]()
+    path.write_bytes(b"x" * 1_000)
+    source = SourceSettings(str(path), value="value", x="lon", y="lat")
+    _read_words(source, lambda share, text: said.append((share, text)))(250)
+    assert said == [(0.25, "Reading the private data")]
 
 
 def test_reading_can_be_cancelled(settings: ReleaseSettings) -> None:
