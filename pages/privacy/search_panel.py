@@ -195,7 +195,11 @@ def _cutoffs(found: Found) -> None:
     if rows:
         st.caption("From which probability on a hexagon is inside, and what that does; no privacy cost.")
         st.table(
-            [{heading: plain(text) for heading, text in row.items()} for row in rows],
+            {
+                "inside from": [plain(row["inside from"]) for row in rows],
+                "agreement (IoU)": [plain(row["agreement (IoU)"]) for row in rows],
+                "area off by": [plain(row["area off by"]) for row in rows],
+            },
             hide_index=True,
             border="horizontal",
         )
