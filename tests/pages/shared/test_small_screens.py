@@ -107,3 +107,11 @@ def test_a_job_that_runs_for_other_choices_says_so(
     assert [words.split(":")[2] for words in screen.said("caption")] == captions * [
         " This was begun with other choices"
     ]
+
+
+def test_a_file_of_areas_has_at_most_64_whole_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = recorded(monkeypatch, reading)
+    reading.ask_areas(SimpleNamespace(), 5.0, "viewer")  # type: ignore[arg-type]
+    most = screen.asked("Areas (GeoJSON with polygons, such as boroughs)")["max_upload_size"]
+    assert (most, type(most)) == (64, int)
+    assert screen.said("error", "dataframe", "download_button") == []
