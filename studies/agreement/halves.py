@@ -53,7 +53,8 @@ def main() -> None:
     except WorkflowError as error:
         print(error)
         return
-    print(f"Said to differ from the public map by more than chance ({CHANGED:g}), epsilon 1; seed {SEED}:")
+    print(f"Said to differ from the public map by more than chance ({CHANGED:g}), epsilon 1.")
+    print(f"Seed {SEED} draws the halves.")
     print(f"{'row of the panel':27} of {HALVES} halves (at .1)  of {PAIRS} releases of two years  chance")
     for name, project in projects.items():
         generator, year, alike = np.random.default_rng(SEED), project.reference, []
