@@ -13,6 +13,7 @@ from data_loaders import DataError
 from geo import Domain, GeoError
 from geo.colours import colour
 from geo.context.covariates import public_values
+from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import load_population
 from hexcursion.settings.names import Direction
@@ -35,6 +36,7 @@ WORDS: dict[Against, str] = {
     "density": "A number per square kilometre",
 }
 COUNTED: tuple[Against, ...] = ("density", "risk")
+DIFFER = {False: "amounts: so much more or less", True: "factors: so many per cent more or less"}
 
 
 def ask(work: Workspace) -> None:
@@ -47,6 +49,8 @@ def ask(work: Workspace) -> None:
     if wanted != against:  # limits without a file that will do
         work.choices.pop("threshold", None)
         return
+    if against in ("value", "limits", "change"):
+        _ask_factors(work, against)
     side, value = st.columns([2, 3], vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
@@ -106,6 +110,34 @@ def _wanted(work: Workspace) -> Against:
     if wanted == "change":
         work.choose(prior_mean=None)  # change starts from the public map by itself
     return wanted
+
+
+def _ask_factors(work: Workspace, against: Against) -> None:
+    """Whether values differ by amounts or by factors; an earlier release has settled it."""
+    standing, source = question_view.uses_factors(work.choices), work.choices.get("reference")
+    factors = st.selectbox(
+        "Values differ by",
+        list(DIFFER),
+        index=int(standing),
+        format_func=DIFFER.__getitem__,
+        help="Factors suit prices, incomes and concentrations: all above 0, a few very high. Logarithms of "
+        "the values are then added up.",
+        disabled=source is not None and is_bundle(source.path),
+        on_change=lambda: _other_scale(work, against),
+        **work.keyed("factors"),
+    )
+    if factors != standing:
+        usual = work.choices["data"].read_by.log_scale
+        work.choose(transform=None if factors == usual else "log" if factors else "identity")
+    seen = work.reference if work.choices.get("reference_public") else None
+    if not factors and seen is not None and question_view.suits_factors(seen.quantiles):
+        st.caption(":material/info: Most public values lie far below the highest: factors suit them better.")
+
+
+def _other_scale(work: Workspace, against: Against) -> None:
+    """Forget what was said on the other scale."""
+    for name in ("centre", "clip", *(("threshold",) if against != "value" else ())):
+        work.choices.pop(name, None)
 
 
 def _counted(work: Workspace) -> Against:
@@ -284,7 +316,7 @@ def ask_scale(work: Workspace) -> None:
         value=spread,
         format="%g",
         help=tip("clip"),
-        **work.keyed("spread"),
+        **work.keyed("spread_factor" if factors else "spread"),
     )
     try:
         centre, clip = question_view.stated_scale(usual, spread, factors)

@@ -7,7 +7,7 @@ Prices are modelled on the log scale, where a distance is a factor; other values
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -67,6 +67,15 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
 
+def suits_factors(quantiles: Sequence[float]) -> bool:
+    """Whether positive values reach half as far again above their middle as below it, from even quantiles."""
+    if not quantiles or not quantiles[0] > 0.0:
+        return False
+    low, middle, high = (quantiles[round(at * (len(quantiles) - 1))] for at in (0.1, 0.5, 0.9))
+    return high - middle > SKEWED * (middle - low)
+
+
+SKEWED = 1.5
 BARS = 32
 TAIL = 0.025  # of the values on each side that the bars leave out
 NEARLY = 0.02  # a share this close to none or all makes a map of one colour

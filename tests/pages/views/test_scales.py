@@ -8,7 +8,11 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
-from pages.privacy.question_view import stated_scale, stated_values, uses_factors
+from hexcursion.settings.names import Transform
+from pages.privacy import question
+from pages.privacy.question_view import stated_scale, stated_values, suits_factors, uses_factors
+from pages.shared.session.workspace import Workspace
+from tests.pages.recorded import Recorded
 
 SALES = SourceSettings("sales.csv", "postcodes.csv")
 SENSORS = SourceSettings("sensors.csv", value="v", x="x", y="y", crs="EPSG:4326")
@@ -54,3 +58,44 @@ def test_impossible_scales_are_one_sentence(
 ) -> None:
     with pytest.raises(WorkflowError, match=word):
         stated_scale(usual, spread, factors)
+
+
+def test_factors_are_proposed_for_skewed_public_values() -> None:
+    """A tenth above and a tenth below the middle: 1.6 as far above is skewed, 1.4 is not, nor is 0."""
+    assert suits_factors((1.0, 2.0, 3.6))
+    assert not suits_factors((1.0, 2.0, 3.4))
+    assert not suits_factors((0.0, 2.0, 9.0))
+    assert not suits_factors(())
+
+
+@pytest.mark.parametrize(
+    ("source", "stands", "says", "chosen"),
+    [
+        (SENSORS, None, True, "log"),
+        (SENSORS, "log", False, None),
+        (SALES, None, False, "identity"),
+        (SALES, "identity", True, None),
+        (SENSORS, "log", True, "log"),
+    ],
+)
+def test_how_values_differ_is_chosen_on_the_screen(
+    monkeypatch: pytest.MonkeyPatch,
+    source: SourceSettings,
+    stands: Transform | None,
+    says: bool,
+    chosen: Transform | None,
+) -> None:
+    """Against what the kind of data has by itself, and back; a usual value is kept by its own widget."""
+    screen = Recorded({"Values differ by": says})
+    monkeypatch.setattr(question, "st", screen)
+    work = Workspace()
+    work.choose(data=source, transform=stands, centre=11.0, clip=1.2, threshold=1.1)
+    question._ask_factors(work, "change")
+    assert work.choices["transform"] == chosen
+    (_, _, named), *_ = screen.calls
+    assert named["index"] == int(uses_factors({"data": source, "transform": stands}))
+    named["on_change"]()
+    assert not {"centre", "clip", "threshold"} & set(work.choices)
+    work.choose(threshold=9.0)
+    question._other_scale(work, "value")
+    assert work.choices["threshold"] == 9.0
