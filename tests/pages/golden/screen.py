@@ -22,6 +22,7 @@ from hexcursion.estimates import forecasts
 from pages.data.table_columns import REMEMBERED
 from pages.privacy import search_panel
 from pages.shared import maps
+from pages.shared.released_view import OPENED
 from pages.shared.session import side_jobs, workspace
 from tests.pages.recorded import HOLDERS, Recorded
 from tests.records import hash_of
@@ -246,7 +247,7 @@ def _held(screen: Screen) -> dict[str, str]:
     held |= {
         f"state {name}": value
         for name, value in screen.session_state.items()
-        if name not in screen.asked_for and name not in (workspace.KEY, side_jobs.KEY, REMEMBERED)
+        if name not in screen.asked_for and name not in (workspace.KEY, side_jobs.KEY, REMEMBERED, OPENED)
     }
     if work is not None:
         held |= {f"workspace {name}": getattr(work, name) for name in ("uploads", "answers", "release_id")}
