@@ -153,7 +153,10 @@ def released(
 ) -> Released:
     """One simulated release of the fixed design; every response is 1."""
     mechanism = mechanism_named("spectral-statistics")
-    design = mechanism.calibrate(fixed_design(facts.lattice.spacing, model), facts, Budget(epsilon, DELTA))
+    fixed = fixed_design(facts.lattice.spacing)
+    if model is not None:
+        fixed = replace(fixed, lengthscale=model[0], ridge=model[1])
+    design = mechanism.calibrate(fixed, facts, Budget(epsilon, DELTA))
     there = np.flatnonzero(counts)
     records = CollapsedRecords(there, counts[there], np.ones(there.size))
     prepared = mechanism.prepare(replace(design, paths=1), facts, records)

@@ -22,6 +22,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import csv
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -234,7 +235,10 @@ def fixed_sets(
         For an epsilon that is too small, and a release that states no probabilities.
     """
     mechanism, facts = mechanism_named("spectral-statistics"), public_facts(project)
-    design = mechanism.calibrate(fixed_design(project.lattice.spacing, model), facts, Budget(epsilon, DELTA))
+    fixed = fixed_design(project.lattice.spacing)
+    if model is not None:
+        fixed = replace(fixed, lengthscale=model[0], ridge=model[1])
+    design = mechanism.calibrate(fixed, facts, Budget(epsilon, DELTA))
     if design is None:
         raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
     records = bin_records(project.private.placed, project.response, project.settings.unit)

@@ -52,7 +52,7 @@ def test_its_eight_lines_release_a_map_in_the_notebook(
     assert read_bundle(tmp_path / "toledo.zip").statement["guarantee"]["epsilon"] <= 1.0
     (picture,) = [value._repr_html_() for value in values if hasattr(value, "_repr_html_")]
     assert picture.startswith("<figure><img alt=")
-    assert "ε 1 at δ 1e-05" in picture
+    assert "ε 1 at δ 1 in 100,000, for each " in picture
 
 
 def test_the_figures_of_the_example_are_the_stored_ones() -> None:

@@ -154,7 +154,9 @@ def test_success_never_passes_its_bound_and_comes_within_a_factor_of_two(
     docs/report; Theorem (half of it is enough) of docs/report.
     """
     generator, closest = np.random.default_rng(41), 0.0
-    spectral = [fixed_design(400.0, (reach, 1.3)) for reach in (700.0, 1600.0, 3600.0)]
+    spectral = [
+        replace(fixed_design(400.0), lengthscale=reach, ridge=1.3) for reach in (700.0, 1600.0, 3600.0)
+    ]
     for number in range(designs):
         open_design = {
             "cells": CELLS,
