@@ -28,6 +28,7 @@ SEED = 141421  # public: every reader draws the same replicates
 
 STEP, POINTS, BEND = 0.05, 160, 0.5
 """Of an integral's path: midpoints so far apart, as areas of a hyperbola, so many, and its slope far away."""
+LIMITS = 1e-20, 1e12  # of the largest weight: to nine digits the chance below is 1, and above 0
 
 ABOUT = (
     "its widest patterns vary more than the model expects",
@@ -162,7 +163,7 @@ def chance_above(weights: Floats, value: float) -> float:
     largest = float(np.max(weights, initial=0.0))
     if largest <= 0.0 or value <= 0.0:
         return 1.0
-    scaled, value = weights / largest, value / largest
+    scaled, value = weights / largest, float(np.clip(value / largest, *LIMITS))
     total = float(scaled.sum())
     below = value < total
 

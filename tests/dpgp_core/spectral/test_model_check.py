@@ -155,6 +155,8 @@ def test_regions_are_counted_as_connected_parts() -> None:
         ([1.0] * 2 + [0.05] * 1000, 15.6, 1.0),
         ([0.0], 3.0, 1.0),
         ([1.0], 0.0, 1.0),
+        ([1.0], 1e-300, 1.0),
+        ([1.0, 1e-9], 1e300, 0.0),
     ],
 )
 def test_the_law_of_weighted_squares_is_exact(weights: list[float], value: float, chance: float) -> None:
