@@ -216,13 +216,13 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
         return ""
     basis, change = basis_of(expected), told.get("change")
     which = "less" if after < before else "more"
-    differ = "may differ"  # nothing compares them
+    differ = "The private values may differ"  # nothing compares them
     if change is not None:
-        differ = "differ" if change["chance"] <= CHANGED else "do not differ"
+        shown = change["chance"] <= CHANGED  # what is not shown may be so all the same
+        differ = "The private values differ" if shown else "It does not show that the private values differ"
     return (
         f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "
-        f"instead of {before:.2f}. The private values {differ} from these by more than the "
-        "noise explains."
+        f"instead of {before:.2f}. {differ} from these by more than the noise explains."
     )
 
 
@@ -267,9 +267,10 @@ def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
     def level(value: float) -> str:
         return f"{quantity(abs(value), unit, 2)} {'lower' if value < 0.0 else 'higher'}"
 
-    differ = "differ" if change["chance"] <= CHANGED else "do not differ"
+    shown = change["chance"] <= CHANGED  # what is not shown may be so all the same
+    differ = "The values differ" if shown else "The release does not show that the values differ"
     return (
-        f"The values {differ} from those of the public map by more than chance: had nothing changed, so "
+        f"{differ} from those of the public map by more than chance: had nothing changed, so "
         f"large a difference had a chance of {_per_cent(change['chance'])}. On average they are "
         f"{level(change['higher'])} (90 % interval: {level(change['low'])} to {level(change['high'])})."
     )

@@ -125,16 +125,16 @@ def test_a_release_that_contradicts_its_rehearsal_says_so(
 @pytest.mark.parametrize(
     ("chance", "said"),
     [
-        (None, "may differ from these"),
-        (0.01, "values differ from these"),
-        (0.011, "do not differ from these"),
+        (None, "The private values may differ from these"),
+        (0.01, "The private values differ from these"),
+        (0.011, "It does not show that the private values differ from these"),
     ],
 )
 def test_a_contradiction_says_what_the_sums_say_of_the_values(chance: float | None, said: str) -> None:
     change = {} if chance is None else {"change": {"chance": chance}}
     told = {"map": {"agreement": 0.55}, **change}
     text = contradiction({"agreement": 0.9, "basis": "public reference data"}, told)
-    assert text.endswith(f"{said} by more than the noise explains.")
+    assert text.endswith(f"instead of 0.90. {said} by more than the noise explains.")
 
 
 @pytest.mark.parametrize(
@@ -158,8 +158,8 @@ def test_a_change_is_said_on_average_over_the_records(
     change = change_block(Change(0.02, 0.1), scale, means, records, unit)
     assert tuple(change[name] for name in ("higher", "low", "high")) == numbers
     assert change["in_words"] == (
-        "The values do not differ from those of the public map by more than chance: had nothing changed, so "
-        f"large a difference had a chance of 2 %. On average they are {words}."
+        "The release does not show that the values differ from those of the public map by more than chance: "
+        f"had nothing changed, so large a difference had a chance of 2 %. On average they are {words}."
     )
     other = change_block(Change(0.01, 0.1), scale, (means[1], means[0]), records, unit)
     assert other["in_words"].startswith("The values differ from those of the public map by more than chance")
