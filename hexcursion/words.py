@@ -354,8 +354,8 @@ def not_protected_texts(
             *shared,
         )
     again = (
-        f"Equal rows count as {noun} of their own, so one {unit_word} that is listed several times is "
-        f"protected less{LINES}"
+        f"Equal rows without an identifier count as {noun} of their own, so one {unit_word} that is listed "
+        f"several times is protected less{LINES}"
     )
     person = f"A person with more than one {unit_word} is protected less{LINES}"
     return (person, *([again] if each_row else []), *shared)

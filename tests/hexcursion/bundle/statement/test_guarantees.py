@@ -68,7 +68,8 @@ def test_equal_rows_that_are_records_are_said_so(domain: Domain) -> None:
     found = check_statement(statement)["guarantee"]
     assert found["equal_rows"] == "each"
     again = (
-        "Equal rows count as sales of their own, so one sale that is listed several times is protected less"
+        "Equal rows without an identifier count as sales of their own, so one sale that is listed several "
+        "times is protected less"
     )
     assert found["not_protected"][:2] == [
         "A person with more than one sale is protected less: see the group lines.",
