@@ -233,7 +233,8 @@ class DriftReader:
         share = self.counts.mean / self.counts.mean.sum()
         own, drifted = (float(share @ each @ share) for each in (self._field.covariance, self._field.drift))
         level = belief.trust * own + belief.drift**2 * drifted - np.square(belief.half() @ share).sum()
-        return replace(found, change=Change(self.unchanged(sums), float(np.sqrt(max(level, 0.0)))))
+        sd, records = float(np.sqrt(max(level, 0.0))), self.counts.at_cells(self._field.nodes)
+        return replace(found, change=Change(self.unchanged(sums), sd, records))
 
     def unchanged(self, sums: Floats) -> float:
         """Chance of released sums (p,) at least as far from what the public map has them be, were it true."""

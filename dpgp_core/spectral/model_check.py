@@ -46,12 +46,14 @@ ABOUT = (
 )  # what is unusual about a map, one for each statistic, in their order
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Change:
     """How a release compares with the public map that it starts from."""
 
     chance: float  # of sums at least as far from it had nothing changed, in [0, 1]
     level_sd: float  # deviation, given the release, of the mean change over all records, response units
+    # (N,) expected numbers of records, over which that is a mean; None where they are not at hand
+    records: Floats | None = None
 
 
 @dataclass(frozen=True)

@@ -107,11 +107,14 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     changed, public = (bundle.statement.get("told") or {}).get("change"), stored_sums(bundle).public_mean
     if changed is None:
         return
-    records = bundle.records
-    if check is None or check.change is None or public is None or records is None or bundle.field is None:
+    records, change = bundle.records, None if check is None else check.change
+    if change is None or public is None or records is None or bundle.field is None:
         raise BundleError(f"{layout.RELEASED_SUMS} says nothing of a change, and the statement does.")
+    again = records if change.records is None else change.records
+    if not np.all(np.abs(records - again) <= TOLERANCE + RELATIVE * again):
+        raise BundleError(f"The expected numbers of records do not follow from {layout.RELEASED_SUMS}.")
     means, unit = (bundle.field[0], public), bundle.statement["subject"]["unit"]
-    if not change_follows(changed, change_block(check.change, bundle.response, means, records, unit)):
+    if not change_follows(changed, change_block(change, bundle.response, means, records, unit)):
         raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
 
 

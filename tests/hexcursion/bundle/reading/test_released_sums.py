@@ -313,6 +313,14 @@ def test_a_change_since_the_public_map_follows_from_the_sums(moved: dict[str, by
             check_again(replace(bundle, statement={**bundle.statement, "told": told}))
 
 
+def test_a_change_counts_by_the_records_that_the_sums_tell(moved: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(moved)
+    assert bundle.records is not None
+    weighed = np.where(np.arange(bundle.records.size) == 0, 1.001 * bundle.records, bundle.records)
+    with pytest.raises(BundleError, match=r"numbers of records do not follow from sums\.parquet"):
+        check_again(replace(bundle, records=weighed))
+
+
 @pytest.mark.parametrize("forged", [{"in_words": "Nothing has changed."}, {"chance": 0.5}, {"higher": -9.0}])
 def test_forged_words_about_a_change_are_refused(moved: dict[str, bytes], forged: dict[str, Any]) -> None:
     statement = json.loads(moved["statement.json"])
