@@ -266,6 +266,29 @@ def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
     return StatedScores(ratio(common, union), ratio(common, count), ratio(common, everything))
 
 
+RANGE_DRAWS = 100  # from which a range of agreements is taken
+RANGE_ENDS = (0.1, 0.9)  # the shares of them below its ends
+
+
+def agreement_range(
+    mean: Floats, sd: Floats, draws: Floats, level: Floats | float, direction: Direction, inside: Bools
+) -> tuple[float, float] | None:
+    """Return the range that holds the agreement (IoU) of a shown set with an unknown map in 80 % of draws.
+
+    `mean` and `sd` (N,) are the map's given the release, `level` one number or (N,), `inside` (N,) the set.
+    Only how cells vary together is taken from the joint draws (J, N) of that map: they are moved to that mean
+    and deviation. None for an empty set.
+    """
+    if not inside.any():
+        return None
+    centre, spread = draws.mean(axis=0), draws.std(axis=0)
+    alike = spread < 1e-12  # draws that agree say nothing of how this cell varies
+    scale = np.where(alike, 0.0, sd / np.where(alike, 1.0, spread))
+    found = [iou(excursion(mean + scale * (draw - centre), level, direction), inside) for draw in draws]
+    low, high = np.quantile(found, RANGE_ENDS)
+    return float(low), float(high)
+
+
 OWN_CUTOFFS = tuple(round(0.01 * step, 2) for step in range(5, 96))
 """Cutoffs that a release may choose for itself: hundredths from 0.05 to 0.95."""
 

@@ -113,6 +113,8 @@ class Released:
     # (N,) standard deviation, given the release, of what a map of the same records without privacy noise
     # shows, response units. None where that is not known.
     map_sd: Floats | None = None
+    # (J, N) joint draws of how far that map lies from its mean, by a public seed; None where not known
+    map_draws: Floats | None = None
     # (N,) its mean, where that is not the field's own: the published set is then cut by that map
     map_mean: Floats | None = None
     # (N,) expected number of records, >= 0, given the release and what is public of their places. None where

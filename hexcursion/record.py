@@ -155,6 +155,7 @@ class Release:
     draws: NDArray[np.float64] | None = None
     # (N,) mean and deviation, given the release, of the map without privacy, response units
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    map_draws: NDArray[np.float64] | None = None  # (J, N) joint draws of that map, by a public seed
     cut_by_map: bool = False  # whether the published set is cut by that map instead of by the field
     # (N,) expected number of records, given the release and what is public
     records: NDArray[np.float64] | None = None

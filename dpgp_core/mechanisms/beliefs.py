@@ -11,7 +11,7 @@ from dpgp_core.excursion import cutoff_for_map
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.base import Reading, mixed, shares
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.noise import Entropy
+from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.releasing import Released
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.looks import Look, counts_of_looks, read_looks
@@ -56,8 +56,13 @@ def read_sums(
     paths: int,
     entropy: Entropy,
     second: tuple[Look, SpectralSums] | None = None,
+    *,
+    maps: int = 0,
 ) -> Released:
-    """The field given one release, its beliefs weighed by how likely they make what was released: free."""
+    """The field given one release, its beliefs weighed by how likely they make what was released: free.
+
+    `maps` joint draws of the map without privacy noise are made by a public seed: every reader finds them.
+    """
     under = _each_belief(plan, released, known, second)
     weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]), plan.odds)
     reach = RATE_REACH if plan.plan.field.counted else REACH
@@ -73,12 +78,16 @@ def read_sums(
             found = np.clip(drawn + each.shift, -reach, reach)
             readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], found))
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
-    for each, reading, share in zip(under, readings, weight, strict=True):
+    seeded, of_maps = SimulationEntropy(0), []
+    for each, reading, share, number in zip(under, readings, weight, shares(weight, maps), strict=True):
         posterior, hidden = FieldPosterior(each.reader, each.seen), unseen(each.reader.prior)
         if second is not None:  # what is read is the field itself, before it is clipped
             hidden *= each.reader.prior.before.deviation / each.reader.prior.deviation
         of_records = posterior.map_deviation(each.counts, hidden)
         shown = reading.sd * of_records / posterior.deviation()
+        if number:
+            drawn = posterior.map_draws(each.counts, number, seeded, hidden)
+            of_maps.append(reading.mean - field.mean + reading.sd / posterior.deviation() * drawn)
         of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
         records += share * each.counts.at_cells(plan.nodes)
     releases = (released,) if second is None else (released, second[1])
@@ -86,8 +95,9 @@ def read_sums(
     counts = None if second is None else plan.counts(known, released.counts)
     check = _check(plan, under, int(np.argmax(weight)), released.sums, known, counts)
     return Released(
-        field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check
-    )
+        field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=records, model_check=check,
+        map_draws=np.concatenate(of_maps) if of_maps else None,
+    )  # fmt: skip
 
 
 def _each_belief(

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion import RANGE_DRAWS
 from dpgp_core.features.eigen import FolderStore
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.base import Reading, mixed
@@ -28,7 +29,6 @@ from dpgp_core.spectral.model import (
     SpectralModel,
     SpectralPlan,
 )
-from dpgp_core.spectral.model_check import ModelCheck
 from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.rates import rates_of_records
@@ -155,11 +155,10 @@ def records_again(
     return mean, np.sqrt(np.square(sd) + (1.0 - 1.0 / each) * CHANCE * mean)  # and chance within a node
 
 
-def read_again(
-    design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums
-) -> tuple[Floats, Floats, ModelCheck | None]:
-    """Mean and deviation (N,) of the field, as a release stated them, from its sums, and its check: free.
+def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptSums) -> Released:
+    """Mean and deviation of the field, as a release stated them, from its sums, and its check: free.
 
+    Without paths; with deviation and joint draws of the map without privacy where no public map is weighed.
     In response units, without the public prior mean if there is one. Of `facts` enter lattice, number of
     records, neighbours, unit, law and covariates; counts and public field are taken from `kept`. Raises
     InvalidValue if the sums were made with other features, or with another noise than the design's.
@@ -175,12 +174,14 @@ def read_again(
             raise InvalidValue("answers scatter by 1, and the public ones kept with the sums do not.")
         reader = DriftReader.of(made, known, released.counts, kept.field.at(made.nodes, made.columns))
         reader = reader.at(released.sums)
-        return *reader.stated(released.sums), reader.check(released.sums)
+        mean, sd = reader.stated(released.sums)
+        return Released(np.empty((0, mean.size)), mean, sd, model_check=reader.check(released.sums))
     second = second_again(design, made, released, known, kept)
-    found = read_sums(made, released, known, partial(unseen_by, design), 0, SimulationEntropy(0), second)
+    read_by, entropy = partial(unseen_by, design), SimulationEntropy(0)
+    found = read_sums(made, released, known, read_by, 0, entropy, second, maps=RANGE_DRAWS)
     if found.mean is None or found.sd is None:
         raise InvalidValue("these sums state no field.")
-    return found.mean, found.sd, found.model_check
+    return found
 
 
 def second_again(
@@ -204,6 +205,11 @@ def second_again(
     if again.noise != look.noise:
         raise InvalidValue("the noise of the second look is not that of its design.")
     return look, again
+
+
+def _maps(design: SpectralStatisticsDesign) -> int:
+    """Joint draws of the map without privacy that a release tells by: none where searches simulate it."""
+    return RANGE_DRAWS if design.paths > 1 else 0
 
 
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
@@ -232,20 +238,21 @@ class PreparedSums:
             reader = DriftReader.of(self.plan, self.known, released.counts, self.field).at(released.sums)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
             found, records = read.field, reader.counts.at_cells(self.plan.nodes)
-            drawn = found.draws[: self.design.paths]
             return Released(
-                drawn,
+                found.draws[: self.design.paths],
                 found.mean,
                 found.sd,
                 released.parts,
                 read.map_sd,
-                read.map_mean,
-                records,
-                kept,
-                reader.check(released.sums),
+                map_mean=read.map_mean,
+                records=records,
+                sums=kept,
+                model_check=reader.check(released.sums),
             )
         read_by = partial(unseen_by, self.design)
-        found_by = read_sums(self.plan, released, self.known, read_by, self.design.paths, entropy)
+        found_by = read_sums(
+            self.plan, released, self.known, read_by, self.design.paths, entropy, maps=_maps(self.design)
+        )
         return replace(found_by, sums=kept)
 
 
@@ -292,6 +299,7 @@ class PreparedLooks:
     def _read(self, first: SpectralSums, look: Look, second: SpectralSums, entropy: Entropy) -> Released:
         design, plan = self.design, self.plan
         read_by = partial(unseen_by, design)
-        found = read_sums(plan, first, self.known, read_by, design.paths, entropy, (look, second))
+        looks, maps = (look, second), _maps(design)
+        found = read_sums(plan, first, self.known, read_by, design.paths, entropy, looks, maps=maps)
         more = KeptSums.of(second, look.features)
         return replace(found, sums=KeptSums.of(first, plan.features, self.known.cells, None, more))

@@ -18,16 +18,22 @@ LEAST_MAP_SHARE = 1e-4
 """Least variance of the map without privacy noise, as a share of the released posterior's."""
 
 
-def variance_given_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts: Floats) -> Floats:
-    """(M,) posterior variance of the field given all records, for counts (M,): free of their values."""
+def known_by_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts: Floats) -> Floats:
+    """(Q, Q) lower Cholesky factor of the precision of z given all records, for counts (M,)."""
     deviation = np.broadcast_to(prior.deviation, counts.shape)
     scatter = np.square(prior.record_noise) + counts * np.square(deviation) * basis.rest
     weight = np.where(counts > 0, counts / np.maximum(scatter, 1e-300), 0.0)
     rows = deviation[:, None] * basis.rows
     precision = (rows * weight[:, None]).T @ rows
     precision[np.diag_indices_from(precision)] += 1.0
-    root = cholesky(precision, "the precision of the field", "use a larger ridge")
-    known = solve_lower(root, np.ascontiguousarray(rows.T))
+    return cholesky(precision, "the precision of the field", "use a larger ridge")
+
+
+def variance_given_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts: Floats) -> Floats:
+    """(M,) posterior variance of the field given all records, for counts (M,): free of their values."""
+    deviation = np.broadcast_to(prior.deviation, counts.shape)
+    root = known_by_records(basis, prior, counts)
+    known = solve_lower(root, np.ascontiguousarray((deviation[:, None] * basis.rows).T))
     return np.asarray(np.square(known).sum(axis=0) + np.square(deviation) * basis.rest)
 
 
@@ -191,15 +197,37 @@ class FieldPosterior:
         That map is the posterior mean given the records themselves. Its variance given the release is the
         posterior variance given the release less the one given the records (law of total variance).
         """
-        linear, prior, released = self.reader.linear, self.reader.prior, np.square(self.reader.deviation())
-        law: ClippedPrior | LinearLaw = prior
-        spread = prior.deviation
-        if linear is not None:  # in units of the field, as what is read
-            spread = prior.before.deviation
-            ratio = spread / linear.deviation
-            law = LinearLaw(linear.mean, np.full(ratio.shape, spread), ratio * linear.record_noise)
+        released, (law, spread) = np.square(self.reader.deviation()), self._law
         private = variance_given_records(self.reader.basis, law, counts.mean)
         return self.reader.nodes.spread(np.sqrt(map_variance(released, private, spread, unseen)))
+
+    @property
+    def _law(self) -> tuple[ClippedPrior | LinearLaw, float]:
+        """The law of the records, in the units of what is read, and the field's deviation before them."""
+        linear, prior = self.reader.linear, self.reader.prior
+        if linear is None:
+            return prior, prior.deviation
+        spread = prior.before.deviation  # in units of the field
+        ratio = spread / linear.deviation
+        return LinearLaw(linear.mean, np.full(ratio.shape, spread), ratio * linear.record_noise), spread
+
+    def map_draws(self, counts: NodeCounts, count: int, entropy: Entropy, unseen: float = 0.0) -> Floats:
+        """(count, N) joint draws of how far the map without privacy noise lies from its mean: free.
+
+        As in `map_deviation`, its covariance is that of the field given the release less that given the
+        records. What clipping hides of the records' mean is the same for all cells of a draw.
+        """
+        reader, (law, spread) = self.reader, self._law
+        basis, size = reader.basis, reader.half.shape[1]
+        root = known_by_records(basis, law, counts.mean)
+        inverse = solve_lower(root, np.eye(size))
+        values, vectors = np.linalg.eigh(np.eye(size) - reader.half.T @ reader.half - inverse.T @ inverse)
+        half = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the only symmetric root
+        drawn = spread * (basis.rows @ (half @ entropy.normal((size, count)))).T
+        if unseen:
+            private = variance_given_records(basis, law, counts.mean)
+            drawn = drawn + entropy.normal((count, 1)) * (unseen * private / spread**2)
+        return reader.nodes.spread(drawn)
 
     def paths(self, count: int, entropy: Entropy) -> Floats:
         """Posterior paths (L, N), clipped responses in response units: free."""

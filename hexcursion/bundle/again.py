@@ -14,15 +14,15 @@ from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import read_again, records_again
 from dpgp_core.releasing import GRID, PublicFacts
-from dpgp_core.spectral.model_check import ModelCheck
+from dpgp_core.releasing import Released as FieldAgain
 from geo.context.surroundings import Surroundings
 from hexcursion.bundle import layout
 from hexcursion.bundle.density import Density
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.expected import change_block, change_follows
-from hexcursion.bundle.tables import StoredSums
+from hexcursion.bundle.statement.expected import change_block, change_follows, map_block, map_follows
+from hexcursion.bundle.tables import StoredSums, rounded_field
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.load import build_lattice
 
@@ -73,34 +73,41 @@ def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts
     )
 
 
-def field_again(
-    bundle: Bundle, facts: PublicFacts | None = None
-) -> tuple[tuple[Floats, Floats], ModelCheck | None]:
-    """(N,) mean and deviation of the field, response units, and the model's check, from released sums.
+def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> FieldAgain:
+    """The field in response units, its check, and draws of the map without privacy, from released sums.
     `facts`: as `sums_facts` makes them, where they are at hand. Raise `BundleError` if there are no sums, if
     they are not those of the statement's design, or if this machine makes other features from it."""
     stored, design = stored_sums(bundle), sums_design(bundle.statement)
     try:
-        mean, sd, check = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
+        read = read_again(design, sums_facts(bundle) if facts is None else facts, stored.kept)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(
             f"{layout.RELEASED_SUMS} cannot be read again: {str(error).rstrip('.')}."
         ) from error
-    return (mean if stored.public_mean is None else mean + stored.public_mean, sd), check
+    return read.shifted(stored.public_mean)
 
 
 def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     """Refuse a bundle whose published field does not follow from its released sums. Raise `BundleError` as
     `field_again`, and if what they state is something else than what is published."""
-    made, check = field_again(bundle, facts)
-    if bundle.field is None or not all(
-        np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # what is NaN does not follow
-        for again, told in zip(made, bundle.field, strict=True)
+    made = field_again(bundle, facts)
+    check = made.model_check
+    if (
+        bundle.field is None
+        or made.mean is None
+        or made.sd is None
+        or not all(
+            np.all(
+                np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1]
+            )  # what is NaN does not follow
+            for again, told in zip((made.mean, made.sd), bundle.field, strict=True)
+        )
     ):
         raise BundleError(
             f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed, or an earlier "
             "version of this program read the sums otherwise."
         )
+    _check_range(bundle, made)
     stated = (bundle.statement.get("told") or {}).get("model")
     if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
         raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")
@@ -116,6 +123,16 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     means, unit = (bundle.field[0], public), bundle.statement["subject"]["unit"]
     if not change_follows(changed, change_block(change, bundle.response, means, records, unit)):
         raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
+
+
+def _check_range(bundle: Bundle, made: FieldAgain) -> None:
+    """Refuse a told agreement with a range if either does not follow from what was `made` from the sums."""
+    stated = (bundle.statement.get("told") or {}).get("map")
+    if stated is None or "low" not in stated:
+        return
+    shown = None if made.shown_map is None else rounded_field(*made.shown_map)
+    if shown is None or not map_follows(stated, map_block(bundle.published, shown, made.map_draws)):
+        raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
 
 
 def holds_counts(bundle: Bundle) -> bool:

@@ -217,7 +217,7 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     )  # fmt: skip
     if not compared:
         check_layers(contents, bundle)
-    check_told(statement.get("told"), bundle.published)
+    check_told(statement.get("told"), bundle.published, sums=bundle.sums is not None)
     check_change(statement)
     return bundle
 

@@ -218,7 +218,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         design=choice.design.settled(shifted, level, settings.direction), privacy=plan.privacy,
         tuning=choice.tuning, paths=shifted.paths, mean=field.mean, sd=field.sd,
         draws=None if read is None else read.draws, shown_map=shifted.shown_map,
-        cut_by_map=shifted.map_mean is not None,
+        map_draws=shifted.map_draws, cut_by_map=shifted.map_mean is not None,
         records=None if field.mean is None or project.exposure is not None else shifted.records,
         sums=released.sums, model_check=released.model_check, relation=settings.relation,
         protects=protects(project), expected=choice.expected, receipt=plan.receipt,

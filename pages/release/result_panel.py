@@ -11,7 +11,7 @@ from geo.maps.linked import Mode, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.expected import change_told, contradiction, model_doubt
+from hexcursion.bundle.statement.expected import agreement_between, change_told, contradiction, model_doubt
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import compare
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
@@ -79,8 +79,8 @@ def _told(viewer: Viewer) -> None:
     statement = viewer.bundle.statement
     told, expected = statement.get("told"), statement["expected"]
     before = None if expected is None else expected["agreement"]
-    after = None if told is None or told["map"] is None else told["map"]["agreement"]
-    if figures := told_words(before, after):
+    of_map = {} if told is None or told["map"] is None else told["map"]
+    if figures := told_words(before, of_map.get("agreement"), agreement_between(of_map).rstrip(",")):
         st.caption(plain(figures))
     for against in filter(None, (contradiction(expected, told), model_doubt(told))):
         st.warning(plain(against), icon=":material/difference:")
@@ -88,10 +88,13 @@ def _told(viewer: Viewer) -> None:
         st.info(plain(changed), icon=":material/compare_arrows:")
 
 
-def told_words(before: float | None, after: float | None) -> str:
-    """The agreements expected and told, in [0, 1], rounded as the sentences below do; "" for neither."""
+def told_words(before: float | None, after: float | None, between: str = "") -> str:
+    """The agreements expected and told, in [0, 1], rounded as the sentences below do; "" for neither.
+
+    `between`: the range of the one told, which follows its number.
+    """
     figures = [] if before is None else [f"expected beforehand {ratio_words(before)}"]
-    figures += [] if after is None else [f"told by the release itself {after:.2f}"]
+    figures += [] if after is None else [f"told by the release itself {after:.2f}{between}"]
     if not figures:
         return ""
     return f"Agreement at the published threshold: {', '.join(figures)}; the true agreement stands above."

@@ -27,7 +27,7 @@ from itertools import product
 
 import numpy as np
 
-from dpgp_core.excursion import exceedance_probability, iou, ious, stated_scores
+from dpgp_core.excursion import agreement_range, exceedance_probability, iou, ious, stated_scores
 from dpgp_core.linalg import Floats
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
@@ -109,19 +109,20 @@ def _print_alone(asked: Namespace) -> None:
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
         return
     print("survey        epsilon  worlds   told  reached  less: mean     sd  too high", end="  ")
-    print("fitted: sd  quarter: mean  too high")
+    print("fitted: sd  quarter: mean  too high  range holds  width")
     for survey, epsilon in product(SURVEYS[:2], EPSILONS):
         project = load_project(survey_settings(survey, asked.folder).with_changes(epsilon=epsilon))
         found = np.array(list(_worlds(project)))
         reached, told, quarter = found[:, 0], found[:, 1], found[:, 2]
-        read = np.column_stack([np.ones(len(found)), found[:, 1:], np.square(told)])
+        read = np.column_stack([np.ones(len(found)), found[:, 1:-2], np.square(told)])
         hat = read @ np.linalg.pinv(read)
         left = (reached - hat @ reached) / (1.0 - hat.diagonal())
         gap, low = told - reached, quarter - reached
         print(
             f"{survey.title:13} {epsilon:7g}  {len(found):6}  {told.mean():5.3f}  {reached.mean():7.3f}  "
             f"{gap.mean():+10.3f}  {gap.std():5.3f}  {(gap > TOO_HIGH).mean():8.2f}  {left.std():10.3f}  "
-            f"{low.mean():+13.3f}  {(low > TOO_HIGH).mean():8.2f}",
+            f"{low.mean():+13.3f}  {(low > TOO_HIGH).mean():8.2f}"
+            f"  {found[:, -2].mean():11.2f}  {found[:, -1].mean():5.2f}",
             flush=True,
         )
     print(f"Seed {SEED}; means of {EACH} releases of each world; too high: by more than {TOO_HIGH:g}.")
@@ -154,7 +155,10 @@ def _worlds(project: Project) -> Iterator[Floats]:
             shown = exceedance_probability(mean, sd, 0.0)
             told = stated_scores(shown, region).agreement
             more = (shown.mean(), region.mean(), chance.mean(), mean.mean(), mean.std())
-            said.append((iou(region, truth), told, np.nanquantile(joint, 0.25), *more))
+            assert drawn.map_draws is not None
+            between = agreement_range(mean, sd, drawn.map_draws, 0.0, "above", region) or (told, told)
+            low, high, hit = min(between[0], told), max(between[1], told), iou(region, truth)
+            said.append((hit, told, np.nanquantile(joint, 0.25), *more, low <= hit <= high, high - low))
         yield np.mean(said, axis=0)
 
 

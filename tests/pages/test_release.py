@@ -39,6 +39,10 @@ def test_an_expected_agreement_is_rounded_as_the_sentences_below_round_it() -> N
         "Agreement at the published threshold: told by the release itself 0.50; "
         "the true agreement stands above."
     )
+    assert told_words(None, 0.5, ", between 0.33 and 0.70 with a chance of 80 %") == (
+        "Agreement at the published threshold: told by the release itself 0.50, between 0.33 and 0.70 with a "
+        "chance of 80 %; the true agreement stands above."
+    )
     assert told_words(None, None) == ""
 
 

@@ -18,6 +18,7 @@ from geo.crs import project
 from hexcursion import words
 from hexcursion.bundle.products import Products, about, counted, part_of
 from hexcursion.bundle.statement.expected import (
+    agreement_told,
     basis_of,
     beforehand_words,
     change_told,
@@ -130,7 +131,9 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
         side = words.side_words(products.direction)
         right, found = (about(part_of(share, 1.0)) for share in (shown.right, shown.found))
         lead = f"{right[:1].upper()}{right[1:]} of those shown are {side}; {found} of those {side} are shown"
-        text = " ".join(filter(None, [shown_words(products), beforehand_words(expected)]))
+        text = " ".join(
+            filter(None, [shown_words(products), agreement_told(told), beforehand_words(expected)])
+        )
     else:
         lead, text = _expected(expected)
         if products.graded and not (products.classes == 0).any():  # of no region a share is right

@@ -176,6 +176,7 @@ _EARLIER = frozenset(
         "bdc6b54aff90c135adf49dfb5d57470fcd6127cdab99bd7a40ae0a0710e91891",
         "6bc5b65e99553fce4e704ac45cca367e6fc4d45ef3855bfdc478492fee0c936f",
         "093510426938ce1df1907fa1413c222d39e73b06f56718d1ac202ab138ad8c30",
+        "65ede148e72c3eb9594dda38aedeea0314ffb8da36f4e9fa05ad49093e2b0927",
     }
 )
 _FOLDER = Path(__file__).parent / "schema"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion import StatedScores, exceedance_probability, stated_scores
+from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probability, stated_scores
 from dpgp_core.spectral.model_check import ABOUT, Change, ModelCheck
 from hexcursion.bundle.products import NO_RECORD_CLASS, Products, about
 from hexcursion.bundle.untrusted import BundleError, clean
@@ -33,6 +33,7 @@ CHANGED = 0.01
 HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
 
 SLACK = 1e-6  # of a told number that a reader recomputes
+MAP_SLACK, RANGE_SLACK = 1e-3, 0.01  # of the agreement with the map that sums tell, and of its range
 CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a change: of its chance, and of the width of its interval
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
@@ -90,22 +91,36 @@ def told_block(
     shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
     change: Mapping[str, Any] | None = None,
+    draws: Floats | None = None,
 ) -> dict[str, Any] | None:
     """What the release says about its own map; None where its mechanism gives no probabilities. `field`,
     `shown_map`: (N,) mean and deviation of the field, and of the map without privacy, given the release, in
-    response units; `check`: how the released sums compare with their model; `change`: a `change_block`."""
+    response units; `check`: how the released sums compare with their model; `change`: a `change_block`;
+    `draws`: (J, N) joint draws of that map, where readers can make them again."""
     if products.probability is None or field is None:
         return None
     of_map = None
     if shown_map is not None:
-        shown = exceedance_probability(*shown_map, products.level, products.direction)
-        of_map = _of_map(products, shown)
+        of_map = map_block(products, shown_map, draws)
     told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability)}
     if check is not None:
         told["model"] = {"chance": round(check.chance, 4), "about": check.about}
     if change is not None:
         told["change"] = dict(change)
     return {**told, "in_words": told_words(told)}
+
+
+def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Floats | None) -> dict[str, Any]:
+    """What is told of the map of the same records without privacy, and the range in which its agreement lies
+    with a chance of 80 %: by joint `draws` (J, N), and never without the agreement that is told."""
+    told = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
+    if draws is None or told["agreement"] is None:
+        return told
+    ends = agreement_range(*shown_map, draws, products.level, products.direction, products.vote_set)
+    if ends is None:
+        return told
+    low, high = min(ends[0], told["agreement"]), max(ends[1], told["agreement"])
+    return {**told, "low": round(low, 6), "high": round(high, 6)}
 
 
 def _of_map(products: Products, shown: Floats) -> dict[str, Any]:
@@ -173,10 +188,31 @@ def told_words(told: Mapping[str, Any] | None) -> str:
         )
     if of_map is None:
         return text
+    between = agreement_between(of_map)
     return (
-        f"{text} It agrees to about {of_map['agreement']:.2f} (intersection over union) with the map that "
-        f"the same records give without privacy, where {about(_per_cent(of_map['right']))} of the shown "
-        "hexagons are shown too."
+        f"{text} It agrees to about {of_map['agreement']:.2f} (intersection over union){between} with the "
+        f"map that the same records give without privacy, where {about(_per_cent(of_map['right']))} of the "
+        "shown hexagons are shown too."
+    )
+
+
+def agreement_between(of_map: Mapping[str, Any]) -> str:
+    """The range of the told agreement, to stand behind its number; "" where none is told."""
+    if "low" not in of_map:
+        return ""
+    ends = f"between {of_map['low']:.2f} and {of_map['high']:.2f}"
+    return f", {ends} with a chance of 80 % if its model is right,"
+
+
+def agreement_told(told: Mapping[str, Any] | None) -> str:
+    """The told agreement with its range, as a sentence; "" where no range is told."""
+    of_map = None if told is None else told.get("map")
+    if of_map is None or "low" not in of_map:
+        return ""
+    return (
+        f"By the release itself the set at the cutoff agrees to about {of_map['agreement']:.2f} "
+        f"(intersection over union){agreement_between(of_map)} with the map that the same records give "
+        "without privacy."
     )
 
 
@@ -186,7 +222,7 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
     before = beforehand_words(expected) if shown else expected_words(expected)
     told = statement.get("told")
     against = contradiction(expected, told), model_doubt(told)
-    return tuple(filter(None, (shown, before, *against, change_told(told))))
+    return tuple(filter(None, (shown, agreement_told(told), before, *against, change_told(told))))
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:
@@ -303,10 +339,17 @@ def change_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
     )
 
 
-def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
+def map_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+    """Whether an agreement and its range are those that a reader computes, but for what machines differ."""
+    slacks = {"agreement": MAP_SLACK, "low": RANGE_SLACK, "high": RANGE_SLACK}
+    return all(name in made and abs(stated[name] - made[name]) <= slack for name, slack in slacks.items())
+
+
+def check_told(told: Mapping[str, Any] | None, products: Products, *, sums: bool = False) -> None:
     """Refuse what a statement tells about its map where it does not follow from the release. Raise
-    `BundleError` if numbers against the true values differ from those recomputed, or words from the numbers.
-    Whether the model's chance follows is seen where the sums are read again (`check_again`)."""
+    `BundleError` if numbers against the true values differ from those recomputed, or words from the numbers;
+    or if it tells a range without released `sums`. Whether that range and the model's chance follow is seen
+    where the sums are read again (`check_again`)."""
     if told is None:
         return
     probability = products.probability
@@ -315,6 +358,12 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
     if products.shown is not None:
         follows["map"] = _of_map(products, products.shown)
         names.append("map")
+    of_map = told.get("map") or {}
+    between = {name: of_map[name] for name in ("low", "high") if name in of_map}
+    if between and follows.get("map") is not None:
+        follows["map"] = {**follows["map"], **between}
+    if between and not (sums and between["low"] <= (of_map["agreement"] or 0.0) <= between["high"]):
+        raise BundleError("The range that the privacy statement tells of its agreement cannot be its own.")
     if not follows or any(not _same_numbers(told.get(name), follows.get(name)) for name in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
     if "model" in told and told["model"]["about"] not in ABOUT:

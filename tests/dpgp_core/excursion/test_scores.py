@@ -12,6 +12,8 @@ from scipy.stats import norm
 from dpgp_core.excursion import (
     OWN_CUTOFFS,
     PROBABILITY_FLOOR,
+    Direction,
+    agreement_range,
     bce,
     cutoff_for_map,
     exceedance_probability,
@@ -120,3 +122,31 @@ def test_a_release_is_cut_where_it_is_expected_to_agree_best_with_the_map() -> N
         assert ratio(found) == pytest.approx(max(map(ratio, OWN_CUTOFFS)), abs=1e-12)
         level = [each for each in OWN_CUTOFFS if ratio(each) > ratio(found) - 1e-12]
         assert abs(found - 0.5) == pytest.approx(min(abs(each - 0.5) for each in level))
+
+
+@pytest.mark.parametrize(
+    ("sides", "direction", "low", "high"),
+    [
+        ((1.0, 1.0), "above", 0.0, 1.0),
+        ((1.0, -1.0), "above", 0.5, 0.5),
+        ((1.0, -1.0), "below", 0.25, 0.25),
+    ],
+)
+def test_a_range_of_agreements_needs_to_know_how_cells_vary_together(
+    sides: tuple[float, float], direction: Direction, low: float, high: float
+) -> None:
+    """Two shown cells at the level, which rise together or against each other, and two sure ones."""
+    up = np.arange(-4.5, 5.0)[:, None]
+    draws = 7.0 + np.hstack([sides[0] * up, sides[1] * up, 0.0 * up, 0.0 * up])
+    mean, sd = np.array([0.0, 0.0, -9.0, -9.0]), np.array([1.0, 1.0, 1.0, 1.0])
+    inside = np.array([True, True, False, False])
+    assert agreement_range(mean, sd, draws, 0.0, direction, inside) == (low, high)
+    assert agreement_range(mean, sd, draws, 0.0, direction, ~inside & inside) is None
+
+
+def test_a_range_of_agreements_leaves_out_a_tenth_of_the_draws_at_either_end() -> None:
+    """Of ten shown cells draw k of 0 ... 10 holds k: a tenth of them lies up to .1, and up to .9."""
+    draws = (np.arange(11.0)[:, None] - 5.0) * np.ones(10)
+    mean, sd = 4.5 - np.arange(10.0), np.full(10, np.sqrt(10.0))
+    low, high = agreement_range(mean, sd, draws, 0.0, "above", np.ones(10, dtype=bool)) or (0.0, 0.0)
+    assert (low, high) == (pytest.approx(0.1), pytest.approx(0.9))

@@ -32,6 +32,7 @@ def spectral_release(
     rise: float = 0.0,
     public_mean: bool = True,
     first: float = 0.0,
+    ranged: bool = False,
     **changes: Any,
 ) -> Release:
     """2,000 records whose values rise to the east, and by `rise` response units where the west is.
@@ -48,6 +49,8 @@ def spectral_release(
         Whether a public mean, .1 everywhere, was taken off.
     first
         Of the design.
+    ranged
+        Whether it tells its agreement with a range.
     changes
         Fields of the release.
     """
@@ -63,6 +66,8 @@ def spectral_release(
     drawn = draw_release(
         SpectralStatistics().prepare(design, facts, records), SimulationEntropy(seed), simulation=True
     ).shifted(mean)
+    if ranged:
+        changes |= {"shown_map": drawn.shown_map, "map_draws": drawn.map_draws}
     cost = Cost.gaussian(MU)
     privacy = replace(
         guarded(),

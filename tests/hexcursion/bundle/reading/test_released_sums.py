@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,9 @@ from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.again import check_again, field_again
 from hexcursion.bundle.layout import zip_bytes_to
+from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.read import bundle_from_contents
+from hexcursion.bundle.statement.expected import agreement_told, how_right
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle
 from hexcursion.project.load import build_lattice
@@ -58,7 +61,10 @@ def test_mean_and_chances_follow_from_the_released_sums(spectral: dict[str, byte
     bundle = bundle_from_contents(spectral)
     assert bundle.field is not None
     assert bundle.sums is not None
-    (mean, sd), _ = field_again(bundle)
+    made = field_again(bundle)
+    assert made.mean is not None
+    assert made.sd is not None
+    mean, sd = made.mean, made.sd
     np.testing.assert_allclose(mean, bundle.field[0], atol=2e-6)
     np.testing.assert_allclose(sd, bundle.field[1], atol=2e-6)
     check_again(bundle)
@@ -97,12 +103,52 @@ def test_what_is_told_of_the_model_follows_from_the_sums(spectral: dict[str, byt
             check_again(forged)
 
 
+@pytest.fixture(scope="module")
+def ranged(domain: Domain) -> dict[str, bytes]:
+    """A release of 2,000 records that tells its agreement with a range."""
+    return bundle_contents(spectral_release(domain, ranged=True))
+
+
+def test_the_range_of_the_told_agreement_follows_from_the_sums(ranged: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(ranged)
+    told = bundle.statement["told"]
+    of_map = told["map"]
+    found = [of_map[name] for name in ("agreement", "low", "high")]
+    assert found == [pytest.approx(each, abs=2e-6) for each in (0.899293, 0.854545, 0.947205)]
+    said = (
+        "0.90 (intersection over union), between 0.85 and 0.95 with a chance of 80 % if its model is right,"
+    )
+    assert f"It agrees to about {said} with" in told["in_words"]
+    assert agreement_told(told) == (
+        f"By the release itself the set at the cutoff agrees to about {said} with the map that the same "
+        "records give without privacy."
+    )
+    assert agreement_told(told) in how_right(bundle.statement, bundle.published)
+    assert agreement_told(told) in three_facts(bundle.statement, bundle.published)[0].text
+    for paper in ("README.txt", "label.html", "map.html"):
+        assert said in " ".join(ranged[paper].decode().split()), paper
+    check_again(bundle)
+    for name, by, refused in (
+        ("low", 0.02, True),
+        ("high", -0.02, True),
+        ("high", 0.009, False),
+        ("agreement", 0.002, True),
+    ):
+        forged = {**told, "map": {**of_map, name: of_map[name] + by}}
+        changed = replace(bundle, statement={**bundle.statement, "told": forged})
+        if refused:
+            with pytest.raises(BundleError, match="told of the agreement does not follow"):
+                check_again(changed)
+        else:
+            check_again(changed)
+
+
 def test_sums_that_state_no_number_are_refused(
     spectral: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = bundle_from_contents(spectral)
     assert bundle.field is not None
-    nothing = (np.full(bundle.domain.size, np.nan), bundle.field[1]), None
+    nothing = SimpleNamespace(mean=np.full(bundle.domain.size, np.nan), sd=bundle.field[1], model_check=None)
     monkeypatch.setattr("hexcursion.bundle.again.field_again", lambda *_: nothing)
     with pytest.raises(BundleError, match="does not follow"):
         check_again(bundle)

@@ -23,6 +23,7 @@ from hexcursion.bundle.products import Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.expected import (
+    agreement_told,
     change_block,
     check_told,
     contradiction,
@@ -83,6 +84,24 @@ def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() 
     assert "without privacy" not in told["in_words"]
     bare = products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)
     assert told_block(bare, None, None) is None
+
+
+def test_a_told_range_holds_the_told_agreement_and_needs_sums() -> None:
+    """All draws agree, so the map is the set: a range of 1 alone, widened to the .98 that is told."""
+    shown_map = (FIELD[0], np.full(4, 0.25))
+    told = told_block(shown(), FIELD, shown_map, draws=np.zeros((3, 4)))
+    assert told is not None
+    assert told["map"] == {
+        "agreement": 0.977506, "right": 0.988625, "found": 0.988625, "low": 0.977506, "high": 1.0,
+    }  # fmt: skip
+    assert "0.98 (intersection over union), between 0.98 and 1.00 with a chance of 80 %" in told["in_words"]
+    check_told(told, shown(), sums=True)
+    with pytest.raises(BundleError, match="cannot be its own"):
+        check_told(told, shown())
+    with pytest.raises(BundleError, match="cannot be its own"):
+        check_told({**told, "map": {**told["map"], "low": 0.98}}, shown(), sums=True)
+    assert agreement_told(told_block(shown(), FIELD, shown_map)) == ""
+    assert agreement_told(None) == ""
 
 
 @pytest.mark.parametrize(("name", "by"), [("right", 0.01), ("agreement", 0.01), ("found", -0.01)])
