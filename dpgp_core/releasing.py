@@ -113,8 +113,6 @@ class Released:
     # (N,) standard deviation, given the release, of what a map of the same records without privacy noise
     # shows, response units. None where that is not known.
     map_sd: Floats | None = None
-    # (J, N) joint draws of how far that map lies from its mean, by a public seed; None where not known
-    map_draws: Floats | None = None
     # (N,) its mean, where that is not the field's own: the published set is then cut by that map
     map_mean: Floats | None = None
     # (N,) expected number of records, >= 0, given the release and what is public of their places. None where
@@ -125,6 +123,9 @@ class Released:
     sums: KeptSums | None = None
     # how the released sums compare with draws of the model that reads them; None where not known
     model_check: ModelCheck | None = None
+    # (J, N) joint draws of how far the map without privacy lies from its mean, by a public seed: every reader
+    # of the sums makes them again. None where not known.
+    map_draws: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):

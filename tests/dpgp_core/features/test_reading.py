@@ -119,6 +119,24 @@ def test_the_map_itself_is_surer_than_the_field() -> None:
     assert np.all(posterior.map_deviation(counts) < posterior.deviation())
 
 
+@pytest.mark.parametrize("unseen", [0.0, 0.3])
+def test_draws_of_the_map_have_its_deviation_and_covariance(unseen: float) -> None:
+    made, counts, sums = case()
+    posterior = FieldPosterior(made.reader(counts), sums)
+    drawn = posterior.map_draws(counts, 4000, SimulationEntropy(1), unseen)
+    stated, found = posterior.map_deviation(counts, unseen), drawn.std(axis=0)
+    assert np.abs(found / stated - 1.0).max() < 0.06
+    assert np.abs(drawn.mean(axis=0)).max() < 0.06 * stated.max()
+    prior, rows = made.prior, made.basis.rows
+    hidden = unseen * variance_given_records(made.basis, prior, counts.mean) / prior.deviation**2
+    weight = counts.mean / (prior.record_noise**2 + counts.mean * prior.deviation**2 * made.basis.rest)
+    records = np.linalg.inv(np.eye(rows.shape[1]) + prior.deviation**2 * (rows.T * weight) @ rows)
+    half = posterior.reader.half
+    left = np.eye(rows.shape[1]) - half.T @ half - records
+    exact = prior.deviation**2 * rows @ left @ rows.T + np.outer(hidden, hidden)
+    assert np.abs(np.cov(drawn.T) - exact).max() < 0.08 * exact.max()
+
+
 def test_what_clipping_hides_of_the_mean_counts_far_from_all_records() -> None:
     released, private = np.array([0.5, 0.5, 1.0]), np.array([0.1, 0.5, 1.0])
     found = map_variance(released, private, 1.0, 0.3)
