@@ -97,9 +97,7 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
         or made.mean is None
         or made.sd is None
         or not all(
-            np.all(
-                np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1]
-            )  # what is NaN does not follow
+            np.all(np.abs(again - told) <= TOLERANCE + RELATIVE * bundle.field[1])  # NaN does not follow
             for again, told in zip((made.mean, made.sd), bundle.field, strict=True)
         )
     ):
