@@ -138,7 +138,8 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
         lead, text = _expected(expected)
         if products.graded and not (products.classes == 0).any():  # of no region a share is right
             lead = f"No hexagon is likely {words.side_words(products.direction)}"
-            text = " ".join(filter(None, ["No region is shown.", beforehand_words(expected)]))
+            said = agreement_told(told), beforehand_words(expected)
+            text = " ".join(filter(None, ["No region is shown.", *said]))
     if products.graded:
         unsure = int((products.classes == 1).sum())
         text += f" {part_of(unsure, products.classes.size).capitalize()} of the hexagons are open."
