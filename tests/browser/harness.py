@@ -285,7 +285,7 @@ def take_settings(page: Page, choices: Path, *files: Path) -> None:
 
 def release_anyway(page: Page) -> None:
     """Release what is planned; insist where the map is expected to be poor or breaks an earlier promise."""
-    for doubt in ("Release this map anyway", "Release anyway"):
+    for doubt in ("Release this map anyway", "Release anyway:"):
         tick = page.get_by_text(doubt)
         if tick.count():
             tick.click()
