@@ -129,6 +129,6 @@ def test_fields_and_their_crowds_share_four_priors(tmp_path: Path, monkeypatch: 
     facts = public_facts(project)
     for number in range(FIELDS):
         given = (project.settings, project.lattice, project.response, facts.n, None, number)
-        own, kept = simulate_reference(*given), simulate_reference(*given, None, facts.prior)
+        own, kept = simulate_reference(*given), simulate_reference(*given, facts.prior)
         assert np.array_equal(own.value, kept.value)
         assert np.array_equal(own.index, kept.index)
