@@ -33,7 +33,7 @@ CHANGED = 0.01
 HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
 
 SLACK = 1e-6  # of a told number that a reader recomputes
-MAP_SLACK, RANGE_SLACK = 1e-3, 0.01  # of the agreement with the map that sums tell, and of its range
+MAP_SLACKS = {"agreement": 1e-3, "right": 1e-3, "found": 1e-3, "low": 0.01, "high": 0.01}  # from sums
 CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a change: of its chance, and of the width of its interval
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
@@ -340,9 +340,8 @@ def change_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
 
 
 def map_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    """Whether an agreement and its range are those that a reader computes, but for what machines differ."""
-    slacks = {"agreement": MAP_SLACK, "low": RANGE_SLACK, "high": RANGE_SLACK}
-    return all(name in made and abs(stated[name] - made[name]) <= slack for name, slack in slacks.items())
+    """Whether an agreement, its shares and range are what a reader computes, but for what machines differ."""
+    return all(each in made and _same(stated[each], made[each], by) for each, by in MAP_SLACKS.items())
 
 
 def check_told(told: Mapping[str, Any] | None, products: Products, *, sums: bool = False) -> None:
@@ -362,9 +361,11 @@ def check_told(told: Mapping[str, Any] | None, products: Products, *, sums: bool
     between = {name: of_map[name] for name in ("low", "high") if name in of_map}
     if between and follows.get("map") is not None:
         follows["map"] = {**follows["map"], **between}
-    if between and not (sums and between["low"] <= (of_map["agreement"] or 0.0) <= between["high"]):
+    unknown = bool(of_map) and None in (of_map["agreement"], of_map["right"])
+    if between and (unknown or not (sums and between["low"] <= of_map["agreement"] <= between["high"])):
         raise BundleError("The range that the privacy statement tells of its agreement cannot be its own.")
-    if not follows or any(not _same_numbers(told.get(name), follows.get(name)) for name in names):
+    unknown &= told["field"]["right"] is not None  # of a set that holds a hexagon both are known
+    if not follows or unknown or any(not _same_numbers(told.get(each), follows.get(each)) for each in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
     if "model" in told and told["model"]["about"] not in ABOUT:
         raise BundleError("What the privacy statement tells about its model is nothing that was looked at.")
@@ -382,10 +383,10 @@ def _same_numbers(stated: Mapping[str, Any] | None, follows: Mapping[str, Any] |
     return stated.keys() == follows.keys() and all(_same(stated[name], follows[name]) for name in follows)
 
 
-def _same(stated: float | None, follows: float | None) -> bool:
+def _same(stated: float | None, follows: float | None, slack: float = SLACK) -> bool:
     if stated is None or follows is None:
         return stated is follows
-    return abs(stated - follows) <= SLACK
+    return abs(stated - follows) <= slack
 
 
 def _per_cent(share: float) -> str:

@@ -130,6 +130,8 @@ def test_the_range_of_the_told_agreement_follows_from_the_sums(
         ("high", -0.02, True),
         ("high", 0.009, False),
         ("agreement", 0.002, True),
+        ("right", -0.002, True),
+        ("found", 0.002, True),
     ):
         forged = {**told, "map": {**of_map, name: of_map[name] + by}}
         changed = replace(bundle, statement={**bundle.statement, "told": forged})

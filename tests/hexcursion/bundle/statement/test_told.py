@@ -100,8 +100,20 @@ def test_a_told_range_holds_the_told_agreement_and_needs_sums() -> None:
         check_told(told, shown())
     with pytest.raises(BundleError, match="cannot be its own"):
         check_told({**told, "map": {**told["map"], "low": 0.98}}, shown(), sums=True)
+    with pytest.raises(BundleError, match="cannot be its own"):
+        check_told({**told, "map": {**told["map"], "high": 0.97}}, shown(), sums=True)
     assert agreement_told(told_block(shown(), FIELD, shown_map)) == ""
     assert agreement_told(None) == ""
+
+
+@pytest.mark.parametrize("name", ["agreement", "right"])
+@pytest.mark.parametrize("between", [{}, {"low": 0.0, "high": 1.0}])
+def test_an_agreement_that_nobody_states_is_refused_of_a_set(name: str, between: dict[str, float]) -> None:
+    told = told_block(shown(), FIELD, (FIELD[0], np.full(4, 0.25)))
+    assert told is not None
+    forged = {**told, "map": {**told["map"], **between, name: None}}
+    with pytest.raises(BundleError, match="cannot be its own" if between else "does not follow from the"):
+        check_told(forged, shown(), sums=True)
 
 
 @pytest.mark.parametrize(("name", "by"), [("right", 0.01), ("agreement", 0.01), ("found", -0.01)])
