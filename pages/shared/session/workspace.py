@@ -209,7 +209,14 @@ class Workspace:
             "records_about",
             *named,
         }
-        drop |= set() if same else {"threshold", "direction", "centre", "clip", "values", "yes_above"}
+        drop |= (
+            set()
+            if same
+            else {"threshold", "direction", "transform", "centre", "clip", "values", "yes_above"}
+        )
+        usual = "log" if other.choices["data"].read_by.log_scale else "identity"
+        if self.choices.get("transform") not in (None, other.choices.get("transform") or usual):
+            drop |= {"centre", "clip"}  # an earlier release reads values on the other scale
         if other.choices.get("values") == "count":
             drop |= {"values", "population_file", "population_column"}
         kept = {name: value for name, value in other.choices.items() if name not in drop}

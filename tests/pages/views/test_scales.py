@@ -11,6 +11,7 @@ from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.names import Transform
 from pages.privacy import question
 from pages.privacy.question_view import stated_scale, stated_values, suits_factors, uses_factors
+from pages.shared.session.previews import Preview
 from pages.shared.session.workspace import Workspace
 from tests.pages.recorded import Recorded
 
@@ -99,3 +100,27 @@ def test_how_values_differ_is_chosen_on_the_screen(
     work.choose(threshold=9.0)
     question._other_scale(work, "value")
     assert work.choices["threshold"] == 9.0
+
+
+@pytest.mark.parametrize(
+    ("name", "settled", "kept"),
+    [
+        ("v", None, {"transform": "log", "centre": 2.5, "clip": 1.2}),
+        ("v", "identity", {"transform": "identity"}),
+        ("v", "log", {"transform": "log", "centre": 2.5, "clip": 1.2}),
+        ("w", None, {}),
+    ],
+)
+def test_a_scale_is_kept_for_the_same_values_read_alike(
+    name: str, settled: Transform | None, kept: dict[str, object]
+) -> None:
+    """Other values, and an earlier release that reads these ones otherwise, leave nothing of it."""
+    before, after = Workspace(), Workspace()
+    looked = Preview((), 9, "", "sensor", False, (), (), ())
+    before.private = after.private = looked
+    before.choose(data=SENSORS, value_name="v", transform="log", centre=2.5, clip=1.2)
+    after.choose(data=SENSORS, value_name=name, **({} if settled is None else {"transform": settled}))
+    after.keep_public_choices(before)
+    assert {
+        each: after.choices[each] for each in ("transform", "centre", "clip") if each in after.choices
+    } == kept
