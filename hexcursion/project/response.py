@@ -79,7 +79,7 @@ class ResponseScale:
         value = np.asarray(value, dtype=np.float64)
         if self.transform == "log":
             if np.any(~(value > 0)):
-                raise InvalidValue("the log transform needs positive values: drop or correct the others.")
+                raise InvalidValue("logarithms need values above 0: drop or correct the others.")
             value = np.log(value)
         elif self.transform == "probit":
             value = np.clip(ndtri(np.clip(value / 100.0, 0.0, 1.0)), -FARTHEST, FARTHEST)

@@ -81,7 +81,7 @@ def test_scales_lead_to_responses_and_back() -> None:
 @pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
 def test_values_without_a_logarithm_are_refused(bad: float) -> None:
     for use in (LOG.forward, LOG.cut):
-        with pytest.raises(InvalidValue, match="the log transform needs positive values"):
+        with pytest.raises(InvalidValue, match="logarithms need values above 0"):
             use(np.array([1.0, bad]))
 
 
