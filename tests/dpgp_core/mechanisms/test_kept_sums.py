@@ -97,6 +97,10 @@ def test_kept_sums_state_what_the_release_stated(changes: dict[str, Any], drift:
     assert made.sd is not None
     np.testing.assert_allclose(mean, made.mean, atol=1e-6)
     np.testing.assert_allclose(sd, made.sd, atol=2e-6)
+    assert (read.map_draws is None) == (made.map_draws is None) == drift
+    if made.map_draws is not None and read.map_draws is not None and read.map_sd is not None:
+        np.testing.assert_allclose(read.map_draws, made.map_draws, atol=1e-6)  # by a public seed
+        assert np.median(read.map_draws.std(axis=0) / read.map_sd) == pytest.approx(1.0, abs=0.2)
     step = 1 << 27  # an eighth of a response each
     if kept.second is not None:
         moved = replace(kept, second=replace(kept.second, sums=kept.second.sums + step))
