@@ -102,7 +102,7 @@ def error_words(area_error: float) -> str:
 
 
 MOST_SPREAD = 0.2
-"""Standard deviation of an agreement from which nothing can be told of it."""
+"""Standard deviation of an agreement from which it is called very uncertain."""
 
 
 def off_words(area_error: float) -> str:
@@ -111,15 +111,15 @@ def off_words(area_error: float) -> str:
 
 
 def spread_words(agreement: float, deviation: float) -> str:
-    """An agreement with its standard deviation: "0.73 ± 0.05"; a wide one tells nothing.
+    """An agreement with its standard deviation: "0.73 ± 0.05"; a wide one tells little.
 
     Examples
     --------
     >>> spread_words(0.667, 0.354)
-    'unknown: nothing can be told (0.66 ± 0.35)'
+    'very uncertain, 0.66 ± 0.35'
     """
     text = ratio_words(agreement) + (f" ± {deviation:.2f}" if deviation >= 0.005 else "")
-    return f"unknown: nothing can be told ({text})" if deviation >= MOST_SPREAD else text
+    return f"very uncertain, {text}" if deviation >= MOST_SPREAD else text
 
 
 def right_words(right: float) -> str:
