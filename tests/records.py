@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 
 SHORT = 48  # characters of a line that stood there before
@@ -45,4 +46,6 @@ def agrees(path: Path, order: Iterable[str], section: str, shown: list[str]) -> 
                 before = len(line) > SHORT and line in written
                 written.append(f"= {hash_of(line)} {line[:SHORT]}" if before else line)
         path.write_text("\n".join(written[1:]) + "\n", encoding="utf-8")
-    assert shown == recorded_lines(path)[section]
+    known = recorded_lines(path)[section]
+    other = [f"{was} -> {now}" for was, now in zip_longest(known, shown, fillvalue="nothing") if was != now]
+    assert not other, f"{len(other)} lines of {section!r} differ, the first: {other[0]}"

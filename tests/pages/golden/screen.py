@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms import MECHANISMS
 from dpgp_core.plugins import program_alone
+from dpgp_core.priors.registry import PRIORS
 from hexcursion.estimates import forecasts
 from pages.data.table_columns import REMEMBERED
 from pages.privacy import search_panel
@@ -210,6 +212,8 @@ def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
     """Put the recorder in Streamlit's place in every module of the screens that is loaded."""
     with program_alone(), pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "streamlit", screen)
+        for known in (MECHANISMS, PRIORS):  # whatever a test before has added
+            patch.setattr(known, "_held", {name: known[name] for name in known.own})
         for name, module in list(sys.modules.items()):
             if name.split(".")[0] == "pages":
                 if hasattr(module, "st"):
