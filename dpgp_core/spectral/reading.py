@@ -29,10 +29,16 @@ def known_by_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts:
     return cholesky(precision, "the precision of the field", "use a larger ridge")
 
 
-def variance_given_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts: Floats) -> Floats:
-    """(M,) posterior variance of the field given all records, for counts (M,): free of their values."""
+def variance_given_records(
+    basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts: Floats, root: Floats | None = None
+) -> Floats:
+    """(M,) posterior variance of the field given all records, for counts (M,): free of their values.
+
+    `root`: what `known_by_records` gives for them, where it is at hand.
+    """
     deviation = np.broadcast_to(prior.deviation, counts.shape)
-    root = known_by_records(basis, prior, counts)
+    if root is None:
+        root = known_by_records(basis, prior, counts)
     known = solve_lower(root, np.ascontiguousarray((deviation[:, None] * basis.rows).T))
     return np.asarray(np.square(known).sum(axis=0) + np.square(deviation) * basis.rest)
 
@@ -225,7 +231,7 @@ class FieldPosterior:
         half = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the only symmetric root
         drawn = spread * (basis.rows @ (half @ entropy.normal((size, count)))).T
         if unseen:
-            private = variance_given_records(basis, law, counts.mean)
+            private = variance_given_records(basis, law, counts.mean, root)
             drawn = drawn + entropy.normal((count, 1)) * (unseen * private / spread**2)
         return reader.nodes.spread(drawn)
 

@@ -28,7 +28,8 @@ UNUSUAL = 0.05
 """Chance, under the model, of sums that are said to be unusual: of true models one in twenty is doubted."""
 
 CHANGED = 0.01
-"""Chance, had nothing changed, of a difference from the public map that is said to be more than chance."""
+"""Chance, had nothing changed, of a difference from the public map that is said to be more than chance.
+A larger chance does not show that nothing has changed."""
 
 HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
 
@@ -254,7 +255,7 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
     which = "less" if after < before else "more"
     differ = "The private values may differ"  # nothing compares them
     if change is not None:
-        shown = change["chance"] <= CHANGED  # what is not shown may be so all the same
+        shown = change["chance"] <= CHANGED
         differ = "The private values differ" if shown else "It does not show that the private values differ"
     return (
         f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "
@@ -303,7 +304,7 @@ def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
     def level(value: float) -> str:
         return f"{quantity(abs(value), unit, 2)} {'lower' if value < 0.0 else 'higher'}"
 
-    shown = change["chance"] <= CHANGED  # what is not shown may be so all the same
+    shown = change["chance"] <= CHANGED
     differ = "The values differ" if shown else "The release does not show that the values differ"
     return (
         f"{differ} from those of the public map by more than chance: had nothing changed, so "
