@@ -38,7 +38,7 @@ _left_out = False
 
 @contextmanager
 def program_alone() -> Iterator[None]:
-    """Leave out what installed packages add: for pages that are the same wherever they are written."""
+    """Leave out whatever was added to the program: for pages that are the same wherever they are written."""
     global _left_out  # noqa: PLW0603
     _left_out = True
     try:
@@ -70,17 +70,24 @@ class Registry(MutableMapping[str, Offered]):
         self._held.update({getattr(thing, self.named_by): thing for thing in things})
         self.own = tuple(self._held)
 
+    @property
+    def _known(self) -> Mapping[str, Offered]:
+        """What needs no look at packages."""
+        return {name: self._held[name] for name in self.own} if _left_out else self._held
+
     def __getitem__(self, name: str) -> Offered:
-        return self._held[name] if name in self._held else self._load(self._points()[name])
+        known = self._known
+        return known[name] if name in known else self._load(self._points()[name])
 
     def __contains__(self, name: object) -> bool:
-        return name in self._held or name in self._points()
+        return name in self._known or name in self._points()
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._held, *(name for name in self._points() if name not in self._held)))
+        known = self._known
+        return iter((*known, *(name for name in self._points() if name not in known)))
 
     def __len__(self) -> int:
-        return len(self._held.keys() | self._points().keys())
+        return len(self._known.keys() | self._points().keys())
 
     def __setitem__(self, name: str, thing: Offered) -> None:
         self._held[name] = thing

@@ -50,6 +50,8 @@ def test_names_are_listed_and_packages_imported_when_asked(install: Install) -> 
         known["three"]
     known["one"] = 11  # as a test or a leaderboard does, for its own time
     assert (known["one"], len(known), sorted(known)) == (11, 3, ["broken", "one", "zero"])
+    with plugins.program_alone():
+        assert (list(known), len(known), "one" in known) == (["zero"], 1, False)
     del known["one"]
     assert known["one"] == 1
 

@@ -161,7 +161,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.session_state |= {"region_way_0": "path", "region_path_0": table("own.geojson", json.dumps(AREA))}
 
 
-@scene("hexagons: a file that is none")
+@scene("hexagons: a file that cannot be read")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, filled())
     screen.session_state |= {"region_way_0": "path", "region_path_0": table("own.geojson", "{}")}

@@ -101,7 +101,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.session_state[f"site_{shelved().name}"] = "https://maps.example.org/prices"
 
 
-@scene("publish: an address that is none")
+@scene("publish: an address that cannot be used")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, released())
     screen.answers |= {"Address where it will stand": " prices ", "Make the page": True}

@@ -17,9 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms import MECHANISMS
 from dpgp_core.plugins import program_alone
-from dpgp_core.priors.registry import PRIORS
 from hexcursion.estimates import forecasts
 from pages.data.table_columns import REMEMBERED
 from pages.privacy import search_panel
@@ -134,7 +132,7 @@ class Screen(Recorded):
 
 
 class Part:
-    """A column, a tab, a container: what is called of it, or inside of it, stands there."""
+    """A column, a tab or a container; it records its own calls, and those made inside it, under its name."""
 
     def __init__(self, screen: Screen, place: str) -> None:
         self._screen, self._place = screen, place
@@ -212,8 +210,6 @@ def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
     """Put the recorder in Streamlit's place in every module of the screens that is loaded."""
     with program_alone(), pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "streamlit", screen)
-        for known in (MECHANISMS, PRIORS):  # whatever a test before has added
-            patch.setattr(known, "_held", {name: known[name] for name in known.own})
         for name, module in list(sys.modules.items()):
             if name.split(".")[0] == "pages":
                 if hasattr(module, "st"):
@@ -229,7 +225,7 @@ def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
 
 
 def page(screen: Screen, address: str) -> None:
-    """Run a screen's page until it ends or leads elsewhere; the frame has no page of its own.
+    """Run a screen's page until it ends or opens another screen; the frame has no page.
 
     What has become of the session's choices and state stands in the last lines."""
     path = ROOT / "pages" / address / "page.py"
