@@ -105,6 +105,31 @@ def _main_stays() -> Iterator[None]:
     sys.modules["__main__"] = before
 
 
+REGISTRIES = (
+    ("dpgp_core.mechanisms.registry", "MECHANISMS"),
+    ("dpgp_core.priors.registry", "PRIORS"),
+    ("hexcursion.settings.names", "LOADERS"),
+    ("hexcursion.bundle.exports", "EXPORTS"),
+    ("pages.shared.steps", "PAGES"),
+)
+
+
+def _registered() -> dict[str, list[tuple[str, object]]]:
+    """What each registry that is loaded holds, in its order; entry points are not held."""
+    loaded = [(sys.modules[module], name) for module, name in REGISTRIES if module in sys.modules]
+    return {name: list(vars(module)[name]._held.items()) for module, name in loaded if name in vars(module)}
+
+
+@pytest.fixture(autouse=True)
+def _registries_stay() -> Iterator[None]:
+    """A test that leaves a registry changed fails itself, and not another test that comes after it."""
+    before = _registered()
+    yield
+    after = _registered()
+    left = [name for name in before if before[name] != after[name]]
+    assert not left, f"the test left {' and '.join(left)} changed: put back what stood there"
+
+
 @pytest.fixture(scope="session")
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """New folders one after the other: `mktemp` would list all there are for each."""
@@ -119,8 +144,11 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ledgers and bundles of a test go to a folder of its own, never to the user's."""
+def _own_home(_registries_stay: None, _homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ledgers and bundles of a test go to a folder of its own, never to the user's.
+
+    It is the first to ask for `monkeypatch`: what that puts back is put back before registries are compared.
+    """
     monkeypatch.setenv("HEXCURSION_HOME", str(next(_homes)))
     monkeypatch.setenv("HEXCURSION_WITNESS", str(next(_homes)))
 

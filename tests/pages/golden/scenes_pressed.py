@@ -349,26 +349,26 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(release_panel, "released_as", lambda entry, ledger: None)
 
 
-@scene("release: a remedy is taken")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+def _poor(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    """A map is found that is expected to agree little, and remedies are tried."""
     work = put(screen, searched())
     assert work.found is not None
     assert work.found.choice.expected is not None
     low = replace(work.found.choice.expected, agreement=0.31, low=0.2, high=0.4)
     work.found = replace(work.found, choice=replace(work.found.choice, expected=low))
-    begun(screen, patch, search_panel, "search_job")
     begun(screen, patch, checks, "remedies_job")
+
+
+@scene("release: a remedy is taken")
+def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
+    _poor(screen, patch)
+    begun(screen, patch, search_panel, "search_job")
     screen.presses = "Larger budget"
 
 
 @scene("release: a poor map is accepted")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    work = put(screen, searched())
-    assert work.found is not None
-    assert work.found.choice.expected is not None
-    low = replace(work.found.choice.expected, agreement=0.31, low=0.2, high=0.4)
-    work.found = replace(work.found, choice=replace(work.found.choice, expected=low))
-    begun(screen, patch, checks, "remedies_job")
+    _poor(screen, patch)
     screen.session_state["accept_low_0"] = True
 
 
