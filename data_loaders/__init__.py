@@ -1,6 +1,6 @@
 """Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
-from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
+from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of, split_unit
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.profiles import Profile, Recognised, named_profile, profiles
 from data_loaders.columns.sensortable import Entries, count_entries
@@ -70,5 +70,6 @@ __all__ = [
     "profile_of",
     "profiles",
     "shapes_of",
+    "split_unit",
     "write_demo",
 ]

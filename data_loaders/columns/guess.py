@@ -35,10 +35,11 @@ _NO_VALUE = re.compile(
     r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|"
     r"probability|nr|number|nummer|zip|plz|postcode|point|zone)($|[^a-z])|"
     r"(sample|site|point|station|plot|well|row|record|case|lab|object|user|sensor|device)[ _-]?(id|no|nr)$|"
-    r"(nummer|number)$"
+    r"(nummer|number)$|(^|[^a-z])no\.$"  # "No.", a running number; "NO" is nitric oxide
 )
 _VALUE = re.compile(
     r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm|"
+    r"(^|[^a-z])[nmuµμ]?g ?/ ?(kg|g|l|m)|"
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
 )
 _UNITS = (
@@ -98,7 +99,7 @@ def guess_columns(
     reasons = list(shape.header.notes)
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
-    unit = _unit(value) if value else None
+    unit = split_unit(value)[1] if value else None
     answers, decimal = False, sampled.marks.get(value or "", ".")
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
@@ -305,13 +306,18 @@ def _beyond(entries: list[str], decimal: Decimal) -> bool:
     return bool(found.below.any() or found.above.any())
 
 
-def _unit(name: str) -> str | None:
+def split_unit(name: str) -> tuple[str, str | None]:
+    """Split a column's name into words and the unit of measure that it states: "Pb [mg/kg]" is Pb in mg/kg.
+
+    The whole name and None where it states none, or nothing but a unit."""
+    short = name[: guess_names.LONGEST_NAME]
     for pattern, unit in _UNITS:
-        short = name[: guess_names.LONGEST_NAME]
-        match = pattern.search(short.lower()) if unit else pattern.search(short)
-        if match:
-            return unit or match.group(1)
-    return None
+        if unit is None and (match := pattern.search(short)):
+            words = " ".join(name.replace(match[0], " ").split())
+            return words or name, match[1]
+        if unit is not None and pattern.search(short.lower()):
+            return name, unit
+    return name, None
 
 
 def _choices(shape: Shape, used: tuple[str | None, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:

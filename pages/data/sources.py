@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from data_loaders import SEGMENTS
+from data_loaders import SEGMENTS, split_unit
 from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
@@ -16,6 +16,7 @@ from pages.data.table_columns import KEEP, Rows, at, kept
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
+from pages.shared.session.previews import propose_columns
 from pages.shared.session.saving import remembered
 from pages.shared.session.workspace import Workspace
 
@@ -125,14 +126,19 @@ def ask_sensors(work: Workspace) -> Sources | None:
         elif value is not None:  # a table without values has no unit
             named = second.text_input(
                 "What it is, in words",
-                value=value,
+                value=split_unit(value)[0],
                 placeholder="for example nitrogen dioxide",
                 help="The released map asks its question in these words.",
                 key=f"sensors_name_{path}_{value}",
                 **KEEP,
             )
+            stated = guess.unit if value == guess.value else split_unit(value)[1]
             unit = second.text_input(
-                "Its unit", value=guess.unit or "", placeholder="for example ug/m3", **kept("unit", path)
+                "Its unit",
+                value=stated or "",
+                placeholder="for example ug/m3",
+                key=f"sensors_unit_{path}_{value}",
+                **KEEP,
             )
         crs = first.text_input(
             "Coordinate system",
@@ -170,14 +176,18 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if reference is None:
             st.caption(
                 "Without a second file, other rows of the same table can serve, such as those of an earlier "
-                "year: choose them here. So can the zip of an earlier release."
+                "year: choose them here. So can another sheet, or the zip of an earlier release."
             )
+        reference_layer: str | None = None
+        own = reference is not None
         where_reference: Rows | None = ()
         if reference is not None and is_bundle(reference):
             st.caption(EARLIER)
             public = True
         else:
-            told_there = told if reference is None else {**told, "layer": None}
+            reference_layer = _reference_sheet(path, told["layer"], reference)
+            own = reference is not None or reference_layer != told["layer"]
+            told_there = {**told, "layer": reference_layer}
             where_reference = table_columns.ask_rows(
                 "Keep only rows where",
                 choosable,
@@ -188,7 +198,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             where_reference = table_columns.with_shared(
                 where_private,
                 where_reference,
-                None if reference is None else "" if guess.known is None else guess.known.quantity or "",
+                None if not own else "" if guess.known is None else guess.known.quantity or "",
             )
             public = _public("sensors")
     missing = [
@@ -208,10 +218,10 @@ def ask_sensors(work: Workspace) -> Sources | None:
         st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
         return None
 
-    def source(file: str, rows: Rows | None) -> SourceSettings:
+    def source(file: str, rows: Rows | None, layer: str | None) -> SourceSettings:
         return SourceSettings(
             file, value=value, x=x, y=y, crs=crs.strip(), where=rows or (),
-            layer=told["layer"] if file == path else None, header_row=told["header_row"], **numbers,
+            layer=layer, header_row=told["header_row"], **numbers,
             place_sd=place_sd if file == path else None, trip=trip if file == path else None,
             **known_by,
         )  # fmt: skip
@@ -219,16 +229,16 @@ def ask_sensors(work: Workspace) -> Sources | None:
     choices: dict[str, Any] = {"value_name": named.strip() or value or ""}
     choices["value_unit"] = "" if counted else unit.strip()
     try:
-        choices["data"] = source(path, where_private)
-        if reference is not None or where_reference:
-            choices["reference"] = source(reference or path, where_reference)
+        choices["data"] = source(path, where_private, told["layer"])
+        if referred := own or bool(where_reference):
+            choices["reference"] = source(reference or path, where_reference, reference_layer)
             choices["reference_public"] = public
     except WorkflowError as error:  # of what was typed, such as a missing value that is no number
         st.error(plain(table_columns.on_screen(str(error))), icon=":material/error:")
         return None
     if counted:
         choices |= {"values": "count", "record_word": word}
-    elif guess.answers and value == guess.value and (public or (reference is None and not where_reference)):
+    elif guess.answers and value == guess.value and (public or not referred):
         choices["values"] = "yes-no"
     if owner is not None:
         choices |= {"owner": owner, "records_per_owner": most}
@@ -281,10 +291,14 @@ def refill(work: Workspace) -> None:
         told = (*known, *table_columns.shown(data).items())
         state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
-        state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
+        state[f"sensors_unit_{data.path}_{data.value}"] = work.choices.get("value_unit", "")
         state[f"sensors_word_{data.path}"] = work.choices.get("record_word") or "case"
         state |= table_columns.refilled(f"sensors_where_{data.path}", data)
         if reference is not None:
+            if own_reference:
+                state[f"sensors_reference_layer_{reference.path}"] = reference.layer
+            elif reference.layer != data.layer:
+                state[f"sensors_other_layer_{data.path}"] = reference.layer
             state |= table_columns.refilled(f"sensors_reference_where_{data.path}", reference)
     if reference is not None:
         state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
@@ -313,6 +327,26 @@ def _file(
         st.error(plain(error), icon=":material/error:")
         return None
     return named
+
+
+def _reference_sheet(path: str, layer: str | None, reference: str | None) -> str | None:
+    """Which sheet holds the reference data: of the second file, else another one of the private table's."""
+    before = layer if reference in (None, path) else None
+    try:
+        layers = propose_columns(reference or path, before).layers
+    except WorkflowError:  # said where the data are read
+        return before
+    if len(layers) < 2:
+        return before
+    others = [one for one in layers if one != before]
+    chosen: str | None = st.selectbox(
+        "Sheet or layer of the reference data",
+        others if reference is None else layers,
+        index=None if reference is None else layers.index(layer if layer in others else others[0]),
+        placeholder="the same sheet",
+        **kept("other_layer" if reference is None else "reference_layer", reference or path),
+    )
+    return chosen or before
 
 
 def _where(kind: Files) -> Where:

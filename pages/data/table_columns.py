@@ -245,7 +245,7 @@ def shown(source: SourceSettings) -> dict[str, Any]:
 
 def _forget_columns(path: str) -> None:
     """Other names were proposed from another row."""
-    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit", "condition",
+    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "condition",
                  "limit_column"):  # fmt: skip
         st.session_state.pop(f"sensors_{name}_{path}", None)
 
@@ -379,13 +379,12 @@ def widget_state(known: Recognised, path: str) -> dict[str, Any]:
         state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
     if known.profile.missing:
         state["missing"] = " ".join(known.profile.missing)
-    if only is not None and only.unit:
-        state["unit"] = only.unit
     if known.quantity is not None:
         state |= {"where": [known.quantity], "reference_where": []}
     named = {f"sensors_{name}_{path}": held for name, held in state.items()}
-    if only is not None and only.name:
-        named[f"sensors_name_{path}_{only.column}"] = only.name
+    if only is not None:
+        of_it = {"name": only.name, "unit": only.unit}
+        named |= {f"sensors_{what}_{path}_{only.column}": said for what, said in of_it.items() if said}
     return named
 
 

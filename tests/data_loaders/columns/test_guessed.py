@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from data_loaders import DataError, guess_columns
+from data_loaders import DataError, guess_columns, split_unit
 from data_loaders.columns import sensortable
 from data_loaders.columns.profiles import profile_from
 from data_loaders.columns.sensortable import count_entries, find_header
@@ -130,6 +130,40 @@ def test_a_column_may_filter_with_at_most_one_entry_in_four_rows(many: int, chos
 def test_a_column_may_filter_with_at_most_thirty_entries(many: int, chosen: bool) -> None:
     rows = [f"13.4,52.5,5.5,k{i % many}" for i in range(130)]
     assert bool(dict(guess_columns(table("lon,lat,no2,kind", *rows).encode()).choices)) == chosen
+
+
+@pytest.mark.parametrize(
+    ("header", "value", "unit"),
+    [
+        ("No.,Pb [mg/kg]", "Pb [mg/kg]", "mg/kg"),
+        ("Sample No.,Pb", "Pb", None),
+        ("depth (cm),As (µg/L)", "As (µg/L)", "µg/L"),
+        ("weight kg/m,As", "weight kg/m", None),
+        ("no,pb", "no", None),  # nitric oxide
+        ("NO2,pb", "NO2", None),
+    ],
+)
+def test_a_running_number_is_no_value_and_a_concentration_is(
+    header: str, value: str, unit: str | None
+) -> None:
+    guess = guess_columns(table(f"lon,lat,{header}", "13.4,52.5,1,7.5", "13.4,52.5,2,8.5").encode())
+    assert (guess.value, guess.unit) == (value, unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "unit"),
+    [
+        ("Pb [mg/kg]", "Pb", "mg/kg"),
+        ("Pb (mg/kg) dry", "Pb dry", "mg/kg"),
+        ("[ppb]", "[ppb]", "ppb"),
+        ("no2_ug_m3", "no2_ug_m3", "ug/m3"),
+        ("no2 ug/m3", "no2 ug/m3", "ug/m3"),
+        ("o3 ppb", "o3 ppb", "ppb"),
+        ("lead", "lead", None),
+    ],
+)
+def test_a_name_is_split_into_words_and_unit(name: str, words: str, unit: str | None) -> None:
+    assert split_unit(name) == (words, unit)
 
 
 def lines(*rows: str) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def test_a_table_makes_settings_of_what_was_guessed(screen: Recorded, table: str
         "no2 (ppb)",
         "EPSG:4326",
     )
-    assert (found["value_name"], found["value_unit"]) == ("no2 (ppb)", "ppb")
+    assert (found["value_name"], found["value_unit"]) == ("no2", "ppb")
     assert (data.where, data.layer, data.identifier, data.place_sd, data.trip) == ((), None, None, None, None)
     assert "owner" not in found
     assert "reference" not in found
@@ -191,9 +192,12 @@ def test_widgets_show_what_settings_say(screen: Recorded) -> None:
         "most": 1,
         "word": "case",
     }
-    assert (state["sensors_name_/a.csv_v"], state["sensors_unit_/a.csv"]) == ("v", "ppb")
+    assert (state["sensors_name_/a.csv_v"], state["sensors_unit_/a.csv_v"]) == ("v", "ppb")
     assert "sensors_public" not in state
-    reference = SourceSettings("/b.csv", value="v", x="x", y="y", crs="EPSG:27700")
+    work.choose(reference=replace(data, layer="2021"))
+    sources.refill(work)
+    assert (state["sensors_other_layer_/a.csv"], state["sensors_reference_path"]) == ("2021", "")
+    reference = SourceSettings("/b.csv", value="v", x="x", y="y", crs="EPSG:27700", layer="2019")
     work.choose(reference=reference, reference_public=True, records_per_owner=3)
     sources.refill(work)
     assert (state["sensors_reference_path"], state["sensors_public"], state["sensors_most_/a.csv"]) == (

@@ -41,6 +41,40 @@ def test_the_sheet_that_holds_a_table_is_proposed(open_app: Callable[..., AppTes
     assert (source.layer, source.header_row, source.value) == ("Data", None, "no2")
 
 
+def test_another_sheet_of_the_same_workbook_is_the_reference(open_app: Callable[..., AppTest]) -> None:
+    earlier = [ROWS[0], *([*row[:2], row[2] + 100] for row in ROWS[1:])]
+    book = workbook(ROWS, earlier, [["lon", "lat", "no2"], *ROWS[1:5]], names=("2023", "2021", "2019"))
+    app = with_table(open_app, data=book)
+    sheet = of(app, "sensors_other_layer_")
+    assert (sheet.value, sheet.options) == (None, ["2021", "2019"])  # type: ignore[attr-defined]
+    sheet.set_value("2021").run()  # type: ignore[attr-defined]
+    read(app)
+    work = work_of(app)
+    assert (work.choices["data"].layer, work.choices["reference"].layer) == ("2023", "2021")
+    assert work.choices["data"].path == work.choices["reference"].path
+    assert (work.reference.quantiles[0], work.private.rows[0][2]) == (120.5, 20.5)  # type: ignore[union-attr]
+
+
+def test_a_workbook_given_twice_is_read_from_another_sheet(open_app: Callable[..., AppTest]) -> None:
+    book = workbook(ROWS, ROWS[:7], names=("2023", "2021"))
+    app = with_table(open_app, data=book)
+    again = ("town.csv", book, "application/octet-stream")
+    app.file_uploader(key="sensors_reference_upload").set_value(again).run()
+    read(app)
+    work = work_of(app)
+    assert (work.choices["data"].layer, work.choices["reference"].layer) == ("2023", "2021")
+    assert (work.private.size, work.reference.size) == (12, 6)  # type: ignore[union-attr]
+
+
+def test_a_unit_and_a_name_come_from_the_column_that_is_chosen(open_app: Callable[..., AppTest]) -> None:
+    text = "lon,lat,Pb [mg/kg],depth (cm)\n" + "".join(f"{10 + k / 100},50.02,{k}.5,{k}\n" for k in range(12))
+    app = with_table(open_app, data=text.encode())
+    for column, name, unit in (("Pb [mg/kg]", "Pb", "mg/kg"), ("depth (cm)", "depth", "cm")):
+        of(app, "sensors_value_").set_value(column).run()  # type: ignore[attr-defined]
+        asked = [of(app, f"sensors_{part}_", "text_input").value for part in ("name", "unit")]  # type: ignore[attr-defined]
+        assert asked == [name, unit]
+
+
 def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
     open_app: Callable[..., AppTest],
 ) -> None:
