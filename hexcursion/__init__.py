@@ -1,4 +1,4 @@
-"""Private excursion maps of point data: `release`, `plan`, `publish`, `open_bundle`, `series`, `compare`.
+"""Private excursion maps of point data: `release`, `plan`, `publish`, `open_bundle`, `compare`.
 
 Importing this package imports nothing else: the command line fixes the number of BLAS threads before numpy
 is. What it offers is imported when it is first asked for. Nothing here imports Streamlit.
@@ -7,6 +7,7 @@ is. What it offers is imported when it is first asked for. Nothing here imports 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 _OFFERED = {
@@ -18,12 +19,11 @@ _OFFERED = {
     "plan": "hexcursion.door.library",
     "publish": "hexcursion.door.library",
     "release": "hexcursion.door.library",
-    "series": "hexcursion.door.series",
 }
 
 __all__ = [
     "AskedPath", "CuratorWarning", "Released", "__version__", "compare", "open_bundle", "plan", "publish",
-    "release", "series", "settings",
+    "release", "settings",
 ]  # fmt: skip
 
 
@@ -34,6 +34,10 @@ def __getattr__(name: str) -> Any:
         return import_module("hexcursion.settings")
     if name == "__version__":
         return import_module("hexcursion.version").VERSION
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+        readings = import_module("hexcursion.bundle.published.readings").READINGS
+        if name in readings:  # of an installed package
+            return readings[name].read
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

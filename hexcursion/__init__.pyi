@@ -7,6 +7,5 @@ from hexcursion.door.library import release as release
 from hexcursion.door.released import AskedPath as AskedPath
 from hexcursion.door.released import Released as Released
 from hexcursion.door.released import open_bundle as open_bundle
-from hexcursion.door.series import series as series
 
 __version__: str

@@ -13,8 +13,7 @@ from data_loaders import DataError
 from dpgp_core.errors import HexcursionError
 from dpgp_core.plugins import Registry
 from geo import GeoError
-from hexcursion.bundle.published.series_files import PAGE, write_series
-from hexcursion.bundle.published.series_report import notes_of, periods_said, steps_of
+from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
 from hexcursion.cli.bundles import (
     add_areas_command,
@@ -28,7 +27,6 @@ from hexcursion.cli.options import add_release_options, settings_from_options, s
 from hexcursion.cli.run import add_periods_command, end_progress, progress, run_demo, run_release, run_view
 from hexcursion.comparing.run import BY_HAND, EPSILONS, csv_text, lines, svg_text
 from hexcursion.door.pipeline import compare_settings
-from hexcursion.door.series import read_series_of
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger.cli import add_ledger_commands
 from hexcursion.lint.command import add_lint_command
@@ -37,8 +35,8 @@ from hexcursion.settings import field
 from hexcursion.version import NAME, VERSION
 
 
-def add_site_command(commands: Any) -> None:
-    """The subcommand with its options."""
+def add_site_command(commands: Any, readings: Sequence[str]) -> None:
+    """The subcommand with its options, one for each reading of installed packages."""
     text = "make a static site of bundles: an index, a map page for each, and their files"
     parser = commands.add_parser(
         "site", help=text, description=f"{text}; a bundle that cannot be read is left out"
@@ -53,13 +51,17 @@ def add_site_command(commands: Any) -> None:
         default="",
         help="Where the site will stand, for the pictures that messages show of a link to it.",
     )
-    parser.add_argument(
-        "--series",
-        action="store_true",
-        help="Read releases of one area and question together too, and list the page of their series first.",
-    )
+    for name in readings:
+        parser.add_argument(
+            f"--{name}",
+            action="append_const",
+            dest="readings",
+            const=name,
+            help="Read releases of one area and question together too, and list the page of their "
+            f"{name} first.",
+        )
     add_signers_option(parser)
-    parser.set_defaults(run=run_site)
+    parser.set_defaults(run=run_site, readings=[])
 
 
 def run_site(options: argparse.Namespace) -> int:
@@ -69,7 +71,7 @@ def run_site(options: argparse.Namespace) -> int:
     left_out: list[str] = []
     sources = [Path(name) for name in options.bundles]
     signers = signers_of(options)
-    folders = write_site(sources, out, options.address, signers, left_out.append, series=options.series)
+    folders = write_site(sources, out, options.address, signers, left_out.append, readings=options.readings)
     for folder in folders:
         print(f"  {folder}")
     packed.write_bytes(zip_of_site(out))
@@ -78,56 +80,6 @@ def run_site(options: argparse.Namespace) -> int:
     for sentence in left_out:
         print(f"left out: {sentence}", file=sys.stderr)
     return 1 if left_out else 0
-
-
-def add_series_command(commands: Any) -> None:
-    """The subcommand with its options."""
-    text = "read bundles of several periods together: a map of each, change, and what all of them promise"
-    parser = commands.add_parser("series", help=text, description=f"{text}; costs nothing")
-    parser.add_argument("bundles", metavar="BUNDLE", nargs="+", help="Folder or zip of each period's bundle.")
-    parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the files of the series.")
-    parser.add_argument(
-        "--threshold", type=float, help="Another threshold than the newest bundle's, in the data's own unit."
-    )
-    parser.add_argument(
-        "--by",
-        metavar="RISE",
-        type=float,
-        default=0.0,
-        help="Rise that is asked for: in the value's unit, or a share (.05 is 5 %%) for logarithms.",
-    )
-    parser.add_argument(
-        "--times",
-        metavar="TIME",
-        type=float,
-        nargs="+",
-        help="Time of each bundle in years or another unit, where their periods do not tell it.",
-    )
-    parser.add_argument(
-        "--ledger",
-        metavar="URL|FILE",
-        help="The curator's ledger: it knows whether the releases hold the same records.",
-    )
-    parser.set_defaults(run=run_series)
-
-
-def run_series(options: argparse.Namespace) -> int:
-    """Read the bundles, ask the ledger where one is named, write the files, say what they say."""
-    out = new_place(options.out)
-    series, promise = read_series_of(
-        options.bundles,
-        threshold=options.threshold,
-        by=options.by,
-        times=options.times,
-        ledger=options.ledger,
-    )
-    folder = write_series(series, promise, out)
-    for line in (*periods_said(series), *(step.sentence for step in steps_of(series)), *notes_of(series)):
-        print(f"  {line}")
-    for line in promise.sentences:
-        print(f"  {line}")
-    print(f"Open {folder / PAGE}.")
-    return 0
 
 
 def add_compare_command(commands: Any) -> None:
@@ -251,8 +203,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     view.set_defaults(run=run_view)
     add_areas_command(commands)
     add_outline_command(commands)
-    add_site_command(commands)
-    add_series_command(commands)
+    add_site_command(commands, tuple(READINGS) if wanted in (None, "site") else ())
     add_periods_command(commands)
     add_signing_commands(commands)
     add_compare_command(commands)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
 from pages.shared import released_view
@@ -12,7 +13,7 @@ from pages.shared.released_view import anything_chosen, ask_bundle, downloads, e
 from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading
-from pages.viewer.others import ask_together, others_beside
+from pages.viewer.others import others_beside
 from pages.viewer.reading import areas_of, ask_areas, ask_density, own_areas
 
 top = st.container()
@@ -47,8 +48,16 @@ else:
     product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
     with shown:
         released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
-    words, periods, files, protected, label, paper = st.tabs(
-        ["In words", "Over time", "Downloads", "Protection and cost", "Label", "Attribution"]
+    added = [READINGS[name] for name in READINGS]
+    words, *together, files, protected, label, paper = st.tabs(
+        [
+            "In words",
+            *(plain(each.tab) for each in added),
+            "Downloads",
+            "Protection and cost",
+            "Label",
+            "Attribution",
+        ]
     )
     with words:
         released_view.sentences(viewer, products)
@@ -57,8 +66,9 @@ else:
         ask_areas(viewer, threshold, "viewer")
         ask_density(viewer)
         others_beside(viewer, product, threshold, rounds)
-    with periods:
-        ask_together(opened)
+    for tab, each in zip(together, added, strict=True):
+        with tab:
+            READINGS.use(each.name, lambda reading: reading.show(opened))
     with files:
         downloads(opened)
     with protected:

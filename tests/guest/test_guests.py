@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import hexcursion
 from dpgp_core import (
     MECHANISMS,
     CollapsedRecords,
@@ -33,16 +35,22 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from dpgp_core.releasing import PublicFacts
 from hexcursion.bundle import BundleError, read_bundle
+from hexcursion.bundle.layout import zip_bytes_to
+from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.designs import proved_bounds
+from hexcursion.bundle.write import bundle_contents
 from hexcursion.cli import main
 from hexcursion.errors import WorkflowError
 from hexcursion.lint.bundle import lint_bundle
 from hexcursion.lint.checks import LEAK
 from hexcursion.settings import field, settings_from_toml, settings_to_toml
 from hexcursion.settings.catalogue import reference_page
+from pages.shared.server.middleware import security_policy
 from pages.shared.steps import all_sections
 from tests.dpgp_core.hexmap import disk
+from tests.hexcursion.bundle.bundle_samples import small_domain
+from tests.hexcursion.bundle.spectral_samples import spectral_release
 from tests.patience import HANG
 from tests.town import BOX, THRESHOLD
 
@@ -258,6 +266,32 @@ def test_a_guest_brings_a_command_and_a_screen(capsys: pytest.CaptureFixture[str
     assert [each.address for each in sections["Guests"]] == ["guests"]
     assert list(sections)[:3] == ["", "From data to map", "Guests"]
     assert [name for name in sections if name != "Trips"][3:] == ["Look and check", "About"]
+
+
+def test_a_guest_reads_bundles_together_for_sites_programs_and_the_viewer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundles = [tmp_path / f"{name}.zip" for name in ("a", "b", "c")]
+    for year, path in enumerate(bundles, 2017):
+        contents = bundle_contents(spectral_release(small_domain(), 1, release_id=f"hx-{year}"))
+        with path.open("wb") as stream:
+            zip_bytes_to(stream, path.stem, contents)
+    two, site = [str(path) for path in bundles[:2]], tmp_path / "site"
+    assert main(["site", *two, "--out", str(site), "--pairs"]) == 0
+    index = (site / "index.html").read_text(encoding="utf-8")
+    (folder,) = re.findall(r'<a href="(pairs-[^"/]+)/pair\.html">Which two\?</a>', index)
+    assert "Two &amp; no more." in index
+    assert set((site / folder / "pair.html").read_text().split(" and ")) == {"hx-2017", "hx-2018"}
+    capsys.readouterr()
+    three = [str(path) for path in bundles]
+    assert main(["site", *three, "--out", str(tmp_path / "three"), "--pairs"]) == 1
+    assert capsys.readouterr().err.endswith("are not read together. A pair is two bundles: name two.\n")
+    assert main(["site", two[0], "--out", str(tmp_path / "one"), "--pairs"]) == 1
+    assert capsys.readouterr().err.endswith("name two bundles, or leave out the pairs.\n")
+    assert hexcursion.pairs(bundles[:2]).files["pair.html"] == b"hx-2017 and hx-2018"
+    digest = base64.b64encode(hashlib.sha256(b"'pairs'").digest()).decode()
+    assert f"'sha256-{digest}'" in security_policy(b"")
+    assert "Pairs" in [READINGS[name].tab for name in READINGS]
 
 
 def test_a_command_that_does_not_load_is_one_sentence_and_hinders_no_other(

@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from hexcursion.bundle import write_bundle
 from hexcursion.bundle.published.bundle_store import media_of, offers, open_bundle, slug, stored_bundles
 from hexcursion.bundle.published.office_key import public_line, sign_bundle
+from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.read import read_bundle
 from hexcursion.record import Expected
 from pages.shared import subprocess_job
@@ -66,7 +67,7 @@ def test_the_page_answers_in_words(
     ]
     assert [tab.label for tab in app.tabs] == [
         "In words",
-        "Over time",
+        *(READINGS[name].tab for name in READINGS),
         "Downloads",
         "Protection and cost",
         "Label",

@@ -128,11 +128,6 @@ def board_of(label: str, still: str) -> str:
 </div>"""
 
 
-def series_script_text() -> str:
-    """The script of a series' page: that of a map's page, and what several periods add."""
-    return script_text() + (RESOURCES / "series.js").read_text(encoding="utf-8")
-
-
 def whole_page(title: str, about: str, body: str, style: str, script: str, card: str = "") -> bytes:
     """A page around a body (HTML): its policy lets this style and this script run, and nothing be loaded.
     `title`, `about`: of the page, as text; `card`: lines of its head, as HTML, for messages that show a link

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
+from operator import methodcaller
 from pathlib import Path
 
 from geo import GeoError
@@ -20,10 +21,7 @@ from hexcursion.bundle.page.facts import added_title, answer, heading_of, place,
 from hexcursion.bundle.page.html import RESOURCES
 from hexcursion.bundle.page.papers import without_picture
 from hexcursion.bundle.published.bundle_store import file_size, is_page_of, offers, page_of, slug
-from hexcursion.bundle.published.series import read_together
-from hexcursion.bundle.published.series_files import PAGE as SERIES_PAGE
-from hexcursion.bundle.published.series_files import series_files
-from hexcursion.bundle.published.series_report import promise_of, question_of
+from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.untrusted import BundleError, source_of
@@ -82,14 +80,14 @@ def write_site(
     signers: Signers = NOBODY,
     left_out: Callable[[str], None] | None = None,
     *,
-    series: bool = False,
+    readings: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Write the site into the new folder `out`, whole or not at all; return the folders of its releases. All
     is made anew from what was checked, and nothing in it asks another machine for anything. `address`: where
     it will stand, for cards of links; `signers`: whose keys the pages call by name; `left_out`: told of each
-    bundle that cannot be read, without it the first one ends the writing; `series`: whether releases of one
-    area and question are read together too. Raise `BundleError` for an impossible address, bundles that
-    cannot be read, a folder that cannot be written, `WorkflowError` if `out` exists."""
+    bundle that cannot be read, without it the first one ends the writing; `readings`: names of the ways in
+    which releases of one area and value are read together too. Raise `BundleError` for an impossible address,
+    bundles that cannot be read, a folder that cannot be written, `WorkflowError` if `out` exists."""
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")
     new_place(out)
@@ -109,46 +107,47 @@ def write_site(
         listed.sort(
             key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
         )
-        read = _write_series(listed, work, refused) if series else ()
+        joint = [each for name in readings for each in _read_together(name, listed, work, refused)]
         if refused and left_out is None:
             raise refused[0]
-        (work / INDEX).write_bytes(index_html(listed, read))
+        (work / INDEX).write_bytes(index_html(listed, joint))
     for each in refused:
         assert left_out is not None  # without it the first one was raised
         left_out(str(each))
     return tuple(one.folder for one in listed)
 
 
-def _write_series(
-    listed: Sequence[Listed], work: Path, refused: list[BundleError]
-) -> tuple[tuple[str, str], ...]:
-    """Folder and question of each series that the releases make; why others make none goes to `refused`."""
+def _read_together(
+    name: str, listed: Sequence[Listed], work: Path, refused: list[BundleError]
+) -> list[tuple[str, str, str]]:
+    """Page, question and what the page shows, of all that a reading makes of the releases; why others make
+    nothing goes to `refused`."""
     groups: dict[tuple[object, ...], list[Listed]] = {}
     for one in listed:
         if one.bundle.sums is not None:
             said = one.bundle.statement["subject"]
             groups.setdefault((one.bundle.domain.cells, said["value"], said["unit"]), []).append(one)
-    taken, made = {one.folder for one in listed}, []
+    taken, made, reading = {path.name for path in work.iterdir()}, [], READINGS[name]
     several = [group for group in groups.values() if len(group) > 1]
     if not several:
         refused.append(
             BundleError(
                 "No two releases of one area and value hold their sums, so none are read together: name "
-                "bundles of several periods, or leave out the series."
+                f"{reading.needs}, or leave out the {name}."
             )
         )
     for group in several:
         try:
-            read = read_together([one.path for one in group])
+            found = READINGS.use(name, methodcaller("files", [one.path for one in group]))
         except BundleError as error:
             names = ", ".join(one.folder for one in group)
             refused.append(BundleError(f"{names} are not read together. {error}"))
             continue
-        folder = _free(f"series-{slug(read.last)}", taken)
+        folder = _free(f"{name}-{slug(found.newest)}", taken)
         taken.add(folder)
-        write_files(work / folder, series_files(read, promise_of(read)))
-        made.append((folder, question_of(read)))
-    return tuple(made)
+        write_files(work / folder, found.files)
+        made.append((f"{folder}/{reading.page}", found.question, reading.about))
+    return made
 
 
 def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
@@ -217,9 +216,9 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-def index_html(listed: Sequence[Listed], series: Sequence[tuple[str, str]] = ()) -> bytes:
+def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] = ()) -> bytes:
     """The list of all releases, newest first: picture, question, answer, facts, files. It has no script.
-    `series`: folder and question of each series, which stand before the releases."""
+    `joint`: page, question and what the page shows, of releases read together; they stand first."""
     policy = (
         f"default-src 'none'; img-src 'self' data:; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"
@@ -242,7 +241,7 @@ def index_html(listed: Sequence[Listed], series: Sequence[tuple[str, str]] = ())
 <p class="soft">{number}, each with noise that protects single records.</p>
 </header>
 <main>
-{"".join(_together(folder, question) for folder, question in series)}\
+{"".join(_together(*each) for each in joint)}\
 {"".join(_article(one, first=one is listed[0]) for one in listed)}</main>
 </body>
 </html>
@@ -282,13 +281,13 @@ def _article(one: Listed, *, first: bool) -> str:
 """
 
 
-def _together(folder: str, question: str) -> str:
-    """One series: its question, and where its files are."""
+def _together(page: str, question: str, about: str) -> str:
+    """Releases that are read together: the question, and where the page is."""
     return f"""<article>
 <div></div>
 <div>
-<h2><a href="{folder}/{SERIES_PAGE}">{escape(question)}</a></h2>
-<p class="question">Several periods read together: a map of each, change, a line for each area.</p>
+<h2><a href="{page}">{escape(question)}</a></h2>
+<p class="question">{escape(about)}</p>
 </div>
 </article>
 """

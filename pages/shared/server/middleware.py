@@ -22,7 +22,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from geo.basemap import SUFFIX, read_basemap
 from geo.maps.layers import BASEMAP_HOST
-from hexcursion.bundle.page.html import series_script_text
+from hexcursion.bundle.published.readings import READINGS
 from pages.shared.server.access_rules import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -192,14 +192,15 @@ _BASEMAP = f"https://{BASEMAP_HOST} https://*.{BASEMAP_HOST}"
 
 
 def security_policy(front_page: bytes) -> str:
-    """Return the Content-Security-Policy; inline scripts of Streamlit's front page and of a series' page pass
-    by their hashes.
+    """Return the Content-Security-Policy; inline scripts of Streamlit's front page, and of the pages that the
+    viewer shows, pass by their hashes.
 
     `connect-src` and `img-src` keep a page from telling others anything: this app, and the host of the street
     map, which is asked only when a reader switches streets on. Tables are decoded by WebAssembly and small
     components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts; Streamlit styles its
     elements inline. Nobody may frame the app: a click on Release could be stolen."""
-    ours = [*_INLINE.findall(front_page), series_script_text().encode()]
+    shown = [READINGS.use(name, lambda reading: reading.script().encode()) for name in READINGS]
+    ours = [*_INLINE.findall(front_page), *shown]
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
     rules = {
         "default-src": "'self'",

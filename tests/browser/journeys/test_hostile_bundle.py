@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Frame, Page
 
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
+from hexcursion.bundle.published.readings import READINGS
 from pages.shared.plain_text import JOINER
 from tests.browser.harness import PATIENCE, RunningApp, open_screen, running_app, settle
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
@@ -173,7 +174,8 @@ def test_the_viewer_shows_a_hostile_bundles_text_as_text(
     statement = read_bundle(shelf[1]).statement
     open_screen(page, stage, f"viewer?release={NAME}")
     seen = ""
-    for name in ("In words", "Over time", "Downloads", "Protection and cost", "Label", "Attribution"):
+    tabs = (READINGS[name].tab for name in READINGS)
+    for name in ("In words", *tabs, "Downloads", "Protection and cost", "Label", "Attribution"):
         page.get_by_role("tab", name=name).click()
         settle(page)
         if name == "Protection and cost":

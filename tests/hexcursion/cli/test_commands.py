@@ -14,7 +14,7 @@ from hexcursion.cli import bundles, run
 from hexcursion.cli.main import build_parser
 
 OWN = {
-    *("release", "demo", "view", "areas", "outline", "site", "series", "periods", "compare"),
+    *("release", "demo", "view", "areas", "outline", "site", "periods", "compare"),
     *("key", "sign", "verify", "ledger", "lint"),
 }
 
@@ -59,7 +59,6 @@ def test_what_a_command_needs() -> None:
         "areas": ["--polygons", "bundle"],
         "outline": ["names"],
         "site": ["--out", "bundles"],
-        "series": ["--out", "bundles"],
         "key": [],
         "key new": ["file"],
         "key public": ["file"],
@@ -81,15 +80,13 @@ def test_what_a_command_takes_when_nothing_is_said() -> None:
         f"{name} {action.option_strings[0]}": action.default
         for name, actions in SMALL.items()
         for action in actions
-        if action.option_strings and action.default is not None and action.dest != "person"
+        if action.option_strings and action.default is not None and action.dest not in ("person", "readings")
     }
     assert usual == {
         "demo --epsilon": 1.0,
         "areas --name": "",
         "areas --confidence": 0.9,
         "site --address": "",
-        "site --series": False,
-        "series --by": 0.0,
         "ledger show --json": False,
         "ledger verify --seal": [],
         "ledger budget --reason": "",
@@ -107,8 +104,6 @@ def test_many_or_one_and_which_words() -> None:
     assert many == {
         "outline names": "+",
         "site bundles": "+",
-        "series bundles": "+",
-        "series times": "+",
         "lint source": "?",
     }
     (unit,) = [action for action in SMALL["ledger budget"] if action.dest == "unit"]

@@ -1,4 +1,4 @@
-"""What the other commands hand on and say: sites, series, areas, signatures, and the options of a release."""
+"""What the other commands hand on and say: sites, areas, signatures, and the options of a release."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def test_a_site_is_written_packed_and_said(
     calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def write(
-        sources: Any, out: Path, address: str, signers: object, left_out: Any, series: bool
+        sources: Any, out: Path, address: str, signers: object, left_out: Any, readings: list[str]
     ) -> list[str]:
-        calls.append((sources, out, address, signers, series))
+        calls.append((sources, out, address, signers, readings))
         if address:
             left_out("b.zip: it is no bundle.")
         return ["one", "two"]
@@ -39,7 +39,7 @@ def test_a_site_is_written_packed_and_said(
     monkeypatch.setattr(MAIN, "signers_of", lambda given: "signers")
     monkeypatch.setattr(MAIN, "zip_of_site", lambda out: b"zip")
     status = []
-    for name, more in (("a", []), ("b", ["--address", "https://x.org", "--series"])):
+    for name, more in (("a", []), ("b", ["--address", "https://x.org"])):
         out = str(tmp_path / name)
         status.append(
             MAIN.run_site(build_parser().parse_args(["site", "a.zip", "b.zip", "--out", out, *more]))
@@ -47,8 +47,8 @@ def test_a_site_is_written_packed_and_said(
     assert status == [0, 1]
     sources = [Path("a.zip"), Path("b.zip")]
     assert calls == [
-        (sources, tmp_path / "a", "", "signers", False),
-        (sources, tmp_path / "b", "https://x.org", "signers", True),
+        (sources, tmp_path / "a", "", "signers", []),
+        (sources, tmp_path / "b", "https://x.org", "signers", []),
     ]
     assert (tmp_path / "a.zip").read_bytes() == b"zip"
     said = capsys.readouterr()
@@ -58,29 +58,6 @@ def test_a_site_is_written_packed_and_said(
         *("  one", "  two"),
         f"Open {a / 'index.html'}, or put {a} on any web server; {a}.zip is the same to upload.",
         "embed.txt beside each map shows it in another page.",
-    ]
-
-
-def test_a_series_is_read_written_and_said(
-    calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    promise = SimpleNamespace(sentences=("It promises.",))
-    monkeypatch.setattr(MAIN, "read_series_of", calls.taking("read", ("series", promise)))
-    monkeypatch.setattr(MAIN, "write_series", lambda series, promise, out: out)
-    monkeypatch.setattr(MAIN, "periods_said", lambda series: ["Two periods."])
-    monkeypatch.setattr(MAIN, "steps_of", lambda series: [SimpleNamespace(sentence="It rose.")])
-    monkeypatch.setattr(MAIN, "notes_of", lambda series: ["A note."])
-    more = ["--threshold", "3", "--by", ".05", "--times", "1", "2", "--ledger", "l"]
-    for name, given in (("a", []), ("b", more)):
-        out = str(tmp_path / name)
-        assert MAIN.run_series(build_parser().parse_args(["series", "x", "y", "--out", out, *given])) == 0
-    assert calls == [
-        ("read", (["x", "y"],), {"threshold": None, "by": 0.0, "times": None, "ledger": None}),
-        ("read", (["x", "y"],), {"threshold": 3.0, "by": 0.05, "times": [1.0, 2.0], "ledger": "l"}),
-    ]
-    assert capsys.readouterr().out.splitlines()[:5] == [
-        *("  Two periods.", "  It rose.", "  A note.", "  It promises."),
-        f"Open {tmp_path / 'a' / 'series.html'}.",
     ]
 
 

@@ -287,13 +287,6 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.presses = "Take a"
 
 
-@scene("viewer: periods that cannot be read together")
-def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
-    put(screen, released())
-    upload = SimpleNamespace(name="a.zip", getvalue=lambda: b"no bundle")
-    screen.answers |= {"Bundle files of other periods (.zip)": [upload], "Read together": True}
-
-
 @scene("viewer: shares of areas are computed")
 def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     put(screen, released())

@@ -1,23 +1,16 @@
-"""Releases side by side, in time order, each at the same threshold; and periods that are read together."""
+"""Releases side by side, in time order, each at the same threshold."""
 
 from __future__ import annotations
 
-import io
-import re
-import zipfile
 from dataclasses import replace
 
 import pytest
 
-from hexcursion.bundle import BundleError
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
-from pages.shared.server.middleware import security_policy
 from pages.viewer import others
-from pages.viewer.others import series_of
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
-from tests.hexcursion.bundle.exports.test_series import made
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +46,3 @@ def test_one_that_cannot_be_read_at_the_threshold_says_at_which_it_stands(
     assert ", at " in panes[0].title
     panes, _ = others.in_time_order([released], "vote-set", released.thresholds[1], 1)
     assert ", at " not in panes[0].title
-
-
-def test_two_periods_make_one_page_and_one_zip() -> None:
-    domain = small_domain()
-    bundles = [made(domain, "2017", 1), made(domain, "2018", 2)]
-    page, packed = series_of([*bundles, bundles[0]])
-    assert b"2017" in page
-    assert b"2018" in page
-    (own,) = re.findall(r"script-src '(sha256-[^']+)'", page.decode())
-    assert f"'{own}'" in security_policy(b"")  # the frame of a page inherits the app's policy
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        assert archive.read("series/series.html") == page
-        assert "series/SHA256SUMS" in archive.namelist()
-    with pytest.raises(BundleError, match="at least two bundles"):
-        series_of([bundles[0], bundles[0]])

@@ -11,12 +11,12 @@ from typing import Any
 from pandas import DataFrame, read_parquet
 from threadpoolctl import threadpool_limits
 
-from hexcursion.bundle.published.series import Series, read_together
-from hexcursion.bundle.published.series_files import TABLE, series_files, series_statement, write_series
-from hexcursion.bundle.published.series_report import Promise, promise_of, steps_of
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.door.released import Released
 from hexcursion.ledger import open_ledger
+from hexcursion_series.files import TABLE, series_files, series_statement, write_series
+from hexcursion_series.report import Promise, promise_of, steps_of
+from hexcursion_series.together import Series, read_together
 
 
 class ReadSeries:

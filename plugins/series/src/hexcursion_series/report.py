@@ -14,9 +14,9 @@ from dpgp_core.accounting.guarantee import priced_for, together
 from dpgp_core.numbers import significant, upper
 from hexcursion import words
 from hexcursion.bundle.products import LIKELY, part_of
-from hexcursion.bundle.published.series import Series, classes_of
 from hexcursion.bundle.statement.guarantee import stated_cost
 from hexcursion.ledger.overlap import PeriodsShared, nothing_known
+from hexcursion_series.together import Series, classes_of
 
 SIMULATED = (
     "At least one release is a simulation, which protects nobody: the epsilons are what a release costs."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,11 @@ from hexcursion.bundle import layout
 from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
 from hexcursion.bundle.products import LIKELY, LOOKS, SHARE_DECIMALS, UNLIKELY, Floats
-from hexcursion.bundle.published.series import Series, classes_of
-from hexcursion.bundle.published.series_report import (
+from hexcursion.bundle.tables import parquet_bytes
+from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
+from hexcursion.new_place import made_whole, new_place, write_files
+from hexcursion.version import NAME, VERSION
+from hexcursion_series.report import (
     Promise,
     by_words,
     limit_words,
@@ -28,10 +32,7 @@ from hexcursion.bundle.published.series_report import (
     question_of,
     steps_of,
 )
-from hexcursion.bundle.tables import parquet_bytes
-from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
-from hexcursion.new_place import made_whole, new_place, write_files
-from hexcursion.version import NAME, VERSION
+from hexcursion_series.together import Series, classes_of
 
 STILL = "<p>This map is drawn by the page's script; the numbers stand below.</p>"
 SAYS = "{}"  # where the script writes what is shown
@@ -44,8 +45,7 @@ REACH = 1.645  # deviations on either side that hold 90 %
 def series_html(series: Series, promise: Promise) -> bytes:
     """The page's bytes. Every text of the releases is escaped; nothing is loaded from anywhere. Raise
     `BundleError` for more periods and hexagons than a page holds."""
-    style = html.style_text() + (html.RESOURCES / "series.css").read_text(encoding="utf-8")
-    script = html.series_script_text()
+    style, script = html.style_text() + _added("series.css"), script_text()
     question, steps = question_of(series), steps_of(series)
     multiples = "".join(
         f'<figure><button type="button" data-row="{row}"><canvas width="240" height="180" data-row="{row}" '
@@ -115,6 +115,16 @@ given all releases.</p>
 <script type="application/json" id="data">{html.json_text(_drawing(series))}</script>
 <script>{script}</script>"""
     return html.whole_page(question, f"{question} {steps[0].sentence}", body, style, script)
+
+
+@cache
+def script_text() -> str:
+    """The script of the page: that of a map's page, and what several periods add."""
+    return html.script_text() + _added("series.js")
+
+
+def _added(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def _drawing(series: Series) -> dict[str, Any]:

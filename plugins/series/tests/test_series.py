@@ -22,16 +22,6 @@ from dpgp_core.numbers import upper
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import zip_bytes_to
-from hexcursion.bundle.published.series import Series, classes_of, read_together, time_of
-from hexcursion.bundle.published.series_files import _end, _lead, series_files, write_series
-from hexcursion.bundle.published.series_report import (
-    EXPLAINED,
-    SHARED,
-    _one_record,
-    notes_of,
-    promise_of,
-    steps_of,
-)
 from hexcursion.bundle.published.site import write_site
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.cli.main import main
@@ -39,6 +29,16 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger.overlap import PeriodsShared
 from hexcursion.project.response import ResponseScale
 from hexcursion.settings.privacy_settings import Scope
+from hexcursion_series.files import _end, _lead, series_files, write_series
+from hexcursion_series.report import (
+    EXPLAINED,
+    SHARED,
+    _one_record,
+    notes_of,
+    promise_of,
+    steps_of,
+)
+from hexcursion_series.together import Series, classes_of, read_together, time_of
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
 
@@ -367,22 +367,22 @@ def test_a_site_lists_a_series_of_what_fits_together(bundles: list[bytes], tmp_p
     sources = [tmp_path / "a.zip", tmp_path / "b.zip"]
     for path, bundle in zip(sources, bundles, strict=False):
         path.write_bytes(bundle)
-    assert len(write_site(sources, tmp_path / "site", series=True)) == 2
+    assert len(write_site(sources, tmp_path / "site", readings=["series"])) == 2
     index = (tmp_path / "site" / "index.html").read_text()
     (folder,) = re.findall(r'href="(series-[^"/]+)/series.html"', index)
     assert "in 2017 to 2018?" in index
     assert b"2017" in (tmp_path / "site" / folder / "series.html").read_bytes()
     told: list[str] = []
-    assert len(write_site(sources[:1], tmp_path / "one", "", left_out=told.append, series=True)) == 1
+    assert len(write_site(sources[:1], tmp_path / "one", "", left_out=told.append, readings=["series"])) == 1
     assert told == [
         "No two releases of one area and value hold their sums, so none are read together: name bundles of "
         "several periods, or leave out the series."
     ]
     with pytest.raises(BundleError, match="none are read together"):
-        write_site(sources[:1], tmp_path / "none", series=True)
+        write_site(sources[:1], tmp_path / "none", readings=["series"])
     assert not (tmp_path / "none").exists()
     told.clear()
-    write_site([*sources, sources[0]], tmp_path / "twice", "", left_out=told.append, series=True)
+    write_site([*sources, sources[0]], tmp_path / "twice", "", left_out=told.append, readings=["series"])
     assert len(told) == 1
     assert "are not read together. " in told[0]
     assert "series.html" not in (tmp_path / "one" / "index.html").read_text()

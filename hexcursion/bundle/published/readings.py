@@ -1,0 +1,41 @@
+"""Readings: what installed packages read from several bundles together.
+
+A site lists their pages, the viewer has a tab for each, and `import hexcursion` offers them by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpgp_core.plugins import Registry
+from hexcursion.bundle.read import Bundle
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTogether:
+    """What several bundles say together."""
+
+    question: str  # as a reader would ask it
+    newest: Bundle
+    files: Mapping[str, bytes]  # by name, the page among them
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A way to read several bundles of one area and value together; an installed package offers it."""
+
+    name: str  # as in `hexcursion site --NAME`, which asks for it, and `hexcursion.NAME`, which is `read`
+    needs: str  # what to name when there are too few: "bundles of several periods"
+    about: str  # what the page shows, for the index of a site
+    page: str  # the file that a browser opens
+    read: Callable[..., Any]  # for programs
+    files: Callable[[Sequence[Path]], ReadTogether]  # raises `BundleError` for bundles that do not fit
+    script: Callable[[], str]  # of the page: the app's policy lets the viewer run it
+    tab: str  # title of its tab in the viewer
+    show: Callable[[Any], None]  # draws that tab beside an opened bundle
+
+
+READINGS: Registry[Reading] = Registry("hexcursion.readings", {}, Reading)

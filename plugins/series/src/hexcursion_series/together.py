@@ -1,0 +1,284 @@
+"""Bundles of several periods read together: what fits together, what is asked of them, and what they say."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import CoreError
+from dpgp_core.excursion import Direction
+from dpgp_core.releasing import PublicFacts
+from dpgp_core.spectral.series import SeriesReading, read_series
+from geo import Domain
+from hexcursion.bundle import layout
+from hexcursion.bundle.again import check_again, stored_sums, sums_facts
+from hexcursion.bundle.areas import named_areas_of
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.products import FEW_RECORDS, LIKELY, UNLIKELY, Floats
+from hexcursion.bundle.published.series import periods_of, prior_of, refuse_unreadable
+from hexcursion.bundle.read import Bundle, bundle_from_contents
+from hexcursion.bundle.untrusted import BundleError
+
+WHOLE = "all hexagons"
+_YEAR = r"(1[5-9]\d\d|2\d\d\d)"
+_PARTS = (
+    (re.compile(rf"\D*{_YEAR}\D*[qQ]([1-4])\D*"), 4),
+    (re.compile(rf"\D*\b[qQ]([1-4])\D*{_YEAR}\D*"), -4),
+    (re.compile(rf"\D*{_YEAR}-(0[1-9]|1[0-2])(?:-\d\d)?\D*"), 12),
+    (re.compile(rf"(?:year)?\s*{_YEAR}", re.IGNORECASE), 1),
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = re.compile(rf"({'|'.join(_MONTHS)})[a-z]*\.?\s+{_YEAR}", re.IGNORECASE)
+
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Bundles of one place and question, in order of time, and what they say together."""
+
+    bundles: tuple[Bundle, ...]
+    digests: tuple[str, ...]  # SHA-256 of each one's SHA256SUMS
+    labels: tuple[str, ...]  # what each period is called
+    times: Floats  # (T,) of the periods; in years where all labels tell them, else counted from 0
+    dated: bool  # whether the times are such years, or were given
+    threshold: float  # in the data's own unit
+    direction: Direction
+    by: float  # rise that is asked for: in the unit of values, or a share where values are read as logarithms
+    reading: SeriesReading  # the field of every period given all releases
+    areas: tuple[str, ...]  # names of the areas of `reading.areas`
+
+    @property
+    def last(self) -> Bundle:
+        """The newest release: title, question, layers and outline are its."""
+        return self.bundles[-1]
+
+    @property
+    def domain(self) -> Domain:
+        """The hexagons that all have."""
+        return self.last.domain
+
+    @property
+    def logarithms(self) -> bool:
+        """Whether the field is that of the values' logarithms."""
+        return self.last.response.transform == "log"
+
+    @property
+    def chance(self) -> Floats:
+        """(T, N) probability of the asked side of the threshold."""
+        above = self.reading.above(math.log(self.threshold) if self.logarithms else self.threshold)
+        return above if self.direction == "above" else 1.0 - above
+
+    @property
+    def risen(self) -> Floats:
+        """(T, N) probability of a rise by more than `by` since the period before; the first row over all."""
+        return self.reading.risen(math.log1p(self.by) if self.logarithms else self.by)
+
+    @property
+    def fallen(self) -> Floats:
+        """(T, N) probability that it fell by more than `by`, in the same order."""
+        return 1.0 - self.reading.risen(math.log1p(-self.by) if self.logarithms else -self.by)
+
+    @property
+    def empty(self) -> NDArray[np.bool_]:
+        """(T, N) hexagons in which a period expects no record."""
+        return self.reading.records < FEW_RECORDS
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """Places of the periods between which each row of `risen` tells of a change: all, then each step."""
+        steps = range(1, len(self.labels))
+        return ((0, len(self.labels) - 1), *((place - 1, place) for place in steps))
+
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """(T, N) hexagons in which neither end of a change expects a record."""
+        return np.array([self.empty[one] & self.empty[other] for one, other in self.spans])
+
+    def values(self, field: Floats) -> Floats:
+        """Field values of any shape in the data's own unit: of logarithms the middle value."""
+        return np.exp(np.minimum(field, 700.0)) if self.logarithms else field
+
+
+def classes_of(chance: Floats, empty: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """0 likely, 1 open, 2 likely not, 3 no record expected, for chances of any shape."""
+    found = np.where(chance >= LIKELY, 0, np.where(chance > UNLIKELY, 1, 2))
+    return np.where(empty, 3, found)
+
+
+def read_together(
+    sources: Sequence[str | Path | bytes],
+    *,
+    threshold: float | None = None,
+    by: float = 0.0,
+    times: Sequence[float] | None = None,
+    checked: bool = True,
+) -> Series:
+    """Read the released sums of at least two bundles together; free. Their order is that of `times`, else of
+    their periods, else as given. `threshold`: in the data's own unit, that of the newest by default; `by`:
+    rise (or fall) that is asked for, at least 0: in the unit of values, or a share (.05 is 5 %) where these
+    are read as logarithms; `checked`: whether each map is computed again from its sums first. Raise
+    `BundleError` for a bundle that cannot be read, holds no sums, or does not fit the others."""
+    if len(sources) < 2:
+        raise BundleError("A series needs at least two bundles: name one for each period.")
+    contents = [_named(contents_of, source, source) for source in sources]
+    bundles = [
+        _named(bundle_from_contents, each, source) for each, source in zip(contents, sources, strict=True)
+    ]
+    digests = [hashlib.sha256(each[layout.SUMS]).hexdigest() for each in contents]
+    names = [each.statement["release"]["id"] for each in bundles]
+    if len(set(names)) < len(names):
+        raise BundleError(f"Release {_twice(names)} is named twice: name each period once.")
+    for each in bundles:
+        stored_sums(each)
+    stated = [str(each.statement["subject"].get("scope", {}).get("period", "")) for each in bundles]
+    found, dated = _times(stated, times)
+    labels = _labels(bundles, stated)
+    order = np.argsort(found, kind="stable").tolist()
+    ordered = tuple(bundles[k] for k in order)
+    _refuse_others(ordered)
+    last = ordered[-1]
+    asked = last.threshold if threshold is None else float(threshold)
+    log = last.response.transform == "log"
+    if not math.isfinite(asked) or (log and asked <= 0):
+        raise BundleError(f"A threshold must be a finite number{' above 0' if log else ''}, got {asked:g}.")
+    if not (math.isfinite(by) and by >= 0.0 and (by < 1.0 or not log)):
+        raise BundleError(
+            "A rise must be at least 0"
+            + (", and below 1: .05 is 5 %." if log else ", in the unit of values.")
+        )
+    facts: list[PublicFacts] = []
+    for each in ordered:
+        facts.append(sums_facts(each, facts[0] if facts else None))
+        if checked:
+            check_again(each, facts[-1])
+    areas = named_areas_of(last.layers, last.domain)
+    weights = np.full((1, last.domain.size), 1.0 / last.domain.size)
+    if areas is not None:
+        weights = np.vstack([weights, areas.weights / areas.weights.sum(axis=1, keepdims=True)])
+    moments = found[order]
+    try:  # in usual distances, for which memories are chosen: months forget as much as years may
+        periods, model = periods_of(ordered, facts, (moments / np.median(np.diff(moments))).tolist())
+        prior, around = prior_of(ordered, model)
+        reading = read_series(model, periods, prior, around=around, areas=weights)
+    except (CoreError, ArithmeticError) as error:
+        raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
+    named, sealed = tuple(labels[k] for k in order), tuple(digests[k] for k in order)
+    return Series(
+        ordered,
+        sealed,
+        named,
+        moments,
+        dated,
+        asked,
+        last.statement["subject"]["direction"],
+        float(by),
+        reading,
+        (WHOLE, *(() if areas is None else areas.names)),
+    )
+
+
+def _named(read: Callable[[Any], Read], given: Any, source: object) -> Read:
+    """What is read of a bundle; a refusal says which of several it is about."""
+    try:
+        return read(given)
+    except BundleError as error:
+        name = Path(source).name if isinstance(source, str | Path) else ""
+        raise BundleError(str(error) if not name or name in str(error) else f"{name}: {error}") from error
+
+
+def _twice(names: Sequence[str]) -> str:
+    return next(name for name in names if names.count(name) > 1)
+
+
+def _labels(bundles: Sequence[Bundle], periods: Sequence[str]) -> list[str]:
+    """Of each release its period, or the day on which it was made; with its id where two have the same."""
+    releases = [bundle.statement["release"] for bundle in bundles]
+    said = [period or release["created"][:10] for period, release in zip(periods, releases, strict=True)]
+    return [
+        label if said.count(label) == 1 else f"{label} ({release['id']})"
+        for label, release in zip(said, releases, strict=True)
+    ]
+
+
+def time_of(label: str) -> float | None:
+    """The beginning of a period in years, where its words tell one: a year, a quarter, a month.
+
+    Examples
+    --------
+    >>> time_of("2018"), time_of("2018 Q3"), time_of("Q1 2019"), time_of("2018-04"), time_of("April 2018")
+    (2018.0, 2018.5, 2019.0, 2018.25, 2018.25)
+    """
+    month = _MONTH.fullmatch(label)
+    if month is not None:
+        return float(month[2]) + _MONTHS.index(month[1].lower()) / 12
+    for pattern, parts in _PARTS:
+        found = pattern.fullmatch(label)
+        if found is None:
+            continue
+        if parts == 1:
+            return float(found[1])
+        year, part = (found[2], found[1]) if parts < 0 else (found[1], found[2])
+        return float(year) + (int(part) - 1) / abs(parts)
+    return None
+
+
+def _times(periods: Sequence[str], times: Sequence[float] | None) -> tuple[Floats, bool]:
+    """Times of releases by their periods, "" where none is stated, and whether they or a person told them."""
+    count = len(periods)
+    if times is not None:
+        if len(times) != count or not all(math.isfinite(time) for time in times):
+            raise BundleError(f"Give one finite time for each of the {count} bundles, in their order.")
+        given = np.array(times, dtype=np.float64)
+        if np.unique(given).size < given.size:
+            raise BundleError("Two bundles have the same time: give each period its own.")
+        return given, True
+    known = [period for period in periods if period]
+    if len(set(known)) < len(known):
+        raise BundleError(f"Two bundles are of {_twice(known)!r}: name one of each period, or their times.")
+    years = [time for time in map(time_of, periods) if time is not None]
+    if len(years) == count and len(set(years)) == count:
+        return np.array(years), True
+    return np.arange(count, dtype=np.float64), False
+
+
+def _refuse_others(bundles: Sequence[Bundle]) -> None:
+    """One sentence where bundles are not of one question and place."""
+    last = bundles[-1]
+    for each in bundles[:-1]:
+        one, other = each.statement, last.statement
+        title = one["release"]["title"]
+        if each.domain.resolution != last.domain.resolution:
+            raise BundleError(
+                f"{title!r} has hexagons of resolution {each.domain.resolution}, the newest of "
+                f"{last.domain.resolution}: release all periods at one resolution."
+            )
+        if each.domain.cells != last.domain.cells:
+            raise BundleError(f"{title!r} covers other hexagons than the newest: release one area each time.")
+        if each.response.transform != last.response.transform:
+            raise BundleError(f"{title!r} reads values plainly or as logarithms, the newest the other way.")
+        for name in ("value", "unit"):
+            if one["subject"][name] != other["subject"][name]:
+                raise BundleError(
+                    f"{title!r} is of {one['subject'][name]!r}, the newest of {other['subject'][name]!r}: a "
+                    f"series has one {name}, so leave one of them out."
+                )
+        scopes = [each["subject"].get("scope", {}).get("population", "") for each in (one, other)]
+        if all(scopes) and scopes[0] != scopes[1]:
+            raise BundleError(
+                f"{title!r} is of {scopes[0]!r}, the newest of {scopes[1]!r}: a series has one population: "
+                "leave one of them out."
+            )
+        if one["guarantee"]["unit"] != other["guarantee"]["unit"]:
+            raise BundleError(f"{title!r} has other records than the newest: single ones, or one a hexagon.")
+    for each in bundles:
+        refuse_unreadable(each)
