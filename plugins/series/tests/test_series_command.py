@@ -15,8 +15,8 @@ import hexcursion_series
 from hexcursion.bundle import BundleError
 from hexcursion.cli.main import build_parser
 from hexcursion_series import command as COMMAND
-from hexcursion_series import panel
-from hexcursion_series.panel import series_of
+from hexcursion_series.page import panel
+from hexcursion_series.page.panel import series_of
 from pages.shared.server.middleware import security_policy
 from plugins.series.tests.test_series import made
 from tests.hexcursion.bundle.bundle_samples import small_domain

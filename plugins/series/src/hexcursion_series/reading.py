@@ -21,7 +21,7 @@ def read_for_site(paths: Sequence[Path]) -> ReadTogether:
 
 def show_tab(opened: Any) -> None:
     """Draw the viewer's tab; Streamlit is imported where there is a viewer."""
-    from hexcursion_series.panel import ask_together
+    from hexcursion_series.page.panel import ask_together
 
     ask_together(opened)
 
