@@ -24,7 +24,7 @@ from hexcursion.cli.bundles import (
     signers_of,
 )
 from hexcursion.cli.options import add_release_options, settings_from_options, shorten_help, with_resolution
-from hexcursion.cli.run import add_periods_command, end_progress, progress, run_demo, run_release, run_view
+from hexcursion.cli.run import end_progress, progress, run_demo, run_release, run_view
 from hexcursion.comparing.run import BY_HAND, EPSILONS, csv_text, lines, svg_text
 from hexcursion.door.pipeline import compare_settings
 from hexcursion.errors import Cancelled, WorkflowError
@@ -204,7 +204,6 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_areas_command(commands)
     add_outline_command(commands)
     add_site_command(commands, tuple(READINGS) if wanted in (None, "site") else ())
-    add_periods_command(commands)
     add_signing_commands(commands)
     add_compare_command(commands)
     add_ledger_commands(commands)

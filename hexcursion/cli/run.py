@@ -1,4 +1,4 @@
-"""What the commands do: the headless main job, the demo, the view of a bundle, and parts of a budget."""
+"""What the commands do: the headless main job, the demo and the view of a bundle."""
 
 from __future__ import annotations
 
@@ -7,21 +7,18 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from dpgp_core.numbers import lower, upper
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.again import density_of
-from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
-from hexcursion.cli.options import add_release_options, settings_from_options, shorten_help, with_resolution
-from hexcursion.door.pipeline import Listener, plan_settings, publish_planned, search_design
+from hexcursion.cli.options import settings_from_options, with_resolution
+from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
@@ -36,7 +33,7 @@ from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.settings.catalogue import flag_of
-from hexcursion.words import agreement_words, plural, range_words, ratio_words
+from hexcursion.words import agreement_words, plural
 
 
 def progress(fraction: float, text: str) -> None:
@@ -287,75 +284,3 @@ def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
         free = compare(free_map(project, tuned.result.model), baseline.inside)
         text = agreement_words(free.iou)
         print(f"  IoU of the free map (reference data only)              {text}", file=sys.stderr)
-
-
-def add_periods_command(commands: Any) -> None:
-    """The subcommand with the options of a release."""
-    text = "divide a budget among the periods of a series and say what each will show; releases nothing"
-    usage = "%(prog)s --data FILE --threshold NUMBER --periods N --budget EPSILON --delta DELTA [OPTION ...]"
-    parser = commands.add_parser("periods", help=text, description=text, usage=usage)
-    add_release_options(parser)
-    shorten_help(parser)
-    parser.set_defaults(run=run_periods)
-
-
-def run_periods(options: argparse.Namespace) -> int:
-    """Search at the parts of the budget, and at the whole, and print the table.
-
-    Raise `WorkflowError` for bad input.
-    """
-    settings = with_resolution(settings_from_options(options), options)
-    parts = settings.parts_of_periods
-    if settings.budget is None or not parts:
-        raise WorkflowError(
-            "Say how many periods there are with --periods, and --budget and --delta for all."
-        )
-    tried = tuple(dict.fromkeys((*parts, settings.budget)))
-    project = load_with_earlier(settings.with_changes(epsilon=settings.budget))
-    tuned = search_design(project, progress, settings.executor, beside=tried)
-    end_progress()
-    told = {epsilon: _told(tuned, epsilon) for epsilon in tried}
-    for line in period_lines(settings, told):
-        print(line)
-    return 0
-
-
-def _told(tuned: Tuned, epsilon: float) -> str:
-    """The agreement that is expected of the best design at an epsilon, in words."""
-    points = [point.scored.utility for point in tuned.result.frontier if point.epsilon == epsilon]
-    if not points:
-        return "not known"
-    best = max(points, key=lambda found: found.known_agreement)
-    text = ratio_words(best.agreement)
-    return text if best.low != best.low else f"{text}, {range_words(best.low, best.high, little=False)}"
-
-
-def period_lines(settings: ReleaseSettings, told: dict[float, str]) -> list[str]:
-    """The table: a line for periods of equal parts, one for all, and what holds for records of one period.
-
-    `told` is the expected agreement at each part of the budget, and at the whole, in words. Parts are rounded
-    down: what is typed from the table costs no more than the whole.
-    """
-    parts, word = settings.parts_of_periods, settings.unit_word
-    assert settings.budget is not None
-    lines, first = [f"{'period':10} {'epsilon':>9}  expected agreement"], 0
-    for place, epsilon in enumerate(parts):
-        if place + 1 < len(parts) and parts[place + 1] == epsilon:
-            continue
-        label = f"{first + 1}" if first == place else f"{first + 1} to {place + 1}"
-        lines.append(f"{label:10} {lower(epsilon):>9}  {told[epsilon]}")
-        first = place + 1
-    whole, shown = upper(settings.budget), told[settings.budget]
-    together = "one release of it: counts are not read together yet"
-    if settings.values == "amount":
-        together = "read together, if nothing changes"
-    lines.append(f"{'all':10} {whole:>9}  {shown} ({together})")
-    lines.append(
-        f"A {word} that is in every period: epsilon {whole} for all {len(parts)} releases together, if they "
-        "have Gaussian noise; the ledger counts what they cost."
-    )
-    lines.append(
-        f"A {word} that is in one period alone, as a sale is, pays once: each may then take the whole, "
-        f"--epsilon {whole}, which shows {shown}; leave --periods out."
-    )
-    return lines

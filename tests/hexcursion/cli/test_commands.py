@@ -14,7 +14,7 @@ from hexcursion.cli import bundles, run
 from hexcursion.cli.main import build_parser
 
 OWN = {
-    *("release", "demo", "view", "areas", "outline", "site", "periods", "compare"),
+    *("release", "demo", "view", "areas", "outline", "site", "compare"),
     *("key", "sign", "verify", "ledger", "lint"),
 }
 

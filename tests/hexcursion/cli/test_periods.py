@@ -1,16 +1,13 @@
-"""A budget for several periods: its parts, what fits together, and the table that is printed."""
+"""A budget for several periods: its parts, and what fits together."""
 
 from __future__ import annotations
 
-import math
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dpgp_core.accounting.gaussian import allowed_mu, gaussian_epsilon, gaussian_mu, period_epsilons
 from dpgp_core.errors import InvalidValue
-from hexcursion.cli.run import _told, period_lines
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import county_settings
 from hexcursion.settings import ReleaseSettings
@@ -85,44 +82,3 @@ def test_a_release_takes_the_part_of_its_period_unless_it_names_its_epsilon() ->
 def test_periods_without_a_budget_or_a_number_are_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(WorkflowError, match=said):
         planned(**changes)
-
-
-@pytest.mark.parametrize(("budget", "periods"), [(2.155, 4), (3.0, 7), (1.0, 3)])
-@pytest.mark.parametrize("shares", ["equal", "front-loaded"])
-def test_what_is_typed_from_the_table_costs_no_more_than_the_whole(
-    budget: float, periods: int, shares: str
-) -> None:
-    settings = planned(budget=budget, periods=periods, period_shares=shares)
-    parts = settings.parts_of_periods
-    table = period_lines(settings, dict.fromkeys((*parts, budget), "0.5"))
-    printed = [float(line.split()[-2]) for line in table[1 : 1 + len(set(parts))]]
-    typed = [printed[sorted(set(parts), reverse=True).index(part)] for part in parts]
-    mu = sum(allowed_mu(each, 1e-5) ** 2 for each in typed) ** 0.5
-    assert gaussian_epsilon(mu, 1e-5) <= budget
-    assert typed == pytest.approx(parts, rel=1e-3)
-
-
-def test_the_agreement_of_a_part_is_that_of_its_best_design() -> None:
-    def point(epsilon: float, agreement: float) -> Any:
-        utility = SimpleNamespace(agreement=agreement, known_agreement=agreement, low=math.nan, high=math.nan)
-        return SimpleNamespace(epsilon=epsilon, scored=SimpleNamespace(utility=utility))
-
-    points = [point(1.0, 0.61), point(1.0, 0.72), point(2.155, 0.83)]
-    tuned: Any = SimpleNamespace(result=SimpleNamespace(frontier=points))
-    assert [_told(tuned, epsilon) for epsilon in (1.0, 2.155, 3.0)] == ["0.72", "0.83", "not known"]
-
-
-def test_the_table_joins_equal_periods_and_says_what_holds_for_whom() -> None:
-    settings = planned(period_shares="front-loaded")
-    first, later = settings.parts_of_periods[:2]
-    head, one, others, whole, always, once = period_lines(
-        settings, {first: "0.7", later: "0.5", 2.155: "0.8"}
-    )
-    assert head.split() == ["period", "epsilon", "expected", "agreement"]
-    assert one.split() == ["1", "1.465", "0.7"]
-    assert others.split()[:3] == ["2", "to", "4"]
-    assert others.endswith(" 0.5")
-    assert whole.split()[:3] == ["all", "2.155", "0.8"]
-    assert whole.endswith("0.8 (read together, if nothing changes)")
-    assert always.startswith("A station that is in every period: epsilon 2.155 for all 4 releases together")
-    assert "pays once: each may then take the whole, --epsilon 2.155, which shows 0.8" in once
