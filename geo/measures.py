@@ -27,8 +27,7 @@ def format_value(value: float, unit: str) -> str:
     `with_unit` instead."""
     if not math.isfinite(value):
         return "no value"
-    size = abs(value)
-    decimals = 0 if size >= 100 or value == int(value) else min(6, 2 - math.floor(math.log10(size)))
+    decimals = 0 if value == int(value) else max(0, min(6, 2 - math.floor(math.log10(abs(value)))))
     return with_unit(f"{value:,.{decimals}f}", unit)
 
 
