@@ -7,16 +7,39 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 SHORT = 48  # characters of a line that stood there before
+MANY = 12  # numbers that are shown one by one
 
 
 def hash_of(text: str) -> str:
     """The beginning of a text's hash."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def short(value: Any) -> str:
+    """Numbers to five digits; many of them by how many there are, both ends and their mean."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.kind}{value.shape} {short(value.ravel().astype(float).tolist())}"
+    if isinstance(value, float | np.floating):
+        return f"{float(value):.5g}"
+    if is_dataclass(value) and not isinstance(value, type):
+        return type(value).__name__ + short({one.name: getattr(value, one.name) for one in fields(value)})
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name} {short(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, tuple | list):
+        if len(value) > MANY and all(isinstance(one, float) for one in value):
+            finite = [one for one in value if np.isfinite(one)]
+            return f"({len(value)}: {short(value[:2])} … {short(value[-2:])} mean {short(np.mean(finite))})"
+        return f"({', '.join(map(short, value))})"
+    return str(value)
 
 
 def recorded_lines(path: Path) -> dict[str, list[str]]:

@@ -63,7 +63,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in contents_lines().items()
     ]
     meanings = [
-        fill(f"{name:<12}{text}", 90, subsequent_indent=" " * 12)
+        fill(f"{name:<20}{text}", 90, subsequent_indent=" " * 20)
         for name, text in statement["products"]["meanings"].items()
     ]
     paragraphs = [

@@ -6,6 +6,7 @@ import io
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
@@ -178,5 +179,10 @@ def test_tables_are_no_bundles(settings: ReleaseSettings, earlier: Path, tmp_pat
     (tmp_path / "cut.zip").write_bytes(earlier.read_bytes()[:-30])
     assert not is_bundle(str(tmp_path / "cut.zip"))
     assert not is_bundle(str(tmp_path / "none.zip"))
+    for held, bundle in (("table.csv", False), ("deep/statement.json", True), ("statement.json.csv", False)):
+        with ZipFile(tmp_path / "some.zip", "w") as archive:
+            archive.writestr(held, "x,y\n")
+            archive.writestr("notes.txt", "notes")
+        assert is_bundle(str(tmp_path / "some.zip")) is bundle
     plain = settings.with_changes(reference=None, reference_public=False, centre=13.0, clip=1.0)
     assert with_earlier(plain) == (plain, {})

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.accounting.rdp import ORDERS
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.statement.build import following as evaluated
-from hexcursion.bundle.statement.guarantee import with_words
+from hexcursion.bundle.statement.guarantee import _read_curve, with_words
 from hexcursion.bundle.statement.schema_check import check_statement
 from tests.hexcursion.bundle.bundle_samples import following
 
@@ -61,3 +62,32 @@ def test_a_large_threshold_is_compared_relatively(contents: dict[str, bytes], of
         return
     with pytest.raises(BundleError, match="two different thresholds"):
         check_statement(statement)
+
+
+@pytest.mark.parametrize(
+    ("orders", "values", "said"),
+    [
+        ([2.0, 3.0], [0.3], "is damaged"),
+        ([], [], "is damaged"),
+        ([3.0, 2.0], [0.3, 0.2], "is damaged"),
+        ([2.0, 2.0], [0.3, 0.3], "is damaged"),
+        ([0.5, 2.0], [0.1, 0.3], "is not on the public orders"),
+        ([2.0, 1e9], [0.3, 0.9], "is not on the public orders"),
+        ([float(ORDERS[7]) * (1 + 1e-9)], [0.3], "is not on the public orders"),
+    ],
+)
+def test_a_curve_is_stated_on_the_public_orders_from_the_least_to_the_largest(
+    orders: list[float], values: list[float], said: str
+) -> None:
+    with pytest.raises(BundleError, match=f"^The privacy statement's RDP curve {said}"):
+        _read_curve({"orders": orders, "values": values})
+
+
+def test_where_no_order_is_stated_nothing_is_proved() -> None:
+    """Its last digits may be those of another machine."""
+    last = float(ORDERS[-1]) * (1 - 1e-13)
+    read = _read_curve({"orders": [float(ORDERS[0]), last], "values": [0.1, 0.9]})
+    assert read is not None
+    assert (read.values[0], read.values[-1]) == (0.1, 0.9)
+    assert np.isinf(read.values[1:-1]).all()
+    assert _read_curve(None) is None
