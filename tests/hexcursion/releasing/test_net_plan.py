@@ -34,8 +34,10 @@ def test_an_order_at_the_edge_is_said_and_one_inside_is_not(hamlet: Project, ham
     choice = hamlet_tuned.choice
     assert "Orders" not in receipt(hamlet, choice)
     quiet = replace(choice.design, ridge=1e3, scale=1e3)
-    said = receipt(hamlet, replace(choice, design=quiet))
+    plan = plan_release(hamlet, replace(choice, design=quiet), open_ledger())
+    said = {line.topic: line.text for line in plan.receipt}
     assert said["Orders"].startswith("The best Renyi order lies at the edge")
+    assert plan.privacy.order == 100_001.0
 
 
 def test_a_release_that_its_delta_pays_for_begins_the_budget_that_was_asked_for(
