@@ -72,7 +72,7 @@ class Tried:
 
     remedy: Remedy
     expected: Expected | None = None  # None where nothing can be told
-    stopped: bool = True  # whether a release would be stopped all the same
+    stopped: bool = True  # whether a release would be stopped, too
     note: str = ""  # why it could not be tried, "" where it could
 
     @property

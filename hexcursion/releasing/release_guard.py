@@ -100,5 +100,5 @@ def stop_or_state(
             f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons or a larger "
             "epsilon, or release it anyway with --accept-low-agreement (accept_low_agreement)."
         )
-    text = f"Expected to be a poor map: {said}. The curator released it all the same."
+    text = f"Expected to be a poor map: {said}. The curator released it anyway."
     return (ReceiptLine(LOW_AGREEMENT, text, True),)

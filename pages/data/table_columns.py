@@ -135,7 +135,7 @@ FIELDS = {
     "detection_limit": "Limit of readings that name none, such as ND",
     "condition": "Column that says which readings are below or above a limit",
     "limit_column": "Column with the limit of readings that name none", "day_first": DATES,
-    "equal_rows": EQUAL,
+    "equal_rows": EQUAL, "where": "Keep only rows where",
     "value_unit": "Its unit", "value": "Measured value",
 }  # fmt: skip
 """What the fields of this screen are called, by the settings that they ask for."""

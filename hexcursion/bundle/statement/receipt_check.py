@@ -127,8 +127,8 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     ),
     LOW_AGREEMENT: (
         (
-            rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it all the "
-            r"same\.", True,
+            rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it "
+            r"(?:anyway|all the same)\.", True,  # the latter before 26 November 2026
         ),
     ),
     "Orders": ((re.escape(AT_EDGE), False),), "Question": ((r"Every value is taken .+\.", False),),

@@ -78,7 +78,7 @@ def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it
     assert main(asked) == 0
     assert "! Low agreement" in capsys.readouterr().out
     said = {line["topic"]: line["text"] for line in read_bundle(out).statement["receipt"]}
-    assert said["Low agreement"].endswith("The curator released it all the same.")
+    assert said["Low agreement"].endswith("The curator released it anyway.")
 
 
 def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.CaptureFixture[str]) -> None:

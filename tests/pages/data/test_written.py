@@ -103,4 +103,5 @@ def test_a_refusal_names_the_fields_of_the_screen() -> None:
     assert on_screen(said) == (
         "State it with “Limit of readings that name none, such as ND”, or “Readings such as <0.5 and > 200”."
     )
+    assert on_screen("keep rows with `where`") == "keep rows with “Keep only rows where”"
     assert on_screen("Set `ledger` (--ledger URL).") == "Set `ledger` (--ledger URL)."

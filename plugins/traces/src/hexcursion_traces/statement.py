@@ -59,7 +59,7 @@ def sentences(plan: TracePlan) -> tuple[str, ...]:
         f"That changes the odds of the two {_times(odds)}, except with probability "
         f"{settings.delta:g}. As ε at a slack δ of {settings.delta:g} it is "
         f"{upper(worst.certificate.epsilon(settings.delta), 4)}."
-        + (" The curator accepted these odds and released it all the same." if accepted(plan) else ""),
+        + (" The curator accepted these odds and released it anyway." if accepted(plan) else ""),
         f"The adversary's 68 % interval at a secret stays at least {rounded_down(worst_interval(plan)):g} "
         f"m wide per "
         f"axis. This holds for an adversary who takes places to stay alike over {scales} s, roaming "

@@ -93,7 +93,7 @@ def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warni
     check_statement(poor)
     assert poor["receipt"][-1]["text"] == (
         "Expected to be a poor map: the upper end of its expected agreement is 0.490, below 0.5. The curator "
-        "released it all the same."
+        "released it anyway."
     )
     with pytest.raises(BundleError, match="lacks the line 'Low agreement'"):
         check_statement({**poor, "receipt": poor["receipt"][:-1]})

@@ -158,7 +158,7 @@ def test_a_poor_map_says_so(domain: Domain) -> None:
         objections(Expected(0.9, 0.1, 0.9, "reference data"), Yardsticks(0.3, 0.5, 0.0)),
         objections(Expected(0.9, 0.1, 0.9, "simulated"), Yardsticks(0.3, 0.5, 0.4, (8, 16))),
     ):
-        text = f"Expected to be a poor map: {asked[0]}. The curator released it all the same."
+        text = f"Expected to be a poor map: {asked[0]}. The curator released it anyway."
         poor = ReceiptLine("Low agreement", text, True)
         assert not publishers_own(vars(poor), made)
 
@@ -184,14 +184,15 @@ PUBLIC_ALONE = "the map of public data alone would agree"
 )
 def test_what_makes_a_map_poor_follows_from_what_was_expected(domain: Domain, text: str, own: bool) -> None:
     made = build_statement(make_release(domain, expected=Expected(0.3, 0.1, 0.5, "simulated")))
-    line = f"Expected to be a poor map: {text}. The curator released it all the same."
-    assert publishers_own(vars(ReceiptLine("Low agreement", line, True)), made) is own
+    for word in ("anyway", "all the same"):  # earlier releases said the latter
+        line = f"Expected to be a poor map: {text}. The curator released it {word}."
+        assert publishers_own(vars(ReceiptLine("Low agreement", line, True)), made) is own
 
 
 def test_a_good_map_is_not_said_to_be_poor(domain: Domain) -> None:
     made = build_statement(make_release(domain, expected=Expected(0.7, 0.1, 0.5, "simulated")))
     line = "Expected to be a poor map: its expected agreement is 0.700, below 0.5. "
-    line += "The curator released it all the same."
+    line += "The curator released it anyway."
     assert publishers_own(vars(ReceiptLine("Low agreement", line, True)), made)
 
 

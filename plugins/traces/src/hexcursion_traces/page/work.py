@@ -120,7 +120,7 @@ class TraceWork:
             self.note = str(error)
 
     def accept_odds(self, accepted: bool) -> None:
-        """Take or take back the word that large odds are released all the same; nothing is drawn for it."""
+        """Take or take back the word that large odds are released anyway; nothing is drawn for it."""
         if self.plan is not None:
             settings = replace(self.plan.settings, accept_large_odds=accepted)
             self.plan = replace(self.plan, settings=settings)
