@@ -74,8 +74,12 @@ COMPARE = _own(
     "compare_arrows",
     "See which mechanism draws the best map at each budget, and what today's rules would publish instead.",
 )
-STUDIES = _own(
-    "Studies", "studies", "experiment", "Run attacks, the paper's experiments and our comparisons."
+STUDIES = Screen(
+    "Studies",
+    "studies/page.py",  # beside what it shows
+    "studies",
+    ":material/experiment:",
+    "Run attacks, the paper's experiments and our comparisons.",
 )
 HELP = _own(
     "How this works",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tests.architecture.code import tree_of
-from tests.architecture.test_rooms import name_of, sources
+from tests.architecture.test_rooms import STUDIES_PAGE, name_of, sources
 
 ALWAYS = {
     "altair_chart": {"alt"},
@@ -38,7 +38,9 @@ def bare(tree: ast.AST) -> Iterator[tuple[int, str, set[str]]]:
 
 
 def test_each_element_has_the_words_of_its_kind() -> None:
-    screens = [path for path in sources("pages") if "streamlit" in path.read_text(encoding="utf-8")]
+    screens = [
+        path for path in (*sources("pages"), STUDIES_PAGE) if "streamlit" in path.read_text(encoding="utf-8")
+    ]
     assert len(screens) > 30
     assert [
         f"{name_of(path)}:{at}: {element} lacks {sorted(words)}"

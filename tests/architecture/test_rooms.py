@@ -31,6 +31,10 @@ def plugged(folder: str = "") -> list[Path]:
     return [path for package in PLUGINS for path in sorted((package / folder).rglob("*.py"))]
 
 
+STUDIES_PAGE = ROOT / "studies" / "page.py"
+"""The one screen that lies beside what it shows."""
+
+
 def sources(*rooms: str) -> list[Path]:
     """Python files of the given rooms, of all rooms and `app.py` without arguments."""
     files = [path for room in (rooms or ROOMS) for path in sorted((ROOT / room).rglob("*.py"))]
@@ -140,7 +144,7 @@ def test_pages_lie_one_level_down() -> None:
 
 def test_nothing_private_is_cached_for_everybody() -> None:
     """Streamlit's caches are shared by all users unless their scope is the session."""
-    screens = [*sources("pages"), *plugged(), ROOT / "app.py"]
+    screens = [*sources("pages"), STUDIES_PAGE, *plugged(), ROOT / "app.py"]
     scoped = {
         id(node.func)
         for path in screens
@@ -166,7 +170,7 @@ def imports_below_pages(*libraries: str) -> list[tuple[Path, str]]:
     """Every module of the screens that imports one of the libraries, with the name that it imports."""
     return [
         (path, name)
-        for path in (*sources("pages"), *plugged("page"))
+        for path in (*sources("pages"), STUDIES_PAGE, *plugged("page"))
         for _, name in imported(path)
         if any(under(name, one) for one in libraries)
     ]
@@ -214,7 +218,7 @@ THREADS = {
 
 def test_what_a_screen_computes_in_the_background_runs_in_a_process_of_its_own() -> None:
     """A job is a thread of the server: whatever computes there holds up everybody's screens."""
-    text = {path: path.read_text(encoding="utf-8") for path in sources("pages")}
+    text = {path: path.read_text(encoding="utf-8") for path in (*sources("pages"), STUDIES_PAGE)}
     begun = {path for path in text if re.search(r"(?<!\w)Job\(|in_background\(", text[path])}
     elsewhere = {path for path in begun if re.search(r"in_subprocess\(report|in_background\(", text[path])}
     names = {path.relative_to(ROOT).as_posix() for path in begun}
@@ -238,7 +242,7 @@ def loaded(path: Path, seen: set[Path]) -> set[Path]:
 def test_a_subprocess_of_a_screen_loads_no_streamlit() -> None:
     """Whatever a screen computes in a subprocess stands where no screen is loaded with it."""
     asked = re.compile(r"(?:in_subprocess\((?:report|lambda fraction, text: None), |in_background\()(\w+)")
-    text = {path: path.read_text(encoding="utf-8") for path in sources("pages")}
+    text = {path: path.read_text(encoding="utf-8") for path in (*sources("pages"), STUDIES_PAGE)}
     names = {name for each in text.values() for name in asked.findall(each)} - {"work"}
     homes = {name: path for name in names for path in text if f"def {name}(" in text[path]}
     assert set(homes) == names

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.code import tree_of
-from tests.architecture.test_rooms import plugged
+from tests.architecture.test_rooms import STUDIES_PAGE, plugged
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted((ROOT / "pages").rglob("*.py")), *plugged("page")]
+PAGES = [*sorted((ROOT / "pages").rglob("*.py")), STUDIES_PAGE, *plugged("page")]
 
 # Functions whose result has no meaning to Markdown, or is wholly ours; further ones say so by their type.
 ANSWERING = frozenset({"plain", "legend_html", "belief_html", "by_hand", "len", "round", "min", "max", "sum"})

@@ -9,7 +9,7 @@ import altair as alt
 from dpgp_core.mechanisms.design import LENGTHSCALE, RIDGE
 from hexcursion.search.bench import Variation, Varied
 from pages.privacy import ask, design_panels, frontier
-from pages.studies import page as studies_page
+from studies import page as studies_page
 from studies.reporting.figures import Figure
 from studies.reporting.tables import StudyResult, StudyTable
 

@@ -17,7 +17,7 @@ from studies.reporting.tables import StudyResult, load_result
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
 
-PAGE = "pages/studies/page.py"
+PAGE = "studies/page.py"
 
 
 @pytest.mark.slow

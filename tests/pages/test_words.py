@@ -10,9 +10,9 @@ import pytest
 
 from pages.shared.glossary import GLOSSARY, TERMS
 from pages.shared.steps import PAGES as SCREENS_BY_ADDRESS
-from tests.architecture.test_rooms import plugged, sources
+from tests.architecture.test_rooms import STUDIES_PAGE, plugged, sources
 
-PAGES = [*sources("pages"), *plugged("page")]
+PAGES = [*sources("pages"), STUDIES_PAGE, *plugged("page")]
 RIDDLES = (
     "rehears", "rounds", "the building", "your eyes", "curator's eyes", "do you want to say", "the receipt",
     "free map", "joint-sharp", "joint-bound", "judge ", "the baseline", "what may be said",

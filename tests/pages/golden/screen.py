@@ -24,6 +24,7 @@ from pages.privacy import search_panel
 from pages.shared import maps
 from pages.shared.released_view import OPENED
 from pages.shared.session import side_jobs, workspace
+from pages.shared.steps import SCREENS
 from tests.pages.recorded import HOLDERS, Recorded
 from tests.records import hash_of
 
@@ -228,7 +229,7 @@ def page(screen: Screen, address: str) -> None:
     """Run a screen's page until it ends or opens another screen; the frame has no page.
 
     What has become of the session's choices and state stands in the last lines."""
-    path = ROOT / "pages" / address / "page.py"
+    path = ROOT / next((one.path for one in SCREENS if one.address == address), "")
     before = _held(screen)
     with suppress(Ended):
         if path.is_file():
