@@ -139,24 +139,24 @@ class DriftReader:
         )
 
     def _made(self) -> tuple[Belief, ...]:
-        seen, found = self._seen(self.law), []
+        self._sight, found = self._seen(self.law), []
         supposed = Counter(suppositions(TRUSTS if self.law is None else TRUSTS_OF_ANSWERS))
         for (trust, drift), odds in supposed.items():
-            covariance, prior, square = self._covariance(seen, trust, drift)
+            covariance, prior, square = self._covariance(self._sight, trust, drift)
             root = cholesky(
                 0.5 * (covariance + covariance.T), "the covariance of the released sums", "use more noise"
             )
             before = self._field.before(trust, drift)
-            found.append(Belief(drift, trust, prior, root, before, seen.links, square, odds))
+            found.append(Belief(drift, trust, prior, root, before, self._sight.links, square, odds))
         return tuple(found)
 
-    def _seen(self, law: LinearLaw | None, links: tuple[Floats, Floats] | None = None) -> Seen:
-        """What the sums see under a linear law; `links` as in `Belief`, where they are made already."""
+    def _seen(self, law: LinearLaw | None) -> Seen:
+        """What the sums see under a linear law."""
         field, a, m = self._field, self._features, self.counts.mean
         slopes = np.ones(m.size) if law is None else law.deviation
         noises = np.broadcast_to(field.local, m.size) if law is None else law.record_noise
         loaded = (m * slopes)[:, None] * a
-        own, drifted = links or (field.covariance @ loaded, field.drift @ loaded)
+        own, drifted = field.covariance @ loaded, field.drift @ loaded
         own_seen = loaded.T @ own + ((np.square(slopes) * self._astray)[:, None] * a).T @ a
         records = (m[:, None] * a).T @ (np.square(noises)[:, None] * a)
         square = float(np.average(1.0 - np.square(noises), weights=np.maximum(m, 1e-12)))
@@ -229,20 +229,21 @@ class DriftReader:
             return None
         belief = self.beliefs[int(np.argmax(self.weights(sums)))]
         lattice, left = self._field.nodes.lattice, self._left(sums)
-        found = compared(lattice, belief.half().T, belief.root, left)
+        half = belief.half()
+        found = compared(lattice, half.T, belief.root, left)
         share = self.counts.mean / self.counts.mean.sum()
         own, drifted = (float(share @ each @ share) for each in (self._field.covariance, self._field.drift))
-        level = belief.trust * own + belief.drift**2 * drifted - np.square(belief.half() @ share).sum()
+        level = belief.trust * own + belief.drift**2 * drifted - np.square(half @ share).sum()
         sd, records = float(np.sqrt(max(level, 0.0))), self.counts.at_cells(self._field.nodes)
         return replace(found, change=Change(self.unchanged(sums), sd, records))
 
     def unchanged(self, sums: Floats) -> float:
         """Chance of released sums (p,) at least as far from what the public map has them be, were it true."""
-        law, at_nodes, left = None, self._field.at_nodes, sums
+        seen, at_nodes, left = self._sight, self._field.at_nodes, sums
         if self.law is not None:  # linear around that map
             law = LinearLaw.about(at_nodes, at_nodes, np.sqrt(self._field.before(TRUSTS[0], 0.0)))
             left = sums - self._features.T @ (self.counts.mean * law.mean)
-        seen = self._seen(law, self.beliefs[0].links if law is None else None)
+            seen = self._seen(law)
         without, prior, _ = self._covariance(seen, TRUSTS[0], 0.0)
         drifted = (1.0 if prior is None else prior.slope**2) * seen.drifted
         return chance_unchanged(left, without, drifted, DRIFTS)

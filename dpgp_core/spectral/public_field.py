@@ -285,7 +285,7 @@ class Belief:
 
     def half(self) -> Floats:
         """(p, M) what the sums tell of the field: `half.T @ half` is the covariance that they take away."""
-        return solve_lower(self.root, np.ascontiguousarray(self.link.T))
+        return solve_lower(self.root, self.link.T)
 
     @cached_property
     def deviation(self) -> Floats:
