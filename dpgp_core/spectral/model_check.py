@@ -109,11 +109,12 @@ def _regions(lattice: Lattice, inside: Bools) -> Floats:
     """(R,) number of connected parts of sets of nodes (R, M), all found at once."""
     from scipy.sparse.csgraph import connected_components  # slow to import, for releases alone
 
-    graph = sparse.triu(lattice.adjacency[lattice.inside][:, lattice.inside], format="coo")
-    row, edge = np.nonzero(inside[:, graph.row] & inside[:, graph.col])
-    start, size = row * inside.shape[1], inside.size
-    ones = np.ones(row.size, dtype=np.int8)
-    joined = sparse.csr_matrix((ones, (start + graph.row[edge], start + graph.col[edge])), shape=(size, size))
+    graph = sparse.triu(lattice.adjacency[lattice.inside][:, lattice.inside], format="csr")
+    first, size = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), inside.size
+    row, edge = np.divmod(np.flatnonzero(inside[:, first] & inside[:, graph.indices]), max(first.size, 1))
+    start = row * inside.shape[1]
+    ends = np.cumsum(np.bincount(start + first[edge] + 1, minlength=size + 1))  # edges are in order of nodes
+    joined = sparse.csr_array((np.ones(row.size), start + graph.indices[edge], ends), shape=(size, size))
     number, label = connected_components(joined, directed=False)
     owner = np.empty(number, dtype=np.int64)  # the set to which a part belongs: a node outside is one alone
     owner[label] = np.repeat(np.arange(inside.shape[0]), inside.shape[1])
