@@ -167,7 +167,7 @@ class _Sheet:
         """The file, without a word of when or by what it was made."""
         buffer = io.BytesIO()
         if colours is not None:
-            self.image.quantize(colours).save(buffer, "PNG", optimize=True)
+            self.image.quantize(colours).save(buffer, "PNG")
         elif kind == "png":
             self.image.save(buffer, "PNG")
         else:
