@@ -35,7 +35,7 @@ from hexcursion.search.results import (
 )
 from hexcursion.search.scenes import ask_of, private_n, public_facts
 from hexcursion.search.task import FrontierPoint, Scored, SearchResult, Utility
-from hexcursion.search.tuning import Tuned
+from hexcursion.search.tuning import Tuned, tune
 
 
 def scored(tuned: Tuned, agreement: float, **figures: float) -> Scored:
@@ -223,3 +223,10 @@ def test_a_last_year_needs_a_tenth_of_the_readings_and_leaves_a_tenth(
     placed = replace(hamlet.reference, year=years)
     assert last_year(placed) == last
     assert last_year(replace(placed, year=years[:0])) is None
+
+
+def test_what_is_given_by_hand_is_not_searched(hamlet: Project) -> None:
+    given = hamlet.settings.with_changes(lengthscale=2_000.0, ridge=3.0)
+    said = r"^Lengthscale and ridge are given: use `given_choice`, there is nothing to search\.$"
+    with pytest.raises(WorkflowError, match=said):
+        tune(replace(hamlet, settings=given))

@@ -46,8 +46,13 @@ ASKED: dict[str, dict[str, Any]] = {
     "no reference, fixed": FIXED,
     "answers": {**NO_SCALE, "values": "yes-no", "yes_above": 30.0, "threshold": 50.0},
     "counts": {**NO_SCALE, "values": "count", "threshold": 20.0, "value_unit": ""},
+    "answers beside others": {
+        "mechanisms": SPECTRAL, "priors": None, "values": "yes-no", "yes_above": 30.0, "threshold": 50.0,
+        "prior_mean": None,
+    },
+    "from the public map": {"prior_mean": True, "mechanisms": SPECTRAL, "priors": None, "direction": "below"},
     "a cutoff": {"cutoff": 0.35, "mechanisms": STATISTICS},
-}
+}  # fmt: skip
 
 
 def number(value: Any) -> str:
