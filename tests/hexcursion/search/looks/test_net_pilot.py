@@ -17,9 +17,10 @@ from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
+from hexcursion.ledger.errors import RequestTaken
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
-from hexcursion.search.pilot import beside_pilot, pilot_warning, run_pilot, with_pilot
+from hexcursion.search.pilot import _charge, _charged, beside_pilot, pilot_warning, run_pilot, with_pilot
 from hexcursion.search.scenes import private_n
 from hexcursion.search.tuning import Tuned, search_task, tune
 from tests.town import Town
@@ -145,3 +146,25 @@ def test_too_small_a_budget_is_raised_until_a_design_fits_beside_the_pilot(
     found = beside_pilot(hamlet, chosen, PILOT)
     assert tried[0] < 1.5 < tried[1]
     assert 1.999 < found.epsilon <= 2.0
+
+
+def test_a_session_pays_for_a_look_once_in_whatever_order_its_facts_stand(hamlet: Project) -> None:
+    """Another session pays for its own, as does whoever names none."""
+    ledger = open_ledger()
+    facts = {"noise": 2.0, "kind": "pilot"}
+    for session, known, again in (
+        ("one", facts, False),
+        ("one", dict(reversed(facts.items())), True),
+        ("two", facts, False),
+        ("", facts, False),
+        ("", facts, False),
+        ("one", {**facts, "noise": 3.0}, False),
+    ):
+        charge = _charge(hamlet, ledger, Cost.gaussian(0.01), known)
+        if again:
+            with pytest.raises(RequestTaken), _charged(hamlet, ledger, charge, session):
+                pass
+        else:
+            with _charged(hamlet, ledger, charge, session) as reservation:
+                reservation.commit(f"look {reservation.number}", "0" * 64)
+    assert [entry.kind for entry in ledger.entries()].count("draw") == 5
