@@ -38,11 +38,15 @@ if (
 gc.disable()  # until the tests are collected: what is imported and found stays to the end
 
 # A test's truth must not depend on how busy the machine is.
-# The same examples in every run, so that a change is judged by what it changed; the profile "search" looks
-# for new ones (`--hypothesis-profile=search`).
+# The same examples in every run, so that a change is judged by what it changed, and half as many every day as
+# with the long tests; the profile "search" looks for new ones (`--hypothesis-profile=search`).
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "everyday", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "everyday",
+    max_examples=100 if os.environ.get("CI") == "true" else 50,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("everyday")
 

@@ -64,7 +64,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6)), min_size=1, max
 
 
 @given(ROWS, st.integers(1, 6), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=3 * settings.default.max_examples // 2)
 def test_no_owner_keeps_more_and_none_keeps_fewer_than_possible(
     rows: list[tuple[int, int]], most: int, by_cell: bool
 ) -> None:
@@ -85,7 +85,7 @@ def test_no_owner_keeps_more_and_none_keeps_fewer_than_possible(
 
 
 @given(ROWS, ROWS, st.integers(1, 4))
-@settings(max_examples=150)
+@settings(max_examples=3 * settings.default.max_examples // 2)
 def test_what_an_owner_keeps_depends_on_its_own_rows_alone(
     mine: list[tuple[int, int]], others: list[tuple[int, int]], most: int
 ) -> None:

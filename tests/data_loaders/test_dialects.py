@@ -34,7 +34,7 @@ TOPS = ("", "Annual means\n", "Annual means{d}{d}\n\n", "# made by a logger\n", 
     bom=st.sampled_from(["", "\ufeff"]),
     stated=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_every_dialect_is_read_back_equal_or_asked_about(
     values: list[float], delimiter: str, mark: str, place_mark: str, grouped: bool, digits: int, top: str,
     units: bool, trailing: bool, end: str, bom: str, stated: bool,

@@ -223,7 +223,7 @@ def is_valid_or_a_sentence(source: Any) -> None:
         assert region.shape.area > 0
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(INPUTS)
 def test_any_json_gives_a_valid_region_or_a_sentence(thing: Any) -> None:
     is_valid_or_a_sentence(thing)
