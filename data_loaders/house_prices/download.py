@@ -9,14 +9,13 @@ import contextlib
 import fcntl
 import hashlib
 import json
-import logging
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from data_loaders.errors import DataError
@@ -135,19 +134,10 @@ def fetch(
 
 
 def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: bool, max_bytes: int) -> None:
-    import pooch
-
     note = path.with_name(path.name + ".sha256")
     if refresh or not _intact(path, _noted(note)):
         path.unlink(missing_ok=True)
-    pooch.get_logger().setLevel(logging.WARNING)  # it would print the checksum of every file
-    pooch.retrieve(
-        file.address,
-        None,  # files are corrected monthly in place: no checksum is known beforehand
-        fname=path.name,
-        path=path.parent,
-        downloader=_Resuming(file, progress, max_bytes),
-    )
+        _Resuming(file, progress, max_bytes).fetch_to(path)
     note.write_text(_digest(path))
 
 
@@ -193,20 +183,20 @@ def _intact(path: Path, digest: str | None) -> bool:
 
 
 class _Resuming:
-    """A downloader for pooch that continues where an earlier attempt stopped (RFC 9110, range requests)."""
+    """A download that continues where an earlier attempt stopped (RFC 9110, range requests)."""
 
     def __init__(self, file: PublicFile, progress: Progress | None, max_bytes: int) -> None:
         self._file, self._progress, self._max_bytes = file, progress, max_bytes
         self._answered = False
 
-    def __call__(self, url: str, output_file: Any, _pooch: Any) -> None:
+    def fetch_to(self, target: Path) -> None:
+        """Put the file at `target` once it is whole; until then a part file lies beside it."""
         import requests
 
-        target = Path(output_file)
-        part = target.with_name(self._file.file_name + ".part")
+        part = target.with_name(target.name + ".part")
         for attempt in range(ATTEMPTS):
             try:
-                self._continue(url, part)
+                self._continue(part)
                 break
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
                 # Go on from the part file, unless nobody has ever answered.
@@ -216,7 +206,7 @@ class _Resuming:
         os.replace(part, target)
         _tag_of(part).unlink(missing_ok=True)
 
-    def _continue(self, url: str, part: Path) -> None:
+    def _continue(self, part: Path) -> None:
         """Fetch what is missing of `part`; raises a connection error if it stays incomplete."""
         import requests
 
@@ -226,7 +216,7 @@ class _Resuming:
         if held and tag:
             # If-Range: never join two editions of a file that is corrected in place.
             headers |= {"Range": f"bytes={held}-", "If-Range": tag}
-        with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
+        with requests.get(self._file.address, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
             self._answered = True
             if answer.status_code == 416:  # nothing after what we hold: begin anew
                 part.unlink(missing_ok=True)

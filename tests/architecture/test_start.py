@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Each costs every such process, and the command line before its first word, a tenth of a second or more.
-HEAVY = ("dask", "jsonschema", "matplotlib", "pooch", "requests", "scipy.stats", "streamlit")
+HEAVY = ("dask", "jsonschema", "matplotlib", "requests", "scipy.stats", "streamlit")
 
 
 def test_a_search_in_a_process_of_its_own_imports_what_it_uses() -> None:
