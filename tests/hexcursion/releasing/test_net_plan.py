@@ -117,3 +117,26 @@ def test_the_curators_own_layers_go_with_the_release(
     with pytest.raises(WorkflowError, match="seen"):
         publish(plan_release(layered, hamlet_tuned.choice, ledger), ledger, out)
     assert seen == [("a layer",)]
+
+
+def test_a_session_asks_for_the_same_plan_by_one_name_and_whoever_names_none_by_another_each_time(
+    hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names: list[str] = []
+
+    def named(ledger: object, charge: object, request: str, *_: object) -> None:
+        names.append(request)
+        raise WorkflowError("named")
+
+    monkeypatch.setattr(release_module, "release_once", named)
+    monkeypatch.setattr(release_module, "bundle_contents", lambda *_: {})
+    monkeypatch.setattr(release_module, "rehearse_writing", lambda *_: None)
+    ledger = open_ledger()
+    plan = plan_release(hamlet, hamlet_tuned.choice, ledger)
+    other = replace(hamlet, settings=hamlet.settings.with_changes(threshold=31.0))
+    changed = plan_release(other, hamlet_tuned.choice, ledger)
+    for one, session in ((plan, "a"), (plan, "a"), (plan, "b"), (plan, ""), (plan, ""), (changed, "a")):
+        with pytest.raises(WorkflowError, match=r"^named$"):
+            publish(one, ledger, out, session)
+    assert names[0] == names[1]
+    assert len(set(names)) == 5
