@@ -134,8 +134,11 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
 
 
 def holds_counts(bundle: Bundle) -> bool:
-    """Whether a bundle can be asked where many records lie: whether it holds sums of single records."""
-    return bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
+    """Whether a bundle can be asked where many records lie, beside its own question: it holds sums of single
+    records, and is no density of them already, which would be told twice and differently."""
+    counted = bundle.statement["subject"].get("counts") or {}
+    single = bundle.sums is not None and bundle.statement["guarantee"]["unit"] != "cell"
+    return single and counted.get("per") != "area"
 
 
 def density_if_any(bundle: Bundle, shared: PublicFacts | None = None) -> Density | None:

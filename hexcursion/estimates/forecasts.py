@@ -229,6 +229,7 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
         reference=settings.reference is not None,
         alone=alone,
         counted=settings.values == "count",
+        looks=settings.looks,
     )
 
 

@@ -192,6 +192,20 @@ def test_counted_records_take_longer_and_ever_more_so() -> None:
     assert longer == pytest.approx([10.0, 21.8], rel=0.01)
 
 
+def test_two_looks_take_longer_and_never_less_than_one(town: Town) -> None:
+    fixed = replace(QUICK, fixed=True, fields=9)
+    longer = [
+        search_estimate(replace(fixed, cells=cells, looks=2), 1.0).seconds
+        / search_estimate(replace(fixed, cells=cells), 1.0).seconds
+        for cells in (618, 71, 20)
+    ]
+    assert longer == pytest.approx([29.0, 3.33, 1.0], rel=0.01)
+    settings = town.settings(
+        reference=None, mechanisms=("spectral-statistics",), centre=0.0, clip=1.0, looks=2
+    )
+    assert planned(settings, 100, 50).looks == 2
+
+
 def test_a_search_that_cannot_fit_is_refused_before_it_begins(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:

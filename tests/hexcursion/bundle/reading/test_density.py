@@ -276,10 +276,12 @@ def test_a_page_without_counts_of_single_records_shows_the_value_alone(surveyed:
     bundle = bundle_from_contents(surveyed)
     assert bundle.sums is not None
     statement = {**bundle.statement, "guarantee": {**bundle.statement["guarantee"], "unit": "cell"}}
+    subject = {**bundle.statement["subject"], "counts": {"per": "area", "origin": "the area of each hexagon"}}
     other = replace(bundle.sums, kept=replace(bundle.sums.kept, features="of another design"))
     for without, asked in (
         (replace(bundle, sums=None), False),
         (replace(bundle, statement=statement), False),
+        (replace(bundle, statement={**bundle.statement, "subject": subject}), False),  # its question asks it
         (replace(bundle, sums=other), True),  # its sums cannot be read
     ):
         assert holds_counts(without) is asked
