@@ -19,6 +19,7 @@ from dpgp_core.spectral.public_field import MOST, RANGES, PublicField, alike, co
 SPREADS = (0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.3)
 TERMS = 5  # of the series for the covariance of two answers
 ROUNDS = 6  # in which answers are made linear around what was read before
+STEP = 0.5  # of the way to what a round says: whole steps swing about it where records are many
 LEAST = 1e-3  # records that a node counts for at least
 
 
@@ -103,12 +104,15 @@ def covariance_of_answers(shape: Floats, start: float, spread: float) -> Floats:
 def _linear(kernel: Floats, start: float, count: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """(k,) records that each node counts for, and their mean value, for a field of covariance `kernel`."""
     value, deviation = np.full(mean.size, start), np.sqrt(kernel.diagonal())
-    worth, seen = count, mean
-    for _ in range(ROUNDS):
+    worth, pull = np.zeros(mean.size), np.zeros(mean.size)
+    for number in range(ROUNDS):
         around = np.clip(value, -REACH, REACH)  # where nearly all say the same, answers say little more
         law = LinearLaw.about(around, around, deviation)
-        worth = np.maximum(count * np.square(law.deviation / law.record_noise), LEAST)
-        seen = around + (mean - law.mean) / law.deviation
+        found = np.maximum(count * np.square(law.deviation / law.record_noise), LEAST)
+        step = STEP if number else 1.0
+        worth += step * (found - worth)
+        pull += step * (found * (around + (mean - law.mean) / law.deviation) - pull)
+        seen = pull / worth
         covariance = kernel.copy()
         covariance[np.diag_indices_from(covariance)] += 1.0 / worth
         root = cholesky(covariance, "the covariance of the public answers", "use other reference data")

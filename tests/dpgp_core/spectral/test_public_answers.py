@@ -68,6 +68,15 @@ def test_the_evidence_finds_the_field_of_answers(start: float) -> None:
     assert abs(apart.mean()) < 0.3
 
 
+def test_two_crowds_of_yes_among_many_no_are_as_rare_in_the_public_map() -> None:
+    """Where whole steps were taken the map swung about these answers, and stated 1.4 % in place of 11.6."""
+    crowds = np.repeat([0, 45], 60)
+    cell = np.concatenate([np.repeat(np.arange(LATTICE.size), 10), crowds])
+    found = field_of_answers(NODES, cell, np.where(np.arange(cell.size) < 10 * LATTICE.size, -1.0, 1.0))
+    stated = ndtr(found.at_nodes / np.sqrt(1.0 + found.covariance.diagonal()))
+    assert float(stated[cell].mean()) == pytest.approx(120 / 1030, abs=0.005)
+
+
 def test_where_nearly_all_say_the_same_the_field_is_extreme_and_finite() -> None:
     cell, answer = answers(np.where(EAST > 0.0, 5.0, -5.0), 20, 3)
     answer[:2] = 1.0  # two yes far in the west
