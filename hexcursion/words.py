@@ -151,6 +151,12 @@ def quantity(value: float, unit: str, digits: int = 9) -> str:
     return with_unit(significant(value, digits), unit)
 
 
+def per_cent(share: float) -> str:
+    """A chance in whole per cent: "20 %", "under 1 %"."""
+    ends = "under 1 %" if share < 0.5 else "over 99 %"
+    return f"{100.0 * share:.0f} %" if 0.005 <= share <= 0.995 else ends
+
+
 def side_words(direction: Direction) -> Side:
     """Where a hexagon of the set lies, before a threshold: one that equals it is "at most" it."""
     return "above" if direction == "above" else "at most"

@@ -15,6 +15,7 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, InvalidValue
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Budget, Design, Parameter, Protection, Reads, SearchSpec
+from dpgp_core.noise import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import Prepared, PublicFacts, to_grid, up_to_grid
 from dpgp_core.simulation import World
@@ -53,6 +54,10 @@ class Reading:
     def on_grid(self) -> Reading:
         """The same on public grids; deviations are rounded up."""
         return Reading(to_grid(self.mean), up_to_grid(self.sd), np.round(self.draws / DRAW_STEP) * DRAW_STEP)
+
+    def shuffled(self, entropy: Entropy) -> Reading:
+        """The same with its draws in an order that tells no belief."""
+        return Reading(self.mean, self.sd, self.draws[np.argsort(entropy.uniform(len(self.draws)))])
 
     def shifted(self, prior_mean: Floats | None) -> Reading:
         """With a public prior mean (N,), response units, added back to the field."""

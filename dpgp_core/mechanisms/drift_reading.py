@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy.special import gammaincinv, ndtr, ndtri, pdtrik
+from scipy.special import ndtr, ndtri
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import cutoff_for_map
@@ -20,7 +20,7 @@ from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, Change, ModelCheck, chance_unchanged, compared
-from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, clipped_moments
+from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, clipped_moments, shares_changed
 from dpgp_core.spectral.public_field import Belief, PublicField, Seen
 
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
@@ -83,12 +83,13 @@ class DriftReader:
         noise: float,
         *,
         places_known: bool = False,
+        counts_public: bool = True,
         single: bool = False,
         law: LinearLaw | None = None,
     ) -> None:
         self._field, self._features, self._noise = field, features, noise
         self.counts, self.law = counts, law
-        self._known, self._single = places_known, single
+        self._known, self._public, self._single = places_known, counts_public, single
         self._smoothed: list[Smoothed] = []
         self._drawn: tuple[Floats, tuple[Floats, Floats]] | None = None
         self.beliefs = self._made()
@@ -135,6 +136,7 @@ class DriftReader:
             plan.counts(known, released),
             plan.noise.sums,
             places_known=known.kind == "known",
+            counts_public=known.kind != "unknown",
             single=known.single,
         )
 
@@ -181,11 +183,8 @@ class DriftReader:
     @property
     def _noises(self) -> Floats:
         """(M,) deviation of a record's response around the field, up to a factor that a belief may have."""
-        return self._local if self.law is None else self.law.record_noise
-
-    @property
-    def _local(self) -> Floats:
-        return np.broadcast_to(self._field.local, self.counts.mean.size)
+        local = np.broadcast_to(self._field.local, self.counts.mean.size)
+        return local if self.law is None else self.law.record_noise
 
     @cached_property
     def _astray(self) -> Floats:
@@ -228,14 +227,28 @@ class DriftReader:
         if sums.size < FEWEST_CHECKED:
             return None
         belief = self.beliefs[int(np.argmax(self.weights(sums)))]
-        lattice, left = self._field.nodes.lattice, self._left(sums)
         half = belief.half()
-        found = compared(lattice, half.T, belief.root, left)
+        found = compared(self._field.nodes.lattice, half.T, belief.root, self._left(sums))
+        return replace(found, change=self._change(sums, belief, half))
+
+    def _change(self, sums: Floats, belief: Belief, half: Floats) -> Change | None:
+        """How released sums (p,) differ from the public map; None of answers whose counts are not public.
+
+        `half` is (p, M): `belief.half()`. These answers' mean is far from 0, so what is not known of the counts
+        would pass for a change.
+        """
         share = self.counts.mean / self.counts.mean.sum()
+        records = self.counts.at_cells(self._field.nodes)
+        if self.law is None:
+            level = float(records @ self.stated(sums)[0] / records.sum())
+        elif self._public:
+            before = self._field.at_nodes, np.sqrt(self._field.before(TRUSTS[0], 0.0))
+            level, share = shares_changed(share, before, self.around(sums))
+        else:
+            return None
         own, drifted = (float(share @ each @ share) for each in (self._field.covariance, self._field.drift))
-        level = belief.trust * own + belief.drift**2 * drifted - np.square(half @ share).sum()
-        sd, records = float(np.sqrt(max(level, 0.0))), self.counts.at_cells(self._field.nodes)
-        return replace(found, change=Change(self.unchanged(sums), sd, records))
+        left = belief.trust * own + belief.drift**2 * drifted - np.square(half @ share).sum()
+        return Change(self.unchanged(sums), level, float(np.sqrt(max(left, 0.0))), records)
 
     def unchanged(self, sums: Floats) -> float:
         """Chance of released sums (p,) at least as far from what the public map has them be, were it true."""
@@ -268,7 +281,7 @@ class DriftReader:
             )
         shown = np.concatenate(maps)
         return DriftReading(
-            _shuffled(mixed(readings, likely), entropy),
+            mixed(readings, likely).shuffled(entropy),
             nodes.spread(shown.mean(axis=0)),
             nodes.spread(shown.std(axis=0, ddof=1)),
             weight,
@@ -350,14 +363,9 @@ class DriftReader:
         return self._smoothed
 
     def _smoother(self, entropy: Entropy) -> Smoothed:
-        n, field = self.counts.mean, self._field
-        if not self._known:
-            growth = self.counts.growth
-            if growth:  # a node's own count scatters as that of a gamma mixture of Poisson laws
-                n = n * growth * gammaincinv(1.0 / growth, entropy.uniform(n.size))
-            chance = entropy.uniform(n.size)
-            n = np.maximum(np.ceil(pdtrik(chance, np.maximum(n, 1e-9))), 0.0)
-            n = np.minimum(n, field.nodes.cells_per_node) if self._single else n
+        field = self._field
+        n = self.counts.mean if self._known else self.counts.drawn(entropy)
+        n = np.minimum(n, field.nodes.cells_per_node) if self._single else n
         place = np.flatnonzero(n >= 0.5)
         place = place if place.size else np.array([int(self.counts.mean.argmax())])
         n = np.maximum(n[place], 1.0)
@@ -392,9 +400,3 @@ class DriftReader:
             shown.append(ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12)))
             own.append(cutoff_for_map(shown[-1], shown[-1]))
         return np.array(found), np.array(shown), np.array(own)
-
-
-def _shuffled(reading: Reading, entropy: Entropy) -> Reading:
-    """The same with its draws in an order that tells no belief."""
-    order = np.argsort(entropy.uniform(len(reading.draws)))
-    return Reading(reading.mean, reading.sd, reading.draws[order])

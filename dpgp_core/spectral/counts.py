@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaincinv, pdtrik
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import Features
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, cholesky, solve_lower
+from dpgp_core.noise import Entropy
 
 NEIGHBOUR_SHARE = 0.1
 """Reference counts are blended with so much of their neighbours' mean: new records come near old ones."""
@@ -110,6 +112,14 @@ class NodeCounts:
     def known(cls, counts: Floats, size: int) -> NodeCounts:
         """Counts (M,) that are public, for `size` features."""
         return cls(np.asarray(counts, dtype=np.float64), np.zeros((size, size)))
+
+    def drawn(self, entropy: Entropy) -> Floats:
+        """(M,) whole numbers of records, drawn as they may be around their means."""
+        n = self.mean
+        if self.growth:  # a node's own count scatters as that of a gamma mixture of Poisson laws
+            n = n * self.growth * gammaincinv(1.0 / self.growth, entropy.uniform(n.size))
+        chance = entropy.uniform(n.size)
+        return np.asarray(np.maximum(np.ceil(pdtrik(chance, np.maximum(n, 1e-9))), 0.0))
 
     def at_cells(self, nodes: Nodes) -> Floats:
         """(N,) expected number of records per cell: the cells of a node share its records evenly."""

@@ -51,7 +51,10 @@ class Change:
     """How a release compares with the public map that it starts from."""
 
     chance: float  # of sums at least as far from it had nothing changed, in [0, 1]
-    level_sd: float  # deviation, given the release, of the mean change over all records, response units
+    # level, level_sd: mean change over all records given the release, and its deviation, response units; of
+    # answers that of the share of yes
+    level: float
+    level_sd: float
     # (N,) expected numbers of records, over which that is a mean; None where they are not at hand
     records: Floats | None = None
 

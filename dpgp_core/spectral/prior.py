@@ -243,6 +243,18 @@ class LinearLaw:
         return cls(centre + slope * (start - value), slope, np.sqrt(np.maximum(left, 1e-6)))
 
 
+def shares_changed(
+    share: Floats, before: tuple[Floats, Floats], now: tuple[Floats, Floats]
+) -> tuple[float, Floats]:
+    """By how much the share of yes is larger on average, and how much of each node's field that mean holds.
+
+    `share` (M,), sum 1: of the records; `before`, `now`: (M,) mean and deviation of the field, the probit of
+    the share.
+    """
+    was, law = (LinearLaw.about(mean, mean, deviation) for mean, deviation in (before, now))
+    return float(0.5 * share @ (law.mean - was.mean)), 0.5 * share * law.deviation
+
+
 def clipped_moments(value: Floats, scatter: Floats | float) -> tuple[Floats, Floats]:
     """First and second moment of `clip(value + e, -1, 1)`, `e ~ N(0, scatter^2)`, for values of any shape."""
     value = np.asarray(value, dtype=np.float64)

@@ -15,13 +15,15 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import read_again, records_again
 from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.releasing import Released as FieldAgain
+from dpgp_core.spectral.model_check import ModelCheck
 from geo.context.surroundings import Surroundings
 from hexcursion.bundle import layout
 from hexcursion.bundle.density import Density
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.read import Bundle
+from hexcursion.bundle.statement.change import change_block, change_follows
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.expected import change_block, change_follows, map_block, map_follows
+from hexcursion.bundle.statement.expected import map_block, map_follows
 from hexcursion.bundle.tables import StoredSums, rounded_field
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.load import build_lattice
@@ -33,6 +35,10 @@ RELATIVE = 1e-4  # of a cell's deviation, likewise
 CHANCE_TOLERANCE = 0.02  # of a chance that is a share of 400 replicates, a few of which may tie elsewhere
 
 
+LACKING = (
+    f"The privacy statement tells nothing of {{what}}, which follows from {layout.RELEASED_SUMS}: ask the "
+    "publisher for the bundle as this program wrote it."
+)
 NO_SUMS = "{title!r} holds no released sums: {why}."
 TOO_OLD = "it was written by an earlier version of this program"
 NO_MECHANISM = "its mechanism, {name}, releases none"
@@ -91,7 +97,6 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     """Refuse a bundle whose published field does not follow from its released sums. Raise `BundleError` as
     `field_again`, and if what they state is something else than what is published."""
     made = field_again(bundle, facts)
-    check = made.model_check
     if (
         bundle.field is None
         or made.mean is None
@@ -105,32 +110,49 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
             f"The map does not follow from {layout.RELEASED_SUMS}: one of them was changed, or an earlier "
             "version of this program read the sums otherwise."
         )
+    told = bundle.statement.get("told")
+    if told is None and bundle.published.probability is not None and bundle.told_whole:
+        raise BundleError(LACKING.format(what="its map"))
     _check_range(bundle, made)
-    stated = (bundle.statement.get("told") or {}).get("model")
+    _check_model(bundle, told or {}, made.model_check)
+
+
+def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | None) -> None:
+    """Refuse what is told of the model, and of a change, if it does not follow from `check`, or is not there
+    and follows from it."""
+    stated, changed = told.get("model"), told.get("change")
+    if stated is None and check is not None and bundle.told_whole:
+        raise BundleError(LACKING.format(what="its model"))
     if stated is not None and (check is None or abs(stated["chance"] - check.chance) > CHANCE_TOLERANCE):
         raise BundleError(f"What is told of the model does not follow from {layout.RELEASED_SUMS}.")
-    changed, public = (bundle.statement.get("told") or {}).get("change"), stored_sums(bundle).public_mean
+    change, records = None if check is None else check.change, bundle.records
     if changed is None:
+        if change is not None and bundle.told_whole:
+            raise BundleError(LACKING.format(what="a change since the public map"))
         return
-    records, change = bundle.records, None if check is None else check.change
-    if change is None or public is None or records is None or bundle.field is None:
+    if change is None or records is None:
         raise BundleError(f"{layout.RELEASED_SUMS} says nothing of a change, and the statement does.")
     again = records if change.records is None else change.records
     if not np.all(np.abs(records - again) <= TOLERANCE + RELATIVE * again):
         raise BundleError(f"The expected numbers of records do not follow from {layout.RELEASED_SUMS}.")
-    means, unit = (bundle.field[0], public), bundle.statement["subject"]["unit"]
-    if not change_follows(changed, change_block(change, bundle.response, means, records, unit)):
+    made = change_block(change, bundle.response, bundle.statement["subject"]["unit"])
+    if not change_follows(changed, made):
         raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
 
 
 def _check_range(bundle: Bundle, made: FieldAgain) -> None:
-    """Refuse a told agreement with a range if either does not follow from what was `made` from the sums."""
+    """Refuse a told agreement with a range if either does not follow from what was `made` from the sums, and
+    one without a range if that follows from it."""
     stated = (bundle.statement.get("told") or {}).get("map")
-    if stated is None or "low" not in stated:
+    ranged = stated is not None and "low" in stated
+    if stated is None or not (ranged or bundle.told_whole):
         return
     shown = None if made.shown_map is None else rounded_field(*made.shown_map)
-    if shown is None or not map_follows(stated, map_block(bundle.published, shown, made.map_draws)):
+    again = {} if shown is None else map_block(bundle.published, shown, made.map_draws)
+    if ranged and not map_follows(stated, again):
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
+    if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:  # of one path none is told
+        raise BundleError(LACKING.format(what="the range of its agreement"))
 
 
 def holds_counts(bundle: Bundle) -> bool:

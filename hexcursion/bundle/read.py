@@ -25,8 +25,9 @@ from hexcursion.bundle.page.papers import picture_html
 from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, Products, products_at
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
+from hexcursion.bundle.statement.change import check_change
 from hexcursion.bundle.statement.designs import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
-from hexcursion.bundle.statement.expected import check_change, check_told
+from hexcursion.bundle.statement.expected import check_told
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import StoredSums, covariates_of, field_of, read_paths, sums_of
 from hexcursion.bundle.untrusted import BundleError, strict_json
@@ -141,6 +142,8 @@ class Bundle:
     sums: StoredSums | None = None
     # (N, k) public numbers that the design reads beside the records, where it reads any
     covariates: Floats | None = None
+    # whether its schema is today's, so that its statement tells everything that follows from the sums
+    told_whole: bool = False
 
     @property
     def threshold(self) -> float:
@@ -184,7 +187,7 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     signature = signature_of(contents)
     statement = check_statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
     layout.check_added(contents, statement.get("exports", ()))
-    _check_schema_file(contents[layout.SCHEMA], statement["design"]["mechanism"])
+    today = _todays_schema(contents[layout.SCHEMA], statement["design"]["mechanism"])
     about = statement["paths"]
     stored = read_paths(
         contents[layout.PATHS],
@@ -213,7 +216,7 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     picture = contents[layout.MAP]
     bundle = Bundle(
         statement, domain, paths, picture, stored.field, draws, layers, signature, stored.records,
-        stored.shown, sums_of(contents, statement, len(cells)), covariates,
+        stored.shown, sums_of(contents, statement, len(cells)), covariates, today,
     )  # fmt: skip
     if not compared:
         check_layers(contents, bundle)
@@ -262,12 +265,15 @@ def _draws(
     return found.paths
 
 
-def _check_schema_file(shipped: bytes, mechanism: str) -> None:
+def _todays_schema(shipped: bytes, mechanism: str) -> bool:
+    """Whether a schema is today's, and no earlier one. Raise `BundleError` if it is neither."""
     if shipped == schema_bytes(mechanism):
-        return
+        return True
     rest = without_designs(strict_json(shipped, layout.SCHEMA))
-    if rest != without_designs(json.loads(schema_bytes(mechanism))) and not earlier_schema(rest):
+    today = bool(rest == without_designs(json.loads(schema_bytes(mechanism))))
+    if not (today or earlier_schema(rest)):
         raise BundleError(f"{layout.SCHEMA} is not the schema of {SCHEMA_NAME}.")
+    return today
 
 
 def region_of(content: bytes) -> Any:

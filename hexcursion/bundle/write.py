@@ -24,8 +24,9 @@ from hexcursion.bundle.page.label import label_html
 from hexcursion.bundle.page.papers import attribution_text, map_png, picture_html, readme_text
 from hexcursion.bundle.read import Bundle, bundle_from_contents, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts
+from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import schema_bytes
-from hexcursion.bundle.statement.expected import Floats, change_block, told_block
+from hexcursion.bundle.statement.expected import told_block
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import (
     MAX_VALUES,
@@ -146,7 +147,7 @@ def bundle_contents(
         shown = None if release.shown_map is None else rounded_field(*release.shown_map)
         cut_by = shown if release.cut_by_map else None
         products = published_products(statement, domain, paths, field, draws, records, cut_by)
-        change = _change(release, field, records)
+        change = _change(release)
         told = told_block(products, field, shown, release.model_check, change, release.map_draws)
         statement = {**statement, "told": told}
         if added := layout.added_files(EXPORTS):
@@ -202,18 +203,10 @@ def bundle_contents(
     return contents
 
 
-def _change(
-    release: Release, field: tuple[Floats, Floats] | None, records: Floats | None
-) -> dict[str, Any] | None:
-    """What is told of a change since the public map; None where a release starts from none, and of answers.
-
-    A public map of rare answers states too few of them, which the test would call a change.
-    """
-    change = None if release.model_check is None or release.answers else release.model_check.change
-    if change is None or release.prior_mean is None or field is None or records is None:
-        return None
-    means = field[0], release.prior_mean
-    return change_block(change, release.response, means, records, release.value_unit)
+def _change(release: Release) -> dict[str, Any] | None:
+    """What is told of a change since the public map; None where a release starts from none."""
+    change = None if release.model_check is None else release.model_check.change
+    return None if change is None else change_block(change, release.response, release.value_unit)
 
 
 def _exported(name: str, exported: Exported) -> bytes:

@@ -11,7 +11,8 @@ from geo.maps.linked import Mode, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.expected import agreement_between, change_told, contradiction, model_doubt
+from hexcursion.bundle.statement.change import change_told
+from hexcursion.bundle.statement.expected import agreement_between, contradiction, model_doubt
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import compare
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words

@@ -29,7 +29,7 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.prior import Law
 from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
-from hexcursion.bundle.statement.expected import CHANGED
+from hexcursion.bundle.statement.change import CHANGED
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
 WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 400, 200, 1_000, 1e-5, 0.9
@@ -176,6 +176,7 @@ def releases(
             field = field + (float(generator.choice(USUAL)) if answers else 0.0)
             value = field[cells] + (1.0 if answers else SCATTER) * generator.standard_normal(cells.size)
             public = published(nodes, cells, np.sign(value) if answers else value, case.law)
+            numbers = np.bincount(cells, minlength=facts.lattice.size).astype(np.float64)
             unit, offset = public.map.clip, public.at_cells(facts.lattice.domain_centres)  # type: ignore[union-attr]
             drift = float(generator.choice(case.drifts))
             field = field * unit + drift * (public.roots[1] @ generator.standard_normal(nodes.size))
@@ -185,7 +186,7 @@ def releases(
             else:
                 left = field[cells] - offset[cells] + SCATTER * unit * generator.standard_normal(cells.size)
             records = CollapsedRecords.from_records(cells, np.clip(left, -1.0, 1.0))
-            known = replace(facts, field=public)
+            known = replace(facts, field=public, counts=numbers if answers else None)  # or no change is told
             released = draw_release(mechanism.prepare(design, known, records), entropy, simulation=True)
             found = released.shifted(offset)
             assert found.mean is not None

@@ -4,7 +4,8 @@ Command: `python -m studies.agreement.halves [FOLDER]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 One random half of a year is public and the other private, so that nothing has changed; then pairs of years.
-Of answers of yes and no the chance is shown here, and no release states it (docs/spectral-statistics.md).
+Public numbers of records are used as a release uses them. Of answers of yes and no the last column holds the
+expected calibration error of the shares that the public half states, over tenths, for the private records.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import ndtr
 
 from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.drift_reading import DriftReader
@@ -25,7 +27,8 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.prior import Law
 from dpgp_core.spectral.sums import ExactNoise
-from hexcursion.bundle.statement.expected import CHANGED
+from hexcursion.bundle.statement.change import CHANGED
+from hexcursion.comparing.run import calibration_error
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -41,7 +44,9 @@ YEARS = (
     "London flats 2017, 442,413",
     "London new 2015, 442,413",
     "Lucas 1993, answers, 20 %",
+    "Lucas 1997, answers, 20 %",
 )  # rows of the panel; thresholds do not enter
+RARER = "Lucas 1993, answers, 20 %", "Lucas 1993, above 200,000", 200_000.0  # of a row: a limit for fewer yes
 
 
 def main() -> None:
@@ -49,23 +54,31 @@ def main() -> None:
     asked = real_files_parser(__doc__).parse_args()
     try:
         every = rows(asked.folder)
-        projects = {name: load_project(every[name]) for name in YEARS}
+        asked_of = {name: every[name] for name in YEARS}
+        asked_of[RARER[1]] = every[RARER[0]].with_changes(yes_above=RARER[2])
+        projects = {name: load_project(settings) for name, settings in asked_of.items()}
     except WorkflowError as error:
         print(error)
         return
     print(f"Said to differ from the public map by more than chance ({CHANGED:g}), epsilon 1.")
     print(f"Seed {SEED} draws the halves.")
-    print(f"{'row of the panel':27} of {HALVES} halves (at .1)  of {PAIRS} releases of two years  chance")
+    print(
+        f"{'row of the panel':27} of {HALVES} halves (at .1)  of {PAIRS} releases of two years  chance    ECE"
+    )
     for name, project in projects.items():
-        generator, year, alike = np.random.default_rng(SEED), project.reference, []
+        generator, year = np.random.default_rng(SEED), project.reference
+        alike, errors = [], []
         shared = PublicFacts(project.lattice, 1)  # whose work on the domain is used again
         for number in range(HALVES):
             half = generator.random(year.index.size) < 0.5
-            alike.append(_chance(project, shared, year.part(half), year.part(~half), number))
-        pairs = [_chance(project, shared, year, project.private.placed, number) for number in range(PAIRS)]
+            found, error = _chance(project, shared, year.part(half), year.part(~half), number)
+            alike.append(found)
+            errors.append(error)
+        pairs = [_chance(project, shared, year, project.private.placed, seed)[0] for seed in range(PAIRS)]
         told, often = (int(np.sum(np.array(alike) <= most)) for most in (CHANGED, 0.1))
         apart = int(np.sum(np.array(pairs) <= CHANGED))
-        print(f"{name:27} {told:12} ({often:2}) {apart:25} {np.median(pairs):12.2g}", flush=True)
+        said = f"{np.mean(errors):7.3f}" if project.answers else ""
+        print(f"{name:27} {told:12} ({often:2}) {apart:25} {np.median(pairs):12.2g}{said}", flush=True)
 
 
 def _chance(
@@ -74,8 +87,9 @@ def _chance(
     public: PlacedObservations,
     private: PlacedObservations,
     seed: int,
-) -> float:
-    """The chance that one release of these records states of its difference from the public map."""
+) -> tuple[float, float]:
+    """The chance that one release of these records states of its difference from the public map, and of
+    answers the calibration error of that map for them."""
     settings, own = project.settings, project.response
     field = public_field(project, public)
     scale = scale_about(project, field)
@@ -83,7 +97,8 @@ def _chance(
     mean = field.at_cells(project.lattice.domain_centres)
     records = bin_records(private, scale, settings.unit, mean, own)
     law: Law = "amount" if project.answers is None else "yes-no"
-    facts = replace(shared, n=records.n, law=law, field=field)
+    counts = np.bincount(public.index, minlength=project.lattice.size).astype(np.float64)
+    facts = replace(shared, n=records.n, law=law, field=field, counts=counts)
     mechanism = mechanism_named("spectral-statistics")
     (shape,) = mechanism.search.grid(facts, SearchSpec(("exponential",), 30))
     design = mechanism.calibrate(shape, facts, Budget(settings.epsilon, DELTA))
@@ -91,7 +106,9 @@ def _chance(
     assert isinstance(prepared, PreparedSums)
     (released,) = prepared.released(ExactNoise(SimulationEntropy(seed)))
     reader = DriftReader.of(prepared.plan, prepared.known, released.counts, field)
-    return reader.unchanged(released.sums)
+    share = ndtr(field.at_nodes / np.hypot(1.0, np.sqrt(field.before(1.0, 0.0))))
+    place, yes = field.nodes.place[private.index], own.response(private.value) > 0.0
+    return reader.unchanged(released.sums), calibration_error(share[place], yes)
 
 
 if __name__ == "__main__":

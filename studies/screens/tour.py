@@ -38,6 +38,7 @@ from hexcursion.bundle.published.bundle_store import offers
 from hexcursion.bundle.published.site import zip_anew
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import products_block
+from hexcursion.bundle.statement.change import change_words
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
 from hexcursion.bundle.statement.expected import told_words
 from hexcursion.bundle.statement.guarantee import with_words
@@ -98,9 +99,16 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
 def in_todays_words(contents: dict[str, bytes]) -> dict[str, bytes]:
     """Contents of a bundle whose promise is said as today's program says it, of the same numbers."""
     text = contents[layout.STATEMENT].decode()
-    guarantee = json.loads(text)["guarantee"]
-    before, now = (json.dumps(each["in_words"])[1:-1] for each in (guarantee, with_words(guarantee)))
-    said = {**contents, layout.STATEMENT: text.replace(before, now).encode()}
+    statement = json.loads(text)
+    guarantee, change = statement["guarantee"], statement["told"].get("change")
+    spoken = [(guarantee["in_words"], with_words(guarantee)["in_words"])]
+    if change is not None:
+        of = statement["response"]["transform"], statement["subject"]["unit"]
+        spoken.append((change["in_words"], change_words(change, *of)))
+    for words in spoken:
+        before, now = (json.dumps(each, ensure_ascii=False)[1:-1] for each in words)
+        text = text.replace(before, now)
+    said = {**contents, layout.STATEMENT: text.encode()}
     rest = {name: content for name, content in said.items() if name not in (layout.SUMS, layout.SIGNATURE)}
     return {**said, layout.SUMS: layout.sums_text(rest).encode()}
 

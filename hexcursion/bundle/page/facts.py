@@ -17,11 +17,11 @@ from geo.context.surroundings import Place
 from geo.crs import project
 from hexcursion import words
 from hexcursion.bundle.products import Products, about, counted, part_of
+from hexcursion.bundle.statement.change import change_told
 from hexcursion.bundle.statement.expected import (
     agreement_told,
     basis_of,
     beforehand_words,
-    change_told,
     contradiction,
     model_doubt,
     range_of,

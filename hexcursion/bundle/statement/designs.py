@@ -177,6 +177,7 @@ _EARLIER = frozenset(
         "6bc5b65e99553fce4e704ac45cca367e6fc4d45ef3855bfdc478492fee0c936f",
         "093510426938ce1df1907fa1413c222d39e73b06f56718d1ac202ab138ad8c30",
         "65ede148e72c3eb9594dda38aedeea0314ffb8da36f4e9fa05ad49093e2b0927",
+        "23b84b2d97db482a47b2fbad6df6ed39bd8cfa39a2cae0014a2fbb69f07b5ffb",
     }
 )
 _FOLDER = Path(__file__).parent / "schema"

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probability, stated_scores
-from dpgp_core.spectral.model_check import ABOUT, Change, ModelCheck
+from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import NO_RECORD_CLASS, Products, about
+from hexcursion.bundle.statement.change import CHANGED, change_told
 from hexcursion.bundle.untrusted import BundleError, clean
-from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected
-from hexcursion.words import error_words, quantity, range_words, ratio_words, right_words, side_words
+from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words, side_words
 
 Floats = NDArray[np.float64]
 
@@ -27,15 +27,8 @@ release about itself on real data, so that the rehearsal is what failed."""
 UNUSUAL = 0.05
 """Chance, under the model, of sums that are said to be unusual: of true models one in twenty is doubted."""
 
-CHANGED = 0.01
-"""Chance, had nothing changed, of a difference from the public map that is said to be more than chance.
-A larger chance does not show that nothing has changed."""
-
-HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
-
 SLACK = 1e-6  # of a told number that a reader recomputes
 MAP_SLACKS = {"agreement": 1e-3, "right": 1e-3, "found": 1e-3, "low": 0.01, "high": 0.01}  # from sums
-CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a change: of its chance, and of the width of its interval
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
 BASES = {
@@ -157,7 +150,7 @@ def shown_words(products: Products) -> str:
     if scores is None:
         return ""
     number, side = int((products.classes == 0).sum()), side_words(products.direction)
-    right, found = _per_cent(scores.right), _per_cent(scores.found)
+    right, found = per_cent(scores.right), per_cent(scores.found)
     text = (
         f"Of the {number:,} hexagons shown as likely {side} the threshold, {about(right)} are truly {side} it"
         if number > 1
@@ -176,9 +169,9 @@ def told_words(told: Mapping[str, Any] | None) -> str:
         return "The release shows no hexagon on the asked side of the threshold."
     text = (
         f"Computed from the release: of the hexagons in the set at the cutoff (in_set), "
-        f"{about(_per_cent(field['right']))} "
+        f"{about(per_cent(field['right']))} "
         f"are on the asked side of the threshold; of all hexagons that are, it holds "
-        f"{about(_per_cent(field['found']))}."
+        f"{about(per_cent(field['found']))}."
     )
     recorded = told.get("recorded")
     if recorded is not None and recorded["shown_without"]:
@@ -192,7 +185,7 @@ def told_words(told: Mapping[str, Any] | None) -> str:
     between = agreement_between(of_map)
     return (
         f"{text} It agrees to about {of_map['agreement']:.2f} (intersection over union){between} with the "
-        f"map that the same records give without privacy, where {about(_per_cent(of_map['right']))} of the "
+        f"map that the same records give without privacy, where {about(per_cent(of_map['right']))} of the "
         "shown hexagons are shown too."
     )
 
@@ -270,73 +263,7 @@ def model_doubt(told: Mapping[str, Any] | None) -> str:
         return ""
     return (
         f"The released map does not look like one of its model: {model['about']}. If the model were right, "
-        f"so unusual a map had a chance of {_per_cent(model['chance'])}; stated chances rest on that model."
-    )
-
-
-def change_block(
-    change: Change, scale: ResponseScale, means: tuple[Floats, Floats], records: Floats, unit: str
-) -> dict[str, Any]:
-    """Whether the values differ from those of the public map by more than chance, and how much on average.
-
-    `means`: (N,) of the field given the release and of the public map, response units; `records`: (N,)
-    expected numbers, by which cells count; `unit`: of the values. Logarithms differ by so many per cent.
-    """
-    now, before = means
-    share = records / max(float(records.sum()), 1e-12)
-
-    def higher(deviations: float) -> float:
-        more = deviations * change.level_sd
-        if scale.transform == "log":
-            return float(100.0 * np.expm1(scale.clip * (share @ (now - before) + more)))
-        return float(scale.clip * (share @ (now - before) + more))
-
-    found: dict[str, Any] = {"chance": round(change.chance, 6)}
-    for name, deviations in (("higher", 0.0), ("low", -HALF_WIDTH), ("high", HALF_WIDTH)):
-        found[name] = float(f"{higher(deviations):.6g}")
-    return {**found, "in_words": change_words(found, scale.transform, unit)}
-
-
-def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
-    """Whether the values differ from those of the public map, and by how much on average."""
-    unit = "%" if transform == "log" else unit
-
-    def level(value: float) -> str:
-        return f"{quantity(abs(value), unit, 2)} {'lower' if value < 0.0 else 'higher'}"
-
-    shown = change["chance"] <= CHANGED
-    differ = "The values differ" if shown else "The release does not show that the values differ"
-    return (
-        f"{differ} from those of the public map by more than chance: had nothing changed, so "
-        f"large a difference had a chance of {_per_cent(change['chance'])}. On average they are "
-        f"{level(change['higher'])} (90 % interval: {level(change['low'])} to {level(change['high'])})."
-    )
-
-
-def change_told(told: Mapping[str, Any] | None) -> str:
-    """The sentences about a change since the public map; "" where a release starts from none."""
-    change = None if told is None else told.get("change")
-    return "" if change is None else str(change["in_words"])
-
-
-def check_change(statement: Mapping[str, Any]) -> None:
-    """Raise `BundleError` if the words about a change do not follow from its numbers, or if the design starts
-    from no public map of amounts. Whether its numbers follow is seen in `check_again`."""
-    change = (statement.get("told") or {}).get("change")
-    if change is None:
-        return
-    transform = statement["response"]["transform"]
-    said = change_words(change, transform, statement["subject"]["unit"])
-    starts = statement["design"].get("drift", False) and transform != "probit"
-    if change["in_words"] != said or not starts:
-        raise BundleError("The privacy statement's words about a change do not follow from its numbers.")
-
-
-def change_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
-    """Whether the numbers of a change are those that a reader computes, but for what machines differ by."""
-    width = max(made["high"] - made["low"], 1e-9)
-    return abs(stated["chance"] - made["chance"]) <= CHANCE_SLACK and all(
-        abs(stated[name] - made[name]) <= WIDTH_SLACK * width for name in ("higher", "low", "high")
+        f"so unusual a map had a chance of {per_cent(model['chance'])}; stated chances rest on that model."
     )
 
 
@@ -388,12 +315,6 @@ def _same(stated: float | None, follows: float | None, slack: float = SLACK) -> 
     if stated is None or follows is None:
         return stated is follows
     return abs(stated - follows) <= slack
-
-
-def _per_cent(share: float) -> str:
-    return (
-        f"{100.0 * share:.0f} %" if 0.005 <= share <= 0.995 else "under 1 %" if share < 0.5 else "over 99 %"
-    )
 
 
 def _known(value: float | None) -> float | None:

@@ -68,7 +68,7 @@ def counted_release(domain: Domain) -> Release:
     return retold(
         spectral_release(domain, public_mean=False), design=design, response=over.scale, exposure=over,
         threshold=1.5, value_unit=over.unit, value_name="risk of a case", mean=drawn.mean, sd=drawn.sd,
-        sums=drawn.sums, paths=drawn.paths, records=None, model_check=None,
+        sums=drawn.sums, paths=drawn.paths, records=None, model_check=drawn.model_check,
     )  # fmt: skip
 
 

@@ -22,9 +22,9 @@ from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.products import Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
+from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.expected import (
     agreement_told,
-    change_block,
     check_told,
     contradiction,
     how_right,
@@ -169,33 +169,43 @@ def test_a_contradiction_says_what_the_sums_say_of_the_values(chance: float | No
 
 
 @pytest.mark.parametrize(
-    ("scale", "unit", "words", "numbers"),
+    ("scale", "unit", "differ", "words", "numbers"),
     [
         (
             ResponseScale("log", 6.0, 0.5, "public"), "£",
-            "13 % higher (90 % interval: 4.4 % higher to 23 % higher)", (13.3148, 4.36769, 23.029),
+            "The release does not show that the values differ",
+            "In the geometric mean they are 1.13 times as high (90 % interval: 1.04 to 1.23 times)",
+            (13.3148, 4.36769, 23.029),
         ),
         (
             ResponseScale("identity", 20.0, 4.0, "public"), "ug/m3",
-            "1 ug/m3 higher (90 % interval: 0.34 ug/m3 higher to 1.7 ug/m3 higher)", (1.0, 0.342, 1.658),
+            "The release does not show that the values differ",
+            "On average they are 1 ug/m3 higher (90 % interval: 0.34 ug/m3 higher to 1.7 ug/m3 higher)",
+            (1.0, 0.342, 1.658),
+        ),
+        (
+            ResponseScale("probit", 0.0, 1.0, "public"), "%",
+            "The release does not show that the shares differ",
+            "On average they are 25 percentage points higher (90 % interval: 8.6 percentage points higher to "
+            "41 percentage points higher)", (25.0, 8.55, 41.45),
         ),
     ],
 )  # fmt: skip
 def test_a_change_is_said_on_average_over_the_records(
-    scale: ResponseScale, unit: str, words: str, numbers: tuple[float, ...]
+    scale: ResponseScale, unit: str, differ: str, words: str, numbers: tuple[float, ...]
 ) -> None:
-    """Of 4 records 3 lie where values rose by .5 response units, and one where they fell by as much."""
-    means, records = (np.array([0.5, -0.5]), np.zeros(2)), np.array([3.0, 1.0])
-    change = change_block(Change(0.02, 0.1), scale, means, records, unit)
+    """Of logarithms the mean is a geometric one: a factor."""
+    change = change_block(Change(0.02, 0.25, 0.1), scale, unit)
     assert tuple(change[name] for name in ("higher", "low", "high")) == numbers
     assert change["in_words"] == (
-        "The release does not show that the values differ from those of the public map by more than chance: "
-        f"had nothing changed, so large a difference had a chance of 2 %. On average they are {words}."
+        f"{differ} from those of the public map by more than chance: had nothing changed, so large a "
+        f"difference had a chance of 2 %. {words}."
     )
-    other = change_block(Change(0.01, 0.1), scale, (means[1], means[0]), records, unit)
-    assert other["in_words"].startswith("The values differ from those of the public map by more than chance")
+    other = change_block(Change(0.01, -0.25, 0.1), scale, unit)
+    shown_to = differ.removeprefix("The release does not show that t")
+    assert other["in_words"].startswith(f"T{shown_to} from those of the public map by more than chance")
     assert other["higher"] < 0.0
-    assert " lower (90 % interval: " in other["in_words"]
+    assert " lower (90 % interval: " in other["in_words"] or " 0.882 times as high" in other["in_words"]
     assert (
         how_right({"expected": None, "told": {"change": other, "map": None}}, shown())[-1]
         == (other["in_words"])
