@@ -115,7 +115,7 @@ def guess_columns(
     if sampled.signed:
         named = " and ".join(map(repr, sampled.signed))
         reasons.append(f"{named} cannot be read, for a percent sign: write 12 for 12 % in the file.")
-    if unit is None:
+    if value and unit is None:
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
@@ -291,7 +291,8 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
     free = [
         name
         for name in sample.numeric
-        if name not in used
+        if name.strip()  # a column without a name counts rows
+        and name not in used
         and not is_place(name)
         and not guess_names.names_owner(name)
         and not _NO_VALUE.search(name[: guess_names.LONGEST_NAME].strip().lower())

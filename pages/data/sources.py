@@ -117,6 +117,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         first, second = st.columns(2)
         x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))
         y = second.selectbox("Latitude or northing", columns, index=at(columns, guess.y), **kept("y", path))
+        first, second = st.columns(2)  # a row of its own: on a telephone its fields stay together
         with first:
             value = table_columns.measured(columns, guess.value, path)
         counted, named, unit = value == table_columns.NO_VALUE, "", "records"
@@ -132,15 +133,16 @@ def ask_sensors(work: Workspace) -> Sources | None:
                 key=f"sensors_name_{path}_{value}",
                 **KEEP,
             )
+            first, second = st.columns(2)
             stated = guess.unit if value == guess.value else split_unit(value)[1]
-            unit = second.text_input(
+            unit = first.text_input(
                 "Its unit",
                 value=stated or "",
                 placeholder="for example ug/m3",
                 key=f"sensors_unit_{path}_{value}",
                 **KEEP,
             )
-        crs = first.text_input(
+        crs = second.text_input(
             "Coordinate system",
             value=guess.crs or "",
             placeholder="for example EPSG:4326",
