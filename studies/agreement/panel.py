@@ -1,6 +1,6 @@
 """What is told before a release, told by it, and reached: pairs of years, and surveys without a reference.
 
-Command: `python -m studies.agreement.panel [FOLDER] [--releases N]`.
+Command: `python -m studies.agreement.panel [FOLDER] [--releases N] [--only NAME] [--epsilon E]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 Each row is also released with its private values shuffled over places: what these give is no merit of them.
@@ -152,9 +152,12 @@ def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
     parser.add_argument("--only", default="", help="rows whose names hold this")
+    parser.add_argument("--epsilon", type=float, help="of every row, in place of its own")
     asked = parser.parse_args()
     try:
         every = {name: each for name, each in rows(asked.folder).items() if asked.only in name}
+        if asked.epsilon is not None:
+            every = {name: each.with_changes(epsilon=asked.epsilon) for name, each in every.items()}
     except WorkflowError as error:
         print(error)
         return
