@@ -10,6 +10,7 @@ from hexcursion.cli import main
 from hexcursion.ledger import open_ledger
 from hexcursion_traces.loading import load_traces
 from plugins.traces.tests.trips import START, write_trip
+from tests.hexcursion.cli import test_bad_words as laws
 
 
 def run(*arguments: str) -> int:
@@ -35,6 +36,13 @@ def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["ledger", "verify"]) == 0
     assert main(["ledger", "show"]) == 0
     assert "conditional inferential privacy" in capsys.readouterr().out
+
+
+def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["trace", "x.gpx", "--error", "20"]
+    laws.test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(tmp_path, capsys, words)
 
 
 def test_the_command_takes_a_generated_trip_or_a_file_and_says_which_is_missing(

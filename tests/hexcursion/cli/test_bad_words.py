@@ -102,7 +102,6 @@ def test_a_bad_line_of_a_settings_file_is_one_sentence(
         ["demo"],
         ["site", "x.zip"],
         ["areas", "x.zip", "--polygons", "x.geojson"],
-        ["trace", "x.gpx", "--error", "20"],
     ],
 )  # fmt: skip
 def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
