@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from geo.colours import colour
@@ -12,6 +11,7 @@ from geo.maps.layers import boundaries_deck, boundaries_legend, cells_deck
 from geo.maps.painting import LegendEntry
 from hexcursion.estimates.forecasts import expected_study
 from pages.shared import maps
+from pages.shared.charts import alt
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import side_jobs, workspace
 from pages.shared.subprocess_job import Job, in_subprocess

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import streamlit as st
 
 from dpgp_core.mechanisms.design import Protects
@@ -25,6 +24,7 @@ from pages.privacy.design_panels import show_release_beside
 from pages.privacy.frontier import clicked, epsilon_layers, limit_lines
 from pages.release.releasing import baseline_at
 from pages.shared import maps
+from pages.shared.charts import alt
 from pages.shared.plain_text import plain
 from pages.shared.released_view import paint
 from pages.shared.session import side_jobs, workspace

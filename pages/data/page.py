@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import altair as alt
 import streamlit as st
 
 from geo.colours import colour
@@ -20,6 +19,7 @@ from pages.data import public_files
 from pages.data.sources import EARLIER, Sources, ask_sales, ask_sensors, refill
 from pages.data.table_columns import on_screen
 from pages.shared import maps, panels
+from pages.shared.charts import alt
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from data_loaders import owner_word_of
@@ -18,6 +17,7 @@ from hexcursion.settings import field
 from hexcursion.settings.names import DEFAULT_MECHANISMS, USUAL_DELTA, not_read, origin_of
 from pages.privacy import pilot_panel, question
 from pages.privacy.question_view import attack_odds, relative_unit
+from pages.shared.charts import alt
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import planning

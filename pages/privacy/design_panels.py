@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from dpgp_core.errors import DesignError
@@ -21,6 +20,7 @@ from pages.privacy.ask import threshold_words
 from pages.privacy.designs import family
 from pages.privacy.trials import Entry
 from pages.shared import maps
+from pages.shared.charts import alt
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs

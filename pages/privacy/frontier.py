@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from dpgp_core.mechanisms.design import Design
@@ -22,6 +21,7 @@ from hexcursion.search.task import FrontierPoint, Scored
 from pages.privacy import trials
 from pages.privacy.designs import dots
 from pages.privacy.trials import achieved_words, best_reached, cost, solve_job
+from pages.shared.charts import alt
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs

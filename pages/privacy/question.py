@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
-import altair as alt
 import streamlit as st
 
 from data_loaders import DataError
@@ -21,6 +20,7 @@ from hexcursion.words import side_words
 from pages.privacy import question_view
 from pages.privacy.question_view import Against, against_of, relative_unit
 from pages.shared import maps
+from pages.shared.charts import alt
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access

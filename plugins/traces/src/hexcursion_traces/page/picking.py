@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from hexcursion_traces.loading import Trace
@@ -14,6 +13,7 @@ from hexcursion_traces.page.view import clock
 from hexcursion_traces.plan import on_a_plane
 from hexcursion_traces.settings import TraceSettings
 from hexcursion_traces.stops import stay_around
+from pages.shared.charts import alt
 
 Span = tuple[datetime, datetime]
 RECORDS, BRUSH = "records", "stretch"

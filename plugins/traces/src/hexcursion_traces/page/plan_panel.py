@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import altair as alt
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
@@ -27,6 +26,7 @@ from hexcursion_traces.plan import TracePlan
 from hexcursion_traces.settings import GOALS, TraceSettings
 from hexcursion_traces.statement import objection, sentences
 from pages.shared import maps
+from pages.shared.charts import alt
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import show_progress
 
