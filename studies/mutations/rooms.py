@@ -15,6 +15,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/bundle/documents/test_receipt_words.py",
         "tests/hexcursion/project/test_owners.py",
         "tests/hexcursion/ledger/storage/test_ledger_failures.py",
+        "tests/pages/views/test_reach.py",
     ),
     "hexcursion/search": (FROZEN, "tests/hexcursion/search"),
     "hexcursion/bundle": (FROZEN, "tests/hexcursion/bundle"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.session.saving import give_back, read_kept, text_of, words_of
@@ -96,3 +97,20 @@ def test_a_share_of_yes_comes_back_as_one_and_a_relative_threshold_not_at_all() 
     assert [again.choices[name] for name in ("threshold", "values", "yes_above")] == [20.0, "yes-no", 50.0]
     for relative in ({"limits": "zones.geojson"}, {"change": True}):
         assert "threshold" not in read_kept(text_of(sensors(threshold=1.1, epsilon=0.5, **relative)))
+
+
+def test_an_empty_workspace_keeps_what_belongs_to_the_visit_and_nothing_of_its_data() -> None:
+    full = Workspace()
+    for one in fields(Workspace):
+        if one.name not in ("mark", "session", "releasing"):
+            setattr(full, one.name, object())
+    full.choices = {"basemap": "streets.pmtiles", "threshold": 30.0}
+    left = full.renewed()
+    visit = {"folder", "uploads", "seen", "finished", "other_tab"}
+    assert {one.name for one in fields(left) if getattr(left, one.name) is getattr(full, one.name)} == visit
+    assert left.choices == {"basemap": "streets.pmtiles"}
+    anew = Workspace()
+    for one in fields(left):
+        if one.name not in {*visit, "choices", "mark", "session", "releasing"}:
+            assert getattr(left, one.name) == getattr(anew, one.name), one.name
+    assert Workspace().renewed().choices == {"basemap": None}
