@@ -301,7 +301,7 @@ def unclipped(
     numbers, starts = np.unique(group[order], return_index=True)
     for number, start, end in zip(numbers, starts, [*starts[1:], share.size], strict=True):
         level = exact + number / GROUPS * (vague - exact)
-        part = rows[:, start:end].ravel()
+        part = rows[:, start:end].flatten()  # a copy: rows are read below
         rising = np.argsort(part)  # in order, each is found beside the one before: half of the time
         part[rising] = np.interp(part[rising], level, field)
         found[:, start:end] = part.reshape(-1, end - start)

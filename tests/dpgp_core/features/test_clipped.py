@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments
+from dpgp_core.spectral.prior import ClippedPrior, PublicPrior, clipped_moments, unclipped
 
 
 @pytest.mark.parametrize("value", [-2.3, -0.4, 0.0, 0.9, 3.0])
@@ -70,3 +70,16 @@ def test_impossible_priors_are_refused() -> None:
         PublicPrior(0.0, 0.0, 1.0)
     with pytest.raises(ValueError, match="ridge"):
         PublicPrior(0.0, 1.0, -1.0)
+
+
+@pytest.mark.parametrize("paths", [0, 1, 3])
+def test_the_deviation_before_clipping_is_the_same_beside_however_many_paths(paths: int) -> None:
+    """Of cells that are known alike and of cells that are alone; what was given stays as it was."""
+    prior = ClippedPrior.of(PublicPrior(0.1, 0.5, 1.0))
+    clipped, spread = np.array([0.4, -0.3, 0.2, 0.3, 0.01]), np.array([0.05, 0.2, 0.2, 0.3, 0.1])
+    drawn = np.tile(clipped, (paths, 1))
+    found, mean, deviation = unclipped(clipped, spread, prior, drawn)
+    assert mean == pytest.approx([0.4368086, -0.3356193, 0.2226842, 0.3451276, 0.0108213], abs=1e-6)
+    assert deviation == pytest.approx([0.0545977, 0.2238161, 0.2225800, 0.3449625, 0.1077074], abs=1e-6)
+    assert found == pytest.approx(np.tile(mean, (paths, 1)))
+    assert clipped.tolist() == [0.4, -0.3, 0.2, 0.3, 0.01]
