@@ -46,7 +46,7 @@ def answers_of(settings: ReleaseSettings) -> Answers | None:
     """What a yes is by settings, None for amounts."""
     if settings.values != "yes-no":
         return None
-    value, limit = settings.value_name or settings.data.read_by.value_name, settings.yes_above
+    value, limit = settings.called, settings.yes_above
     if limit is None:
         return Answers("a yes" if value.lower() in UNNAMED else value, None)
     return Answers(f"{value} above {quantity(limit, settings.value_unit)}", limit)
@@ -130,7 +130,7 @@ class Project:
             return f"risk of {a_word(record)}" if risk else f"density of {plural(2, record)[2:]}"
         if self.answers is not None:
             return f"share of {plural(2, self.settings.unit_word)[2:]} with {self.answers.yes}"
-        return self.settings.value_name or self.settings.data.read_by.value_name
+        return self.settings.called
 
     @property
     def answers(self) -> Answers | None:

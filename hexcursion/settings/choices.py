@@ -118,6 +118,11 @@ class Choices(PrivacySettings, DataSettings):
     # fmt: on
 
     @property
+    def called(self) -> str:
+        """What is measured, in words: as said, or as its column is called."""
+        return self.value_name or self.data.value or self.data.read_by.value_name
+
+    @property
     def uses_log(self) -> bool:
         """Prices are modelled on the log scale unless the settings say otherwise."""
         if self.values == "count":

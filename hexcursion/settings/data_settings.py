@@ -188,7 +188,7 @@ class DataSettings(Checked):
     )]
     value_name: Annotated[str, Setting(
         "What is measured, for example price or NO2.", "data", one_line=True, longest=100,
-        otherwise="price for sales, value otherwise",
+        otherwise="price for sales, the name of its column otherwise",
     )] = ""
     value_unit: Annotated[str, Setting(
         "The measured value's unit, for example GBP or ug/m3.", "data", one_line=True, longest=60,

@@ -119,7 +119,7 @@ def _refuse_other(bundle: Bundle, settings: ReleaseSettings) -> None:
     if settings.limits is not None or settings.change or settings.values != "amount":
         raise BundleError("An earlier release stands in for amounts alone: leave limits and change out.")
     asked = {
-        "value": settings.value_name or settings.data.read_by.value_name,
+        "value": settings.called,
         "unit": settings.value_unit or subject["unit"],
         "direction": settings.direction,
     }

@@ -166,12 +166,14 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
     "epa-aqs": (
         "State Code,County Code,Site Num,Parameter Code,POC,Latitude,Longitude,Date Local,Arithmetic Mean",
         "06,{at:03d},{at:04d},88101,1,{lat},{lon},2019-01-01,{value}",
-        ("--where", "Parameter Code=88101", "--value-unit", "ppb", *OWNED), "Value above 10 ppb", "sensor",
+        ("--where", "Parameter Code=88101", "--value-unit", "ppb", *OWNED),
+        "Arithmetic Mean above 10 ppb", "sensor",
     ),
     "eea": (
         "Country,Air Quality Station EoI Code,Air Pollutant,Year,Air Pollution Level,Longitude,Latitude",
         "Austria,AT{at:03d},NO2,2022,{value},{lon},{lat}",
-        ("--where", "Air Pollutant=NO2", "--value-unit", "ug/m3", *OWNED), "Value above 10 ug/m3", "sensor",
+        ("--where", "Air Pollutant=NO2", "--value-unit", "ug/m3", *OWNED),
+        "Air Pollution Level above 10 ug/m3", "sensor",
     ),
     "uk-air": (
         "source,site,code,date,no2,latitude,longitude,site_type",
@@ -183,7 +185,7 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
         "X-{at},Nitrate,{said},{number},{lat},{lon},2021-06-01,5",
         ("--where", "CharacteristicName=Nitrate", "--value-unit", "mg/l",
          "--limit-column", "DetectionQuantitationLimitMeasure/MeasureValue"),
-        "Value above 10 mg/l", "reading",
+        "ResultMeasureValue above 10 mg/l", "reading",
     ),
     "usgs-rdb": (
         "# U.S. Geological Survey\n#\nagency_cd\tsite_no\tdec_lat_va\tdec_long_va\tlev_dt\tlev_va\n"

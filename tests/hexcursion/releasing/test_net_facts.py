@@ -147,13 +147,13 @@ def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
         read_release(design, facts, records, drawn)
 
 
-def test_a_value_is_called_as_the_settings_say_or_else_as_its_loader_does(
+def test_a_value_is_called_as_the_settings_say_or_else_as_its_column(
     hamlet: Project, hamlet_tuned: Tuned
 ) -> None:
     unnamed = replace(hamlet, settings=hamlet.settings.with_changes(value_name=""))
     for project, name, title in (
         (hamlet, "NO2", "NO2 above 30 ug/m3"),
-        (unnamed, "value", "Value above 30 ug/m3"),
+        (unnamed, "no2", "No2 above 30 ug/m3"),
     ):
         plan = plan_release(project, hamlet_tuned.choice, open_ledger())
         made = _release(plan, "an id", try_draw(plan.prepared), None, "")
