@@ -46,7 +46,6 @@ YEARS = (
     "Lucas 1993, answers, 20 %",
     "Lucas 1997, answers, 20 %",
 )  # rows of the panel; thresholds do not enter
-RARER = "Lucas 1993, answers, 20 %", "Lucas 1993, above 200,000", 200_000.0  # of a row: a limit for fewer yes
 
 
 def main() -> None:
@@ -54,9 +53,7 @@ def main() -> None:
     asked = real_files_parser(__doc__).parse_args()
     try:
         every = rows(asked.folder)
-        asked_of = {name: every[name] for name in YEARS}
-        asked_of[RARER[1]] = every[RARER[0]].with_changes(yes_above=RARER[2])
-        projects = {name: load_project(settings) for name, settings in asked_of.items()}
+        projects = {name: load_project(every[name]) for name in YEARS}
     except WorkflowError as error:
         print(error)
         return
