@@ -177,8 +177,7 @@ class DriftReader:
         """Released sums (p,), or (p, R), less what the public map alone would have them be."""
         if self.law is None:
             return sums
-        offset = self._features.T @ (self.counts.mean * self.law.mean)
-        return sums - (offset if sums.ndim == 1 else offset[:, None])
+        return np.asarray((sums.T - self._features.T @ (self.counts.mean * self.law.mean)).T)
 
     @property
     def _noises(self) -> Floats:
@@ -222,8 +221,7 @@ class DriftReader:
         return [self.beliefs[place] for place in kept], weight[kept] / weight[kept].sum()
 
     def check(self, sums: Floats) -> ModelCheck | None:
-        """How released sums (p,) compare with draws of the likeliest belief, and with the public map; None of
-        few sums."""
+        """How released sums (p,) compare with the likeliest belief and the public map; None of few sums."""
         if sums.size < FEWEST_CHECKED:
             return None
         belief = self.beliefs[int(np.argmax(self.weights(sums)))]
@@ -234,8 +232,8 @@ class DriftReader:
     def _change(self, sums: Floats, belief: Belief, half: Floats) -> Change | None:
         """How released sums (p,) differ from the public map; None of answers whose counts are not public.
 
-        `half` is (p, M): `belief.half()`. These answers' mean is far from 0, so what is not known of the counts
-        would pass for a change.
+        Their mean is far from 0, so what is not known of the counts would pass for a change. `half` is
+        `belief.half()`, (p, M).
         """
         share = self.counts.mean / self.counts.mean.sum()
         records = self.counts.at_cells(self._field.nodes)
