@@ -247,7 +247,8 @@ def main() -> None:
     print(
         f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, for intervals in turn;"
     )
-    print(f"of answers, whose fields have deviations .3, .6 and 1, shares of {', '.join(map(str, SHARES))}.")
+    print(f"of answers, whose fields have deviations .3, .6 and 1, shares of {', '.join(map(str, SHARES))};")
+    print("the numbers of answers in each hexagon are public.")
     print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
     for case in (each for each in CASES if asked.only in each.title):
         stated, true, held, wide, own, rank, told = [], [], [], [], [], [], []
