@@ -114,10 +114,10 @@ def of_prior(facts: PublicFacts) -> Floats:
     return np.asarray(FIELD**2 * ((1.0 - COMMON) * corr + COMMON))
 
 
-def smoothed(covariance: Floats) -> Floats:
-    """(N, N) what its SMOOTH largest eigenvalues hold of a covariance (N, N)."""
+def smoothed(covariance: Floats, functions: int = SMOOTH) -> Floats:
+    """(N, N) what its largest eigenvalues, as many as `functions`, hold of a covariance (N, N)."""
     size = len(covariance)
-    values, vectors = scipy.linalg.eigh(covariance, subset_by_index=(size - SMOOTH, size - 1))
+    values, vectors = scipy.linalg.eigh(covariance, subset_by_index=(size - functions, size - 1))
     return np.asarray((vectors * values) @ vectors.T)
 
 
