@@ -142,13 +142,18 @@ def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | No
 
 def _check_range(bundle: Bundle, made: FieldAgain) -> None:
     """Refuse a told agreement with a range if either does not follow from what was `made` from the sums, and
-    one without a range if that follows from it."""
-    stated = (bundle.statement.get("told") or {}).get("map")
+    none, or one without a range, if that follows from it."""
+    told = bundle.statement.get("told") or {}
+    stated = told.get("map")
     ranged = stated is not None and "low" in stated
-    if stated is None or not (ranged or bundle.told_whole):
+    if not told or not (ranged or bundle.told_whole):
         return
     shown = None if made.shown_map is None else rounded_field(*made.shown_map)
     again = {} if shown is None else map_block(bundle.published, shown, made.map_draws)
+    if stated is None:
+        if again:
+            raise BundleError(LACKING.format(what="its agreement"))
+        return
     if ranged and not map_follows(stated, again):
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
     if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:  # of one path none is told

@@ -53,7 +53,7 @@ def packed(contents: dict[str, bytes]) -> bytes:
 
 def made(domain: Domain, year: str, seed: int, **changes: Any) -> bytes:
     changes = {"scope": Scope(period=year), "release_id": f"hx-{year}-{seed}", **changes}
-    return packed(bundle_contents(spectral_release(domain, seed, **changes)))
+    return packed(bundle_contents(spectral_release(domain, seed, ranged=True, **changes)))
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +284,11 @@ def test_periods_that_tell_no_dates_keep_their_order(bundles: list[bytes]) -> No
 def test_releases_that_state_no_period_are_told_apart_and_their_days_are_no_times() -> None:
     domain = small_domain()
     first, second = (
-        packed(bundle_contents(spectral_release(domain, seed, release_id=f"hx-{seed}", created=made_at)))
+        packed(
+            bundle_contents(
+                spectral_release(domain, seed, ranged=True, release_id=f"hx-{seed}", created=made_at)
+            )
+        )
         for seed, made_at in ((1, "2026-10-31T09:30:00Z"), (2, "2026-11-01T09:30:00Z"))
     )
     found = read_together([second, first], checked=False)

@@ -33,7 +33,11 @@ def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A zipped bundle whose values rise to the east."""
     path = tmp_path_factory.mktemp("earlier") / "2017.zip"
     with path.open("wb") as stream:
-        zip_bytes_to(stream, "bundle", bundle_contents(spectral_release(small_domain(), public_mean=False)))
+        zip_bytes_to(
+            stream,
+            "bundle",
+            bundle_contents(spectral_release(small_domain(), public_mean=False, ranged=True)),
+        )
     return path
 
 

@@ -69,6 +69,7 @@ def counted_release(domain: Domain) -> Release:
         spectral_release(domain, public_mean=False), design=design, response=over.scale, exposure=over,
         threshold=1.5, value_unit=over.unit, value_name="risk of a case", mean=drawn.mean, sd=drawn.sd,
         sums=drawn.sums, paths=drawn.paths, records=None, model_check=drawn.model_check,
+        shown_map=drawn.shown_map, map_draws=drawn.map_draws,
     )  # fmt: skip
 
 

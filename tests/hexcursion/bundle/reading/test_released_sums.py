@@ -203,7 +203,7 @@ def test_other_features_or_noise_than_the_statement_gives_are_refused(
 
 
 def test_both_looks_are_kept_and_read_again(domain: Domain) -> None:
-    contents = bundle_contents(spectral_release(domain, first=0.3))
+    contents = bundle_contents(spectral_release(domain, first=0.3, ranged=True))
     bundle = bundle_from_contents(contents)
     check_again(bundle)
     stated = bundle.statement["sums"]
@@ -407,6 +407,7 @@ def test_of_answers_a_change_is_told_where_their_numbers_are_public(
         ("change", "a change since the public map"),
         ("model", "its model"),
         ("low", "the range of its agreement"),
+        ("map", "its agreement"),
         ("told", "its map"),
     ],
 )
@@ -418,6 +419,8 @@ def test_what_follows_from_the_sums_is_not_left_out(
     told = dict(bundle.statement["told"])
     if left_out == "low":
         told["map"] = {name: each for name, each in told["map"].items() if name not in ("low", "high")}
+    elif left_out == "map":
+        told["map"] = None
     else:
         told.pop(left_out, None)
     statement = {**bundle.statement, "told": None if left_out == "told" else told}
