@@ -105,12 +105,13 @@ class DriftReader:
 
     def at(self, sums: Floats) -> DriftReader:
         """This reader; of answers one made linear around what is read of released sums (p,)."""
-        made, public = self, self._field.at_nodes
+        made, public, around = self, self._field.at_nodes, None
         for _ in range(0 if self.law is None else ROUNDS - 1):
             value, deviation = made.around(sums)
-            value = np.clip(value, -REACH, REACH)  # beyond, answers say little more
+            found = np.array([np.clip(value, -REACH, REACH), deviation])  # beyond, answers say little
+            around = found if around is None else 0.5 * (around + found)  # whole steps swing about it
             made = copy(made)  # with whatever depends on the counts alone
-            made.law = LinearLaw.about(public, value, deviation)
+            made.law = LinearLaw.about(public, *around)
             made.beliefs = made._made()
         return made
 
@@ -263,8 +264,7 @@ class DriftReader:
         """The field and the map without privacy given released sums (p,), by joint draws (>= 2): free."""
         nodes, weight = self._field.nodes, self.weights(sums)
         (kept, likely), readings, maps = self._kept(weight), [], []
-        numbers = shares(likely, draws)
-        own, drifted = self._fields(draws, entropy)
+        numbers, (own, drifted) = shares(likely, draws), self._fields(draws, entropy)
         ends = np.cumsum(numbers)
         for belief, number, end in zip(kept, numbers, ends, strict=True):
             here = slice(end - number, end)

@@ -122,6 +122,20 @@ def test_a_change_of_the_share_is_read_without_bias(change: float, monkeypatch: 
     assert abs(float(np.mean(once - true))) > 0.02
 
 
+def test_two_new_crowds_of_yes_are_read_among_many_who_say_no() -> None:
+    """In whole steps the reading swung about these sums, and stated .1 % of yes in place of 57."""
+    cell = np.repeat(np.arange(LATTICE.size), 10)
+    field = field_of_answers(NODES, cell, np.where(np.arange(cell.size) % 97 == 0, 1.0, -1.0))
+    crowds = np.where(np.isin(np.arange(LATTICE.size), [0, 45]), 600.0, 0.0)
+    counts = 10.0 + crowds
+    rows = np.linalg.qr(np.random.default_rng(0).standard_normal((LATTICE.size, LATTICE.size)))[0][:, :60]
+    known, sums = NodeCounts.known(counts, 60), rows.T @ (crowds - 10.0)
+    mean, deviation = DriftReader.of_answers(field, rows, known, 2.0, places_known=True).at(sums).around(sums)
+    stated = ndtr(mean / np.sqrt(1.0 + np.square(deviation)))
+    assert float(stated @ counts / counts.sum()) == pytest.approx(1200 / 2110, abs=0.03)
+    assert stated[[0, 45]].min() > 0.85
+
+
 def test_answers_that_the_public_map_has_are_no_change() -> None:
     """One sum of all answers, where most say no, against its mean and variance by dense algebra."""
     field, counts = published(0.8 * EAST - 0.8), np.full(LATTICE.size, 6.0)
