@@ -113,6 +113,7 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
     told = bundle.statement.get("told")
     if told is None and bundle.published.probability is not None and bundle.told_whole:
         raise BundleError(LACKING.format(what="its map"))
+    _check_records(bundle.records, made.records)
     _check_range(bundle, made)
     _check_model(bundle, told or {}, made.model_check)
 
@@ -132,12 +133,18 @@ def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | No
         return
     if change is None or records is None:
         raise BundleError(f"{layout.RELEASED_SUMS} says nothing of a change, and the statement does.")
-    again = records if change.records is None else change.records
-    if not np.all(np.abs(records - again) <= TOLERANCE + RELATIVE * again):
-        raise BundleError(f"The expected numbers of records do not follow from {layout.RELEASED_SUMS}.")
+    _check_records(records, change.records)
     made = change_block(change, bundle.response, bundle.statement["subject"]["unit"])
     if not change_follows(changed, made):
         raise BundleError(f"What is told of a change does not follow from {layout.RELEASED_SUMS}.")
+
+
+def _check_records(records: Floats | None, again: Floats | None) -> None:
+    """Refuse expected numbers of records (N,) that are not those made from the sums, where both are there."""
+    if records is None or again is None:
+        return
+    if not np.all(np.abs(records - again) <= TOLERANCE + RELATIVE * again):
+        raise BundleError(f"The expected numbers of records do not follow from {layout.RELEASED_SUMS}.")
 
 
 def _check_range(bundle: Bundle, made: FieldAgain) -> None:

@@ -370,6 +370,16 @@ def test_a_change_counts_by_the_records_that_the_sums_tell(moved: dict[str, byte
         check_again(replace(bundle, records=weighed))
 
 
+def test_numbers_of_records_follow_from_the_sums_where_no_change_is_told(spectral: dict[str, bytes]) -> None:
+    bundle = bundle_from_contents(spectral)
+    made = field_again(bundle).records
+    assert made is not None
+    check_again(replace(bundle, records=made))
+    none = np.where(np.arange(made.size) < 60, 0.0, made)
+    with pytest.raises(BundleError, match=r"numbers of records do not follow from sums\.parquet"):
+        check_again(replace(bundle, records=none))
+
+
 @pytest.mark.parametrize("forged", [{"in_words": "Nothing has changed."}, {"chance": 0.5}, {"higher": -9.0}])
 def test_forged_words_about_a_change_are_refused(moved: dict[str, bytes], forged: dict[str, Any]) -> None:
     statement = json.loads(moved["statement.json"])
