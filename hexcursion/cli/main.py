@@ -51,16 +51,15 @@ def add_site_command(commands: Any, readings: Sequence[str]) -> None:
         default="",
         help="Where the site will stand, for the pictures that messages show of a link to it.",
     )
-    for name in readings:
-        parser.add_argument(
-            f"--{name}",
-            action="append_const",
-            dest="readings",
-            const=name,
-            help="Read releases of one area and question together too, and list the page of their "
-            f"{name} first.",
-        )
     add_signers_option(parser)
+    for name in readings:
+        about = (
+            f"Read releases of one area and question together too, and list the page of their {name} first."
+        )
+        try:
+            parser.add_argument(f"--{name}", action="append_const", dest="readings", const=name, help=about)
+        except argparse.ArgumentError as error:
+            raise READINGS.refusal(name, "bears the name of an option of `site`") from error
     parser.set_defaults(run=run_site, readings=[])
 
 

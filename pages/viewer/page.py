@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from hexcursion.bundle.published.readings import READINGS
+from dpgp_core.errors import PluginError
+from hexcursion.bundle.published.readings import READINGS, of_each
 from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
 from pages.shared import released_view
 from pages.shared.plain_text import plain
 from pages.shared.released_view import anything_chosen, ask_bundle, downloads, embedded_label, receipt_lines
+from pages.shared.server import access
 from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading
@@ -48,7 +50,10 @@ else:
     product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
     with shown:
         released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
-    added = [READINGS[name] for name in READINGS]
+    added, damaged = of_each(lambda reading: reading)
+    if access.may_curate():
+        for refusal in damaged:
+            st.error(plain(refusal), icon=":material/error:")
     words, *together, files, protected, label, paper = st.tabs(
         [
             "In words",
@@ -68,7 +73,10 @@ else:
         others_beside(viewer, product, threshold, rounds)
     for tab, each in zip(together, added, strict=True):
         with tab:
-            READINGS.use(each.name, lambda reading: reading.show(opened))
+            try:
+                READINGS.use(each.name, lambda reading: reading.show(opened))
+            except PluginError as error:
+                st.error(plain(error), icon=":material/error:")
     with files:
         downloads(opened)
     with protected:

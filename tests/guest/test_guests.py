@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import re
+from argparse import ArgumentParser
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from importlib import import_module
@@ -28,7 +29,7 @@ from dpgp_core import (
     plugins,
 )
 from dpgp_core.audit.design import Pair, among, audit_design, worst_pair
-from dpgp_core.errors import BoundRefused, InvalidValue, NumericalFailure, PriorError
+from dpgp_core.errors import BoundRefused, InvalidValue, NumericalFailure, PluginError, PriorError
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.posterior.fitting import fit
@@ -36,11 +37,12 @@ from dpgp_core.posterior.ridge_family import RidgeFamily
 from dpgp_core.releasing import PublicFacts
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.layout import zip_bytes_to
-from hexcursion.bundle.published.readings import READINGS
+from hexcursion.bundle.published.readings import READINGS, of_each
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.designs import proved_bounds
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.cli import main
+from hexcursion.cli.main import add_site_command
 from hexcursion.errors import WorkflowError
 from hexcursion.lint.bundle import lint_bundle
 from hexcursion.lint.checks import LEAK
@@ -292,6 +294,24 @@ def test_a_guest_reads_bundles_together_for_sites_programs_and_the_viewer(
     digest = base64.b64encode(hashlib.sha256(b"'pairs'").digest()).decode()
     assert f"'sha256-{digest}'" in security_policy(b"")
     assert "Pairs" in [READINGS[name].tab for name in READINGS]
+
+
+def test_a_reading_that_does_not_load_takes_nothing_else_away(
+    monkeypatch: pytest.MonkeyPatch, guests: ModuleType
+) -> None:
+    monkeypatch.delattr(import_module(f"{guests.__name__}.pairs"), "PAIRS")
+    names = [name for name in READINGS if name != "pairs"]
+    found, refused = of_each(lambda reading: reading.name)
+    assert found == names
+    (sentence,) = map(str, refused)
+    assert sentence.startswith("'pairs' of the package hexcursion-guest (hexcursion.readings) cannot be used")
+    assert "script-src 'self'" in security_policy(b"")
+
+
+def test_a_reading_cannot_take_the_name_of_an_option() -> None:
+    commands = ArgumentParser().add_subparsers()
+    with pytest.raises(PluginError, match="since it bears the name of an option of `site`: repair or"):
+        add_site_command(commands, ["signers"])
 
 
 def test_a_command_that_does_not_load_is_one_sentence_and_hinders_no_other(

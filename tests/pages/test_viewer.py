@@ -12,10 +12,11 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
+from dpgp_core.errors import PluginError
 from hexcursion.bundle import write_bundle
 from hexcursion.bundle.published.bundle_store import media_of, offers, open_bundle, slug, stored_bundles
 from hexcursion.bundle.published.office_key import public_line, sign_bundle
-from hexcursion.bundle.published.readings import READINGS
+from hexcursion.bundle.published.readings import READINGS, Reading
 from hexcursion.bundle.read import read_bundle
 from hexcursion.record import Expected
 from pages.shared import subprocess_job
@@ -73,6 +74,38 @@ def test_the_page_answers_in_words(
         "Label",
         "Attribution",
     ]
+
+
+def test_a_tab_that_fails_is_one_sentence_and_the_others_stand(
+    open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(folder))
+
+    def nothing(*_: Any) -> Any:
+        raise RuntimeError("no such file")
+
+    broken = Reading("broken", "two", "Two.", "two.html", nothing, nothing, nothing, "Two together", nothing)
+    monkeypatch.setitem(READINGS, "broken", broken)
+    app = open_app(VIEWER.path)
+    (said,) = [error.value for error in app.error]
+    assert said.startswith(
+        "'broken' of the package unknown (hexcursion.readings) cannot be used, since it fails"
+    )
+    assert [tab.label for tab in app.tabs][-4:] == [
+        "Downloads",
+        "Protection and cost",
+        "Label",
+        "Attribution",
+    ]
+    monkeypatch.setattr("hexcursion.bundle.published.readings.READINGS.use", nothing_loads)
+    app = open_app(VIEWER.path)
+    assert "Two together" not in [tab.label for tab in app.tabs]
+    assert {error.value for error in app.error} == {"It does not load."}
+
+
+def nothing_loads(*_: Any) -> Any:
+    """As the registry refuses what a damaged package offers."""
+    raise PluginError("It does not load.")
 
 
 def test_the_bar_of_a_guess_says_its_bound_as_it_stands() -> None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from dpgp_core.errors import PluginError
 from dpgp_core.plugins import Registry
 from hexcursion.bundle.read import Bundle
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,3 +42,20 @@ class Reading:
 
 
 READINGS: Registry[Reading] = Registry("hexcursion.readings", {}, Reading)
+
+
+def of_each(ask: Callable[[Reading], Found]) -> tuple[list[Found], list[PluginError]]:
+    """What a function finds in each reading, and why others cannot be used: a damaged package takes nothing
+    away but what it brought."""
+    found: list[Found] = []
+    refused: list[PluginError] = []
+    try:
+        names = tuple(READINGS)
+    except PluginError as error:  # two packages offer one name
+        return [], [error]
+    for name in names:
+        try:
+            found.append(READINGS.use(name, ask))
+        except PluginError as error:
+            refused.append(error)
+    return found, refused

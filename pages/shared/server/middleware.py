@@ -22,7 +22,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from geo.basemap import SUFFIX, read_basemap
 from geo.maps.layers import BASEMAP_HOST
-from hexcursion.bundle.published.readings import READINGS
+from hexcursion.bundle.published.readings import of_each
 from pages.shared.server.access_rules import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -199,7 +199,7 @@ def security_policy(front_page: bytes) -> str:
     map, which is asked only when a reader switches streets on. Tables are decoded by WebAssembly and small
     components are loaded as blobs, hence 'wasm-unsafe-eval' and blob: for scripts; Streamlit styles its
     elements inline. Nobody may frame the app: a click on Release could be stolen."""
-    shown = [READINGS.use(name, lambda reading: reading.script().encode()) for name in READINGS]
+    shown, _ = of_each(lambda reading: reading.script().encode())  # the viewer says which are damaged
     ours = [*_INLINE.findall(front_page), *shown]
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in ours)
     rules = {
