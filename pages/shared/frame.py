@@ -19,7 +19,8 @@ from pages.shared.steps import MAIN_PATH, Screen
 
 RELEASED = "The released map, free to explore, beside the map without privacy, which only you see."
 SIDEBAR_PIXELS = 270
-STATIC = Path(__file__).resolve().parents[2] / "static"
+ROOT = Path(__file__).resolve().parents[2]
+STATIC = ROOT / "static"
 LOGO, STYLE = STATIC / "logo.svg", STATIC / "frame.css"
 
 
@@ -54,7 +55,7 @@ def navigate() -> tuple[Any, Screen]:
                 default=screen == home,
             )
             for screen in screens
-            if curator or not screen.curator
+            if (curator or not screen.curator) and (ROOT / screen.path).is_file()  # `studies` may be left out
         ]
         for section, screens in found.items()
     }

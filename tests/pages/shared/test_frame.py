@@ -6,6 +6,7 @@ import runpy
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -250,6 +251,20 @@ def test_a_reader_has_three_screens_and_the_first_answers_at_two_addresses(
     assert [one["url_path"] for one in visible].count("home") == 1
     assert (hidden["url_path"], hidden["visibility"]) == (first.address, "hidden")
     assert page.kind == ({"expanded": True} if curator else {"position": "top"})
+
+
+def test_a_screen_whose_file_is_left_out_takes_no_other_with_it(
+    screen: Recorded, work: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder `studies` stands beside the house, with its page."""
+    gone = replace(steps.STUDIES, path="gone.py")
+    monkeypatch.setitem(steps.SECTIONS, "Look and check", (steps.VIEWER, steps.COMPARE, gone))
+    monkeypatch.setattr(frame.access, "may_curate", lambda: True)
+    screen.navigation = lambda pages, **kind: SimpleNamespace(title="Compare")  # type: ignore[assignment]
+    assert frame.navigate()[1] == steps.COMPARE
+    titles = [one["title"] for one in calls(screen, "Page")]
+    assert {"Viewer", "Compare", "How this works"} < set(titles)
+    assert "Studies" not in titles
 
 
 def test_the_title_says_what_a_release_is_and_whose_data_they_are(screen: Recorded, work: Workspace) -> None:
