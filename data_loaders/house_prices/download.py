@@ -135,8 +135,10 @@ def fetch(
 
 def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: bool, max_bytes: int) -> None:
     note = path.with_name(path.name + ".sha256")
-    if refresh or not _intact(path, _noted(note)):
+    intact = _intact(path, _noted(note))
+    if not intact:
         path.unlink(missing_ok=True)
+    if refresh or not intact:  # until the new edition is whole, the one before stays
         _Resuming(file, progress, max_bytes).fetch_to(path)
     note.write_text(_digest(path))
 

@@ -130,6 +130,14 @@ def test_what_is_there_is_not_fetched_again_unless_damaged_or_asked_for(
     assert (tmp_path / "pp-2018.csv.sha256").read_text() == digest(server.body)
 
 
+def test_a_refresh_that_fails_keeps_the_edition_that_is_there(server: Server, tmp_path: Path) -> None:
+    path = fetch(at(server.address), tmp_path)
+    missing = server.address.replace("pp-2018.csv", "gone")
+    assert "not at its public address" in refused(lambda: fetch(at(missing), tmp_path, refresh=True))
+    assert path.read_bytes() == BODY
+    assert left_in(tmp_path) == ["pp-2018.csv", "pp-2018.csv.sha256"]
+
+
 def test_a_connection_that_breaks_off_is_resumed_at_once(server: Server, tmp_path: Path) -> None:
     server.break_after = [1_000_000, 2_000_000]
     assert fetch(at(server.address), tmp_path).read_bytes() == BODY
