@@ -139,7 +139,9 @@ def test_only_so_many_releases_are_remembered(monkeypatch: pytest.MonkeyPatch) -
 def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     before = open_ledger(create=False).entries()
+    assert app.query_params["release"] == work_of(app).release_id
     press(app, "Plan another release of these data")
+    assert "release" not in app.query_params  # loaded anew it would show that one, and no word of what begins
     assert "Finished releases" in texts(app)  # with a way back
     assert work_of(app).missing_for(PUBLISH) is None
     release_now(app)
