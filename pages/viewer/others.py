@@ -62,13 +62,17 @@ def in_time_order(
     panes: list[Pane] = []
     entries: dict[str, LegendEntry] = {}
     unit = viewers[0].unit
-    for viewer in sorted(viewers, key=lambda one: str(one.bundle.statement["release"]["created"])):
+    created = [str(viewer.bundle.statement["release"]["created"]) for viewer in viewers]
+    days = [time[:10] for time in created]
+    for time, viewer in sorted(zip(created, viewers, strict=True), key=lambda one: one[0]):
         low, high = viewer.thresholds
         fits = viewer.unit == unit and low <= threshold <= high
         at = threshold if fits else viewer.bundle.threshold
         name = product if product in products_of(viewer) else "vote-set"
         painting = paint(viewer, viewer.at(threshold=at, smoothing=rounds), name, at, rounds)
-        date = str(viewer.bundle.statement["release"]["created"])[:10]
+        date = time[:10]
+        if days.count(date) > 1:  # a day does not tell them apart
+            date = f"{date} {time[11:19]} UTC"
         panes.append(Pane(date if fits else f"{date}, at {quantity(at, viewer.unit)}", painting))
         for entry in legend(painting, maps.theme()):
             entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour, entry.mark, ink=entry.ink))

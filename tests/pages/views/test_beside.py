@@ -37,6 +37,18 @@ def test_the_earliest_stands_first_and_all_share_one_legend(
     assert len(entries) == 2
 
 
+def test_releases_of_one_day_are_told_apart_by_the_time(
+    released: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.shared.maps.theme", lambda: "light")
+    times = ("2031-05-01T10:00:09Z", "2031-05-01T09:59:00Z", "2031-05-02T08:00:00Z")
+    same_day = [of_another_day(released, time) for time in times]
+    panes, _ = others.in_time_order(same_day, "vote-set", released.bundle.threshold, 1)
+    earlier, later, other_day = (pane.title for pane in panes)
+    assert (earlier, later) == ("2031-05-01 09:59:00 UTC", "2031-05-01 10:00:09 UTC")
+    assert other_day == "2031-05-02"
+
+
 def test_one_that_cannot_be_read_at_the_threshold_says_at_which_it_stands(
     released: Viewer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
