@@ -114,7 +114,9 @@ REGISTRIES = (
     ("dpgp_core.priors.registry", "PRIORS"),
     ("hexcursion.settings.names", "LOADERS"),
     ("hexcursion.bundle.exports", "EXPORTS"),
+    ("hexcursion.bundle.published.readings", "READINGS"),
     ("pages.shared.steps", "PAGES"),
+    ("studies.registry", "STUDIES"),
 )
 
 
