@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from data_loaders import SEGMENTS, owner_word_of
+from data_loaders import SEGMENTS, owner_word_of, split_unit
 from data_loaders.house_prices.segments import years_in_words
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.settings.data_settings import DataSettings
@@ -119,8 +119,8 @@ class Choices(PrivacySettings, DataSettings):
 
     @property
     def called(self) -> str:
-        """What is measured, in words: as said, or as its column is called."""
-        return self.value_name or self.data.value or self.data.read_by.value_name
+        """What is measured, in words: as said, or as its column is called without its unit."""
+        return self.value_name or split_unit(self.data.value or "")[0] or self.data.read_by.value_name
 
     @property
     def uses_log(self) -> bool:

@@ -189,3 +189,12 @@ def test_two_looks_are_for_one_fixed_design_of_amounts() -> None:
     ):
         with pytest.raises(WorkflowError, match=said):
             ReleaseSettings(**{**plain, **changes})  # type: ignore[arg-type]
+
+
+def test_a_value_is_called_as_its_column_without_the_unit_as_the_screen_proposes() -> None:
+    named = settings_from_toml(
+        'threshold = 50\nepsilon = 1\nvalue_unit = "mg/kg"\nresolution = 8\nregion = "a.geojson"\n'
+        '[data]\npath = "a.csv"\nvalue = "Pb [mg/kg]"\nx = "lon"\ny = "lat"\n'
+    )
+    assert named.called == "Pb"
+    assert named.with_changes(value_name="lead").called == "lead"
