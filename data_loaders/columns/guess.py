@@ -43,7 +43,7 @@ _VALUE = re.compile(
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
 )
 _UNITS = (
-    (re.compile(r"[(\[]\s*([^)\]]{1,20}?)\s*[)\]]"), None),
+    (re.compile(r"[(\[]\s*(?!\d+\s*[)\]])([^)\]]{1,20}?)\s*[)\]]"), None),  # no year
     (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
     (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
     (re.compile(r"mg[_/ ]?kg"), "mg/kg"),

@@ -162,6 +162,7 @@ def test_a_running_number_is_no_value_and_a_concentration_is(
         ("no2 ug/m3", "no2 ug/m3", "ug/m3"),
         ("o3 ppb", "o3 ppb", "ppb"),
         ("lead", "lead", None),
+        ("value (2019)", "value (2019)", None),
     ],
 )
 def test_a_name_is_split_into_words_and_unit(name: str, words: str, unit: str | None) -> None:
