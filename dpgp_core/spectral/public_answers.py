@@ -18,7 +18,7 @@ from dpgp_core.spectral.public_field import MOST, RANGES, PublicField, alike, co
 # Deviations of the field that are tried; an answer scatters by 1 around it.
 SPREADS = (0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.3)
 TERMS = 5  # of the series for the covariance of two answers
-ROUNDS = 6  # in which answers are made linear around what was read before
+ROUNDS = 12  # in which answers are made linear around what was read before
 STEP = 0.5  # of the way to what a round says: whole steps swing about it where records are many
 LEAST = 1e-3  # records that a node counts for at least
 
