@@ -18,6 +18,7 @@ CHANGED = 0.01
 A larger chance does not show that nothing has changed."""
 
 HALF_WIDTH = 1.645  # deviations on each side that a 90 % interval holds
+LEAST_POINTS = 0.05  # a smaller difference of shares, in percentage points, reads as 0
 CHANCE_SLACK, WIDTH_SLACK = 1e-4, 1e-3  # of a told chance, and of the width of the interval
 
 
@@ -45,7 +46,8 @@ def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
     what, unit = ("shares", "percentage points") if transform == "probit" else ("values", unit)
 
     def level(value: float) -> str:
-        return f"{quantity(abs(value), unit, 2)} {'lower' if value < 0.0 else 'higher'}"
+        shown = 0.0 if transform == "probit" and abs(value) < LEAST_POINTS else abs(value)
+        return f"{quantity(shown, unit, 2)} {'lower' if value < 0.0 else 'higher'}"
 
     higher, low, high = (change[name] for name in ("higher", "low", "high"))
     if transform == "log":

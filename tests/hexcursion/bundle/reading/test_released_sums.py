@@ -397,7 +397,7 @@ def test_of_answers_a_change_is_told_where_their_numbers_are_public(
     change = bundle.statement["told"]["change"]
     assert change["in_words"] == (
         "The shares differ from those of the public map by more than chance: had nothing changed, so large a "
-        "difference had a chance of under 1 %. On average they are 0.016 percentage points higher (90 % "
+        "difference had a chance of under 1 %. On average they are 0 percentage points higher (90 % "
         "interval: 1.8 percentage points lower to 1.8 percentage points higher)."
     )
     check_again(bundle)
