@@ -151,7 +151,7 @@ def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(autouse=True)
 def _own_home(_registries_stay: None, _homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ledgers and bundles of a test go to a folder of its own, never to the user's.
+    """Ledgers and bundles of a test go to a new folder, never to the user's.
 
     It is the first to ask for `monkeypatch`: what that puts back is put back before registries are compared.
     """

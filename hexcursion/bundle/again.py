@@ -119,8 +119,7 @@ def check_again(bundle: Bundle, facts: PublicFacts | None = None) -> None:
 
 
 def _check_model(bundle: Bundle, told: Mapping[str, Any], check: ModelCheck | None) -> None:
-    """Refuse what is told of the model, and of a change, if it does not follow from `check`, or is not there
-    and follows from it."""
+    """Refuse a statement whose model check or change differs from `check`, or that omits what it holds."""
     stated, changed = told.get("model"), told.get("change")
     if stated is None and check is not None and bundle.told_whole:
         raise BundleError(LACKING.format(what="its model"))
@@ -148,8 +147,8 @@ def _check_records(records: Floats | None, again: Floats | None) -> None:
 
 
 def _check_range(bundle: Bundle, made: FieldAgain) -> None:
-    """Refuse a told agreement with a range if either does not follow from what was `made` from the sums, and
-    none, or one without a range, if that follows from it."""
+    """Refuse a statement whose agreement or range differs from what was `made` from the sums, or that omits
+    one of them."""
     told = bundle.statement.get("told") or {}
     stated = told.get("map")
     ranged = stated is not None and "low" in stated

@@ -117,7 +117,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         first, second = st.columns(2)
         x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))
         y = second.selectbox("Latitude or northing", columns, index=at(columns, guess.y), **kept("y", path))
-        first, second = st.columns(2)  # a row of its own: on a telephone its fields stay together
+        first, second = st.columns(2)  # a separate row keeps its fields together on a telephone
         with first:
             value = table_columns.measured(columns, guess.value, path)
         counted, named, unit = value == table_columns.NO_VALUE, "", "records"

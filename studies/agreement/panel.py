@@ -152,7 +152,7 @@ def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
     parser.add_argument("--only", default="", help="rows whose names hold this")
-    parser.add_argument("--epsilon", type=float, help="of every row, in place of its own")
+    parser.add_argument("--epsilon", type=float, help="replaces the epsilon of every row")
     asked = parser.parse_args()
     try:
         every = {name: each for name, each in rows(asked.folder).items() if asked.only in name}
