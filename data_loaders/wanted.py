@@ -27,7 +27,7 @@ class Wanted:
     identifier: str | None = None
     time: str | None = None
     layer: str | None = None  # sheet of a workbook, or layer of a GeoPackage
-    header_row: int | None = None  # which row names the columns, counted from 1 without blank rows
+    header_row: int | None = None  # which row names the columns, counted from 1 as a spreadsheet does
     decimal: Decimal | None = None  # None: it is found out, as everything below
     # numbers that stand for "no value" beside the usual ones, or "none" alone
     missing: tuple[str, ...] = ()

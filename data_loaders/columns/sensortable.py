@@ -56,7 +56,7 @@ class Header:
     """The row that names the columns of a table."""
 
     names: tuple[str, ...]
-    number: int  # which row it is, counted from 1 without blank rows
+    number: int  # which row it is, counted from 1 as a spreadsheet does
     skip: int  # lines of text before the data, or before the row itself where `checked`
     first: int  # position of the first row of data among the rows
     checked: bool  # whether the row is read again with the data, to compare both readings
@@ -67,13 +67,14 @@ def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> 
     """Find the header of a table: row `wanted` where a person names it, else of the rows before the first
     data the one with the most different names, since titles and comments have fewer. A table without rows has
     no names. Raise `DataError` where the wanted row is not there."""
-    if wanted is not None and wanted > len(rows):
-        raise DataError(f"{where} has no row {wanted:,}: say which row names its columns.")
+    named_by_hand = [at for at, row in enumerate(rows) if row.number == wanted]
+    if wanted is not None and not named_by_hand:
+        raise DataError(f"{where} has nothing in row {wanted:,}: say which row names its columns.")
     if not rows:
         return Header((), 1, 0, 0, True)
     searched = rows[:_SEARCHED]
     width = usual_width([row.cells for row in searched if not _is_comment(row)])
-    at = wanted - 1 if wanted is not None else _found(searched, width)
+    at = named_by_hand[0] if named_by_hand else _found(searched, width)
     names = list(rows[at].cells)
     checked = True
     if wanted is None and _numbers(names) >= 2 and at and _is_comment(rows[at - 1]):
@@ -87,13 +88,15 @@ def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> 
         names, checked = [*names, ""], False  # each row ends in a delimiter, the header does not
     elif len(names) == usual + 1 and names[-1] == "":
         names, checked = names[:-1], False
-    notes = [f"The names of the columns stand in row {at + 1:,}."] if at else []
+    notes = [f"The names of the columns stand in row {rows[at].number:,}."] if at else []
     first = at + 1
     if _holds_units(names, below):
-        notes.append(f"Row {first + 1:,} holds units of measure and was passed over.")
+        notes.append(f"Row {rows[first].number:,} holds units of measure and was passed over.")
         first, checked = first + 1, False
     skip = rows[at].begin if checked else rows[first - 1].end
-    return Header(tuple(names), at + 1, skip if at or not checked else 0, first, checked, tuple(notes))
+    return Header(
+        tuple(names), rows[at].number, skip if at or not checked else 0, first, checked, tuple(notes)
+    )
 
 
 def _found(rows: Sequence[Line], width: int) -> int:
@@ -158,7 +161,7 @@ class Shape:
     encoding: Encoding
     sample: tuple[tuple[str, ...], ...]  # up to SAMPLE_ROWS data rows as text, of the header's width
     header: Header  # where the names stand
-    top: tuple[tuple[str, ...], ...] = ()  # the first TOP_ROWS rows as they are, header included
+    top: tuple[tuple[str, ...], ...] = ()  # the first TOP_ROWS rows as they are, blank ones too
     known: Recognised | None = None  # the agency's profile that the names fit
 
     @cached_property
@@ -209,8 +212,8 @@ class Shape:
 
 
 def shape_of(table: Table, header_row: int | None = None) -> Shape:
-    """Sniff how a table is written, unless a person states its header row (from 1 without blank rows). Raise
-    `DataError` where there is no header, only one column, too many columns, or Price Paid Data."""
+    """Sniff how a table is written, unless a person states its header row (from 1, as a spreadsheet counts).
+    Raise `DataError` where there is no header, only one column, too many columns, or Price Paid Data."""
     text, encoding = decode(table.head)
     mark = "," if table.typed else sniff_delimiter(text)
     rows = first_lines(text, mark, SAMPLE_ROWS + 1 + (header_row or 1))
@@ -235,7 +238,8 @@ def shape_of(table: Table, header_row: int | None = None) -> Shape:
     # A full head may end inside its last row.
     whole = rows[header.first : -1] if len(table.head) >= HEAD else rows[header.first :]
     sample = tuple(tuple(row.cells) for row in whole if len(row.cells) == len(names))
-    top = tuple(tuple(row.cells) for row in rows[:TOP_ROWS])
+    by_number = {row.number: tuple(row.cells) for row in rows[:TOP_ROWS]}
+    top = tuple(by_number.get(number, ()) for number in range(1, min(TOP_ROWS, max(by_number)) + 1))
     return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top, known)
 
 

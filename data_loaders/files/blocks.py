@@ -99,6 +99,7 @@ class Line:
     cells: list[str]  # fields without blanks around them
     begin: int  # lines of the text before it; `end`: up to its end
     end: int
+    number: int  # from 1 with blank rows, as a spreadsheet counts
 
 
 def first_lines(text: str, delimiter: Delimiter, rows: int) -> list[Line]:
@@ -108,9 +109,9 @@ def first_lines(text: str, delimiter: Delimiter, rows: int) -> list[Line]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     begin = 0
     try:
-        for row in reader:
+        for number, row in enumerate(reader, start=1):
             if row:
-                found.append(Line([field.strip() for field in row], begin, reader.line_num))
+                found.append(Line([field.strip() for field in row], begin, reader.line_num, number))
             begin = reader.line_num
             if len(found) >= rows:
                 break

@@ -58,6 +58,7 @@ _OPTIONS: dict[Format, dict[str, str]] = {
 _OF_SHEETS = {"OGR_XLSX_HEADERS": "DISABLE", "OGR_XLSX_FIELD_TYPES": "STRING"}
 _EPSG = re.compile(r"(EPSG|ESRI|OGC):[A-Z0-9]{1,12}")
 _ROWS = 65_536  # rows written as CSV at a time
+_BLANK = "\ufdd0"  # stands for a blank row of a sheet until that is written; no text holds this letter
 # Warning filters and GDAL's options are one for all threads: two reads at once would restore each other's.
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -257,13 +258,18 @@ def _with_points(name: str, table: pa.Table, geometry: str) -> pa.Table:
 
 
 def _without_blanks(table: pa.Table) -> pa.Table:
-    """A sheet of text without the blank columns to its right and without blank rows."""
+    """A sheet of text without the blank columns to its right; blank rows become empty lines, which no reader
+    takes for records but which count in the numbers of rows."""
     if table.num_columns == 0:
         return table
     given = [pc.not_equal(pc.fill_null(column, ""), "") for column in table.columns]
     last = max((at for at, column in enumerate(given) if pc.any(column).as_py()), default=-1)
     kept = table.select(range(last + 1))
-    return kept.filter(functools.reduce(pc.or_, given[: last + 1])) if last >= 0 else kept
+    if last < 0:
+        return kept
+    blank = pc.invert(functools.reduce(pc.or_, given[: last + 1]))
+    first = pc.if_else(blank, _BLANK, kept.column(0))
+    return kept.set_column(0, kept.column_names[0], first)
 
 
 def _coordinate(values: NDArray[np.float64]) -> pa.Array:
@@ -290,7 +296,8 @@ def _csv(columns: list[pa.Array]) -> bytes:
     names = [f"c{position}" for position in range(len(columns))]
     options = pacsv.WriteOptions(include_header=False, quoting_style="needed")
     pacsv.write_csv(pa.Table.from_arrays(columns, names=names), held, options)
-    return held.getvalue()
+    blank = ",".join([f'"{_BLANK}"', *['""'] * (len(columns) - 1)])
+    return held.getvalue().replace(f"{blank}\n".encode(), b"\n")
 
 
 def _as_text(column: pa.Array) -> pa.Array:

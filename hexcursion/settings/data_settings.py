@@ -78,7 +78,7 @@ class SourceSettings(Checked, Wanted):
         otherwise="the only one",
     )] = None
     header_row: Annotated[int | None, Setting(
-        "Row of a sensor table that names its columns, counted from 1 without blank rows.", "data", minimum=1,
+        "Row of a sensor table that names its columns, counted from 1 as a spreadsheet does.", "data", minimum=1,
         metavar="ROW", otherwise="found: titles and comments above it are passed over",
     )] = None
     decimal: Annotated[Literal[".", ","] | None, Setting(

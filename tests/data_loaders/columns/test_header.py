@@ -24,7 +24,7 @@ def load(data: str | bytes, **changes: object) -> tuple[Observations, LoadReport
     [
         (HEADER + ROWS, ""),
         ("Annual means,,\nSource: council,,\n" + HEADER + ROWS, "row 3"),
-        ("Annual means\n\n" + HEADER + ROWS, "row 2"),
+        ("Annual means\n\n" + HEADER + ROWS, "row 3"),
         ("Annual means 2023,council,\n" + HEADER + ROWS, "row 2"),
         ("# made by a logger\n# at 10:30, 2 May\n" + HEADER + ROWS, "row 3"),
         ("# made by a logger\n# lon,lat,value\n" + ROWS, "row 2"),
@@ -56,8 +56,9 @@ def test_a_person_says_which_row_names_the_columns() -> None:
     two = "x,y,z\n\n" + HEADER + ROWS
     assert "no column 'value': name one of its header" in refused(lambda: load(two))
     assert "(--header-row)" in refused(lambda: load(two))
-    assert load(two, header_row=2)[0].value.tolist() == [3.5, 4.0, 5.25]
-    assert "has no row 9" in refused(lambda: load(two, header_row=9))
+    assert load(two, header_row=3)[0].value.tolist() == [3.5, 4.0, 5.25]
+    for row in (2, 9):
+        assert f"has nothing in row {row}:" in refused(lambda row=row: load(two, header_row=row))  # type: ignore[misc]
     assert "counted from 1" in refused(lambda: load(two, header_row=0))
 
 
@@ -78,8 +79,23 @@ def test_titles_of_a_sheet_are_passed_over_and_a_sheet_with_a_table_is_proposed(
     book = workbook(about, [["Annual means"], [], *rows], names=("Read me", "Data"))
     assert load(book, layer="Data")[0].value.tolist() == [3.5, 4.0]
     guess = guess_columns(book)
-    assert (guess.layer, guess.header_row, guess.x, guess.value) == ("Data", 2, "lon", "value")
-    assert guess.top[:2] == (("Annual means", "", ""), ("lon", "lat", "value"))
+    assert (guess.layer, guess.header_row, guess.x, guess.value) == ("Data", 3, "lon", "value")
+    assert guess.top[:3] == (("Annual means", "", ""), (), ("lon", "lat", "value"))
+
+
+def test_blank_rows_count_in_the_numbers_of_rows_but_are_no_records() -> None:
+    units = ["degrees", "degrees", "ug/m3"]
+    data = [[0.25, 51.5, 3.5], [], [0.5, 51.25, 4.0]]
+    rows = [[], ["Means"], [], [], ["lon", "lat", "value"], [], units, [], *data]
+    lines = "\n".join(",".join(map(str, row)) for row in rows)
+    for source in (workbook(rows), lines.encode()):
+        made, report = load(source)
+        assert made.value.tolist() == [3.5, 4.0]
+        assert (report.rows_read, report.dropped) == (2, ())
+        assert "The names of the columns stand in row 5." in report.notes
+        assert "Row 7 holds units of measure and was passed over." in report.notes
+        assert load(source, header_row=5)[0].value.tolist() == [3.5, 4.0]
+        assert "has nothing in row 4:" in refused(lambda source=source: load(source, header_row=4))  # type: ignore[misc]
 
 
 def test_columns_whose_names_repeat_are_told_apart_by_the_one_they_follow() -> None:
