@@ -42,8 +42,17 @@ _VALUE = re.compile(
     r"(^|[^a-z])[nmuµμ]?g ?/ ?(kg|g|l|m)|"
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
 )
+# Symbols of units, with prefixes and powers, in products and quotients; a method, a year or a kind is none.
+_SYMBOL = (
+    r"(?:%|‰|°[CF]?|deg(?:rees?)?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
+    r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
+    r"|ha|h|min|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
+    r"|thousand|million|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
+    r"(?:\^?[-⁻]?[1-4²³¹])?"
+)
+_UNIT = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"
 _UNITS = (
-    (re.compile(r"[(\[]\s*(?!\d+\s*[)\]])([^)\]]{1,20}?)\s*[)\]]"), None),  # no year
+    (re.compile(rf"[(\[]\s*({_UNIT}|[^)\]/]{{1,14}}/{_UNIT})\s*[)\]]"), None),
     (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
     (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
     (re.compile(r"mg[_/ ]?kg"), "mg/kg"),
@@ -77,8 +86,8 @@ class ColumnGuess:
     time: str | None = None
     layers: tuple[str, ...] = ()  # sheets of a workbook or layers of a GeoPackage
     layer: str | None = None  # the one the guess is about
-    header_row: int = 1  # the row that names the columns, from 1 without blank rows
-    top: tuple[tuple[str, ...], ...] = ()  # the first rows as they are, header included
+    header_row: int = 1  # the row that names the columns, from 1 as a spreadsheet counts
+    top: tuple[tuple[str, ...], ...] = ()  # the first rows as they are, blank ones too
     points: bool = False  # whether the file holds points, whose columns are always named
     suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
     beyond: bool = False  # whether sampled values lie below or above a limit
@@ -90,8 +99,8 @@ def guess_columns(
     source: Source, *, layer: str | None = None, header_row: int | None = None, limits: Limits = LIMITS
 ) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of a table. Without `layer` the first sheet or
-    layer with a table counts; `header_row` is counted from 1 without blank rows and found where None. Raise
-    `DataError` for unusable tables, as `load_sensors` does."""
+    layer with a table counts; `header_row` is counted from 1 as a spreadsheet does, and found where None.
+    Raise `DataError` for unusable tables, as `load_sensors` does."""
     table, shape = _opened(source, layer, header_row, limits)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")

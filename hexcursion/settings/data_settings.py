@@ -78,8 +78,8 @@ class SourceSettings(Checked, Wanted):
         otherwise="the only one",
     )] = None
     header_row: Annotated[int | None, Setting(
-        "Row of a sensor table that names its columns, counted from 1 as a spreadsheet does.", "data", minimum=1,
-        metavar="ROW", otherwise="found: titles and comments above it are passed over",
+        "Row of a sensor table that names its columns, counted from 1 as a spreadsheet does.", "data",
+        minimum=1, metavar="ROW", otherwise="found: titles and comments above it are passed over",
     )] = None
     decimal: Annotated[Literal[".", ","] | None, Setting(
         "Decimal mark of a sensor table's values.", "data",

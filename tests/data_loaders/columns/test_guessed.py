@@ -163,6 +163,18 @@ def test_a_running_number_is_no_value_and_a_concentration_is(
         ("o3 ppb", "o3 ppb", "ppb"),
         ("lead", "lead", None),
         ("value (2019)", "value (2019)", None),
+        ("PM10 (TEOM)", "PM10 (TEOM)", None),
+        ("PM10 (TEOM) [µg/m³]", "PM10 (TEOM)", "µg/m³"),
+        ("answer (y/n)", "answer (y/n)", None),
+        ("price (asking)", "price (asking)", None),
+        ("Temperature (°C)", "Temperature", "°C"),
+        ("radon (Bq m-3)", "radon", "Bq m-3"),
+        ("noise (dB(A))", "noise", "dB(A)"),
+        ("tritium (pCi/L)", "tritium", "pCi/L"),
+        ("pollen (grains/m3)", "pollen", "grains/m3"),
+        ("rent [€/m²]", "rent", "€/m²"),
+        ("moisture (%)", "moisture", "%"),
+        ("income (thousand euros)", "income", "thousand euros"),
     ],
 )
 def test_a_name_is_split_into_words_and_unit(name: str, words: str, unit: str | None) -> None:
@@ -170,7 +182,7 @@ def test_a_name_is_split_into_words_and_unit(name: str, words: str, unit: str | 
 
 
 def lines(*rows: str) -> list[Line]:
-    return [Line(tuple(row.split(",")), number, number + 1) for number, row in enumerate(rows)]
+    return [Line(tuple(row.split(",")), at, at + 1, at + 1) for at, row in enumerate(rows)]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +216,7 @@ def test_a_header_below_titles_is_said_and_a_row_that_is_not_there_refused() -> 
     assert find_header("t", rows).notes == ("The names of the columns stand in row 3.",)
     assert find_header("t", rows).number == 3
     assert find_header("t", rows, 5).number == 5
-    with pytest.raises(DataError, match="t has no row 6: say which row names its columns"):
+    with pytest.raises(DataError, match="t has nothing in row 6: say which row names its columns"):
         find_header("t", rows, 6)
 
 
