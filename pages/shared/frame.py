@@ -181,6 +181,11 @@ const tabs = (globalThis.hexcursionTabs ??= (() => {
   return known;
 })());
 
+// A screen puts its release into the address once it is drawn: that is no step for Back.
+history.pushState = globalThis.hexcursionPush ??= (push => (state, title, address) =>
+  (new URL(address, location).pathname === location.pathname ? history.replaceState : push)
+    .call(history, state, title, address))(history.pushState);
+
 export default function ({ data, setStateValue }) {
   tabs.changed = () => {
     const others = tabs.others.size > 0;

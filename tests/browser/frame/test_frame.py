@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from pages.shared.steps import SCREENS
-from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle
+from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, open_screen, press, running_app, settle
 
 CURATOR = [screen for screen in SCREENS if screen.curator]
 
@@ -47,6 +47,18 @@ def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path, way
         assert not {screen.title for screen in CURATOR} & {text.split("\n")[-1] for text in links}
         page.goto(f"{viewer.url}/release")
         appear(page.get_by_role("dialog"))  # there is no such page here
+
+
+@pytest.mark.parametrize("title", ["Publish", "Viewer"])
+def test_back_leaves_a_screen_of_a_release_at_once(page: Page, app: RunningApp, title: str) -> None:
+    open_screen(page, app)
+    press(page, "Open the finished example")
+    go_to(page, "How this works")
+    go_to(page, title)
+    page.go_back()
+    settle(page)
+    assert page.get_by_role("heading", level=1).inner_text() == "How this works"
+    assert page.url.removeprefix(app.url) == "/help"
 
 
 def test_nothing_is_asked_of_anybody_else(page: Page, app: RunningApp) -> None:
