@@ -163,7 +163,7 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
         row = st.number_input(
             FIELDS["header_row"], min_value=1, value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
-            help="Counted from 1 as a spreadsheet does, blank rows too. Titles and comments above it are passed "
+            help="Counted from 1 as a spreadsheet does, blank rows too. Titles and comments above are passed "
             "over.",
             key=key, on_change=_forget_columns, args=(path,), **KEEP,
         )  # fmt: skip
