@@ -25,6 +25,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.state import SessionState
 from streamlit.starlette import App
 from streamlit.web import bootstrap, cli
+from uvicorn.protocols.websockets import websockets_sansio_impl
+from websockets.server import ServerProtocol
 
 from geo import GeoError
 from hexcursion.bundle.signature import SIGNERS_VARIABLE, operators_signers
@@ -47,6 +49,8 @@ from pages.shared.server.upload_places import Places, bounds_of
 from pages.shared.uploads import sweep_uploads
 
 MEBIBYTE = 1 << 20
+MOST_SAID = 1_000_000  # bytes of a message from a browser: a longer one is cut off as it comes
+MOST_OPEN = 1_000  # connections at once, of all readers together
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -87,6 +91,7 @@ def around(script: str) -> dict[str, Any]:
     # page discovery and answers the first deep link after a start with "Page not found".
     PagesManager.uses_pages_directory = False
     config.set_option("server.allowedHosts", list(granted.hosts))  # what Streamlit itself checks
+    websockets_sansio_impl.ServerProtocol = Brief  # type: ignore[attr-defined]
     connections = Connections(IdleSessions(60.0 * granted.idle_minutes))
     try:
         bounds = bounds_of(granted.mode, config.get_option("server.maxUploadSize") * MEBIBYTE)
@@ -197,7 +202,14 @@ class IdleSessions:
         return due
 
 
-GOING_AWAY = 1001
+GOING_AWAY, TRY_AGAIN_LATER = 1001, 1013
+
+
+class Brief(ServerProtocol):
+    """A connection that takes short messages: Streamlit gathers 200 MB of each stranger's before it looks."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**{**named, "max_size": MOST_SAID})
 
 
 class Connections:
@@ -208,6 +220,7 @@ class Connections:
         self._free = free or self._free_in_runtime
         self._ends: dict[str, asyncio.Event] = {}
         self._states: dict[str, SessionState] = {}
+        self.count = 0  # of open connections, those that have said nothing yet among them
 
     def opened(self, session: str, end: asyncio.Event) -> None:
         """Note a connection; setting `end` ends it."""
@@ -267,6 +280,17 @@ class Watch:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
+        if self.connections.count >= MOST_OPEN:
+            await receive()
+            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
+            return
+        self.connections.count += 1
+        try:
+            await self._watch(scope, receive, send)
+        finally:
+            self.connections.count -= 1
+
+    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
         end = asyncio.Event()
         # A browser that connects anew names its session; where nothing was going on, no run begins by that.
         named = scope.get("subprotocols") or ()

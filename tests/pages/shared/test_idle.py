@@ -214,6 +214,42 @@ def test_who_connects_anew_and_only_reads_keeps_the_session(clock: Clock, app: A
     assert idle.due() == (due,)
 
 
+def test_more_connections_than_a_server_holds_are_refused_until_one_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serve, "MOST_OPEN", 2)
+    connections = Connections(IdleSessions(3600.0))
+
+    async def tried() -> list[list[str]]:
+        ends = [asyncio.Event() for _ in range(4)]
+        heard: list[list[str]] = [[] for _ in ends]
+
+        async def connect(number: int) -> None:
+            async def receive() -> Message:
+                await ends[number].wait()
+                return {"type": "websocket.disconnect"}
+
+            async def send(message: Message) -> None:
+                heard[number].append(f"{message['type']} {message.get('code', '')}".strip())
+
+            await Watch(_resumed, connections)({"type": "websocket"}, receive, send)
+
+        first, second = (asyncio.create_task(connect(number)) for number in (0, 1))
+        await asyncio.sleep(0)
+        ends[2].set()
+        await connect(2)
+        ends[0].set()
+        await first
+        ends[3].set()
+        await connect(3)
+        ends[1].set()
+        await second
+        return heard
+
+    accepted = ["websocket.accept"]
+    assert finished(tried()) == [accepted, accepted, ["websocket.close 1013"], accepted]
+
+
 def test_the_server_asks_for_two_heaps_and_gives_back_blocks_of_a_mebibyte(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,12 +8,19 @@ from typing import Any
 
 import pytest
 from streamlit import config
+from uvicorn.protocols.websockets import websockets_sansio_impl
+from websockets.exceptions import PayloadTooBig
+from websockets.server import ServerProtocol
 
 from geo import GeoError
 from hexcursion.errors import WorkflowError
 from pages.shared.server import serve
 from pages.shared.server.access_rules import Locked
 
+ASKED = (
+    b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
 SCRIPT = str(Path(serve.__file__).parents[3] / "app.py")
 
 
@@ -31,6 +38,7 @@ def granted(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> SimpleN
     access = SimpleNamespace(hosts=("a.example", "b.example"), idle_minutes=2.0, mode="curator", alone=True)
     monkeypatch.setattr(serve, "_checked", lambda: access)
     monkeypatch.setattr(serve, "keep_little", lambda: None)
+    monkeypatch.setattr(websockets_sansio_impl, "ServerProtocol", ServerProtocol)
     return access
 
 
@@ -58,6 +66,20 @@ def test_hosts_idle_minutes_and_layers_are_the_operators(
     assert gate.kwargs == {"loopback_only": True}
     assert len(made["routes"]) == 1
     assert made["middleware"][5].args == (Path(SCRIPT).parent,)
+
+
+@pytest.mark.parametrize(("size", "taken"), [(1_000_000, True), (1_000_001, False)])
+def test_a_long_message_of_a_browser_is_cut_off_as_it_begins(
+    granted: SimpleNamespace, size: int, taken: bool
+) -> None:
+    """Streamlit would gather 200 MB of each stranger's: ten of them fill a viewer of 2 GB."""
+    serve.around(SCRIPT)
+    connection = vars(websockets_sansio_impl)["ServerProtocol"](max_size=200_000_000)
+    connection.receive_data(ASKED)
+    (request,) = connection.events_received()
+    connection.send_response(connection.accept(request))
+    connection.receive_data(b"\x82\xff" + size.to_bytes(8, "big") + bytes(4))  # a frame's head, no content
+    assert isinstance(connection.parser_exc, PayloadTooBig) is not taken
 
 
 @pytest.mark.parametrize(("mode", "alone"), [("viewer", True), ("curator", False)])
