@@ -1,5 +1,7 @@
 """Private excursion maps of point data: `release`, `plan`, `publish`, `open_bundle`, `compare`.
 
+Every refusal is a `WorkflowError`, one sentence that names the remedy.
+
 Importing this package imports nothing else: the command line fixes the number of BLAS threads before numpy
 is. What it offers is imported when it is first asked for. Nothing here imports Streamlit.
 """
@@ -7,13 +9,19 @@ is. What it offers is imported when it is first asked for. Nothing here imports 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any
 
 _OFFERED = {
     "AskedPath": "hexcursion.door.released",
+    "BundleError": "hexcursion.bundle",
+    "Comparison": "hexcursion.comparing.run",
     "CuratorWarning": "hexcursion.door.library",
+    "Planned": "hexcursion.door.pipeline",
     "Released": "hexcursion.door.released",
+    "Unreleased": "hexcursion.ledger.errors",
+    "WorkflowError": "hexcursion.errors",
     "compare": "hexcursion.door.library",
     "open_bundle": "hexcursion.door.released",
     "plan": "hexcursion.door.library",
@@ -22,8 +30,8 @@ _OFFERED = {
 }
 
 __all__ = [
-    "AskedPath", "CuratorWarning", "Released", "__version__", "compare", "open_bundle", "plan", "publish",
-    "release", "settings",
+    "AskedPath", "BundleError", "Comparison", "CuratorWarning", "Planned", "Released", "Unreleased",
+    "WorkflowError", "__version__", "compare", "open_bundle", "plan", "publish", "release", "settings",
 ]  # fmt: skip
 
 
@@ -42,4 +50,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *entry_points(group="hexcursion.readings").names})

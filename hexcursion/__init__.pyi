@@ -1,11 +1,16 @@
 from hexcursion import settings as settings
+from hexcursion.bundle import BundleError as BundleError
+from hexcursion.comparing.run import Comparison as Comparison
 from hexcursion.door.library import CuratorWarning as CuratorWarning
 from hexcursion.door.library import compare as compare
 from hexcursion.door.library import plan as plan
 from hexcursion.door.library import publish as publish
 from hexcursion.door.library import release as release
+from hexcursion.door.pipeline import Planned as Planned
 from hexcursion.door.released import AskedPath as AskedPath
 from hexcursion.door.released import Released as Released
 from hexcursion.door.released import open_bundle as open_bundle
+from hexcursion.errors import WorkflowError as WorkflowError
+from hexcursion.ledger.errors import Unreleased as Unreleased
 
 __version__: str

@@ -13,6 +13,7 @@ from pandas import DataFrame
 from threadpoolctl import threadpool_limits
 
 from data_loaders import DataError
+from dpgp_core.errors import CoreError
 from dpgp_core.noise import random_name
 from geo import GeoError
 from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
@@ -277,5 +278,5 @@ def _inside() -> Iterator[None]:
     try:
         with threadpool_limits(limits=1, user_api="blas"):
             yield
-    except (DataError, GeoError) as error:
+    except (CoreError, DataError, GeoError) as error:
         raise WorkflowError(str(error)) from error

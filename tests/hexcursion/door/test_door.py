@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 import geopandas
 import numpy as np
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import hexcursion
 from data_loaders import DataError
+from dpgp_core.errors import InvalidValue
 from hexcursion.bundle import read_bundle
 from hexcursion.door import library, pipeline
 from hexcursion.door.frames import POINT_X, as_source
@@ -59,8 +60,20 @@ def test_linear_algebra_has_one_thread_inside_and_gets_its_own_back() -> None:
         with library._inside():
             assert threads() == {1}
         assert threads() == before
-    with pytest.raises(WorkflowError, match="No column"), library._inside():
-        raise DataError("No column named pb.")
+    for error in (DataError("No column named pb."), InvalidValue("No column named pb.")):
+        with pytest.raises(WorkflowError, match="No column named pb"), library._inside():
+            raise error
+
+
+def test_what_the_documents_say_to_catch_and_hold_has_a_name_at_the_door(rows: pandas.DataFrame) -> None:
+    with pytest.raises(hexcursion.WorkflowError, match="logarithms need values above 0"):
+        hexcursion.plan(
+            rows.assign(no2=-rows["no2"]), **{**BY_HAND, "transform": "log", "centre": 3.4, "clip": 1.0}
+        )
+    assert issubclass(hexcursion.Unreleased, hexcursion.WorkflowError)
+    assert issubclass(hexcursion.BundleError, hexcursion.WorkflowError)
+    assert isinstance(hexcursion.plan(rows, **BY_HAND), hexcursion.Planned)
+    assert get_type_hints(hexcursion.compare)["return"] is hexcursion.Comparison
 
 
 def test_importing_the_package_imports_no_library() -> None:
