@@ -238,6 +238,11 @@ def test_a_package_says_that_it_is_typed_and_has_a_page_in_the_reference(package
     assert package in shown or parts - shown == set(), f"docs/reference/{package}.md leaves out a package"
 
 
+def test_a_plugin_says_that_it_is_typed() -> None:
+    sources = (path.parent for path in ROOT.glob("plugins/*/src/*/__init__.py"))
+    assert [source.name for source in sources if not (source / "py.typed").is_file()] == []
+
+
 @pytest.mark.parametrize("paper", PAPERS)
 def test_links_between_files_lead_somewhere(paper: str) -> None:
     """The pages of docs/ are checked when the site is built; these lie outside of it."""

@@ -81,6 +81,7 @@ def test_sites_and_programs_find_the_reading() -> None:
     assert given.readings == ["series"]
     assert build_parser("site").parse_args(["site", "a", "--out", "x"]).readings == []
     assert hexcursion.series is hexcursion_series.series
+    assert "series" in dir(hexcursion)
 
 
 def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
