@@ -169,7 +169,10 @@ def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
         return "No row has finite coordinates: check which columns hold them."
     if is_lonlat(crs):
         if looks_swapped(east, north, domain):
-            return "Longitude and latitude look swapped: exchange the two columns."
+            return (
+                "Longitude and latitude look swapped: exchange the two columns, or give the area as west, "
+                "south, east, north."
+            )
         if looks_projected(east, north):
             fits = _fitting(east, north, domain)
             hint = f"they fit {fits}" if fits else "name their EPSG code"

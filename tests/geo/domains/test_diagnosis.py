@@ -43,7 +43,7 @@ def test_projected_coordinates_are_told_from_degrees() -> None:
 @pytest.mark.parametrize(
     ("x", "y", "crs", "words"),
     [
-        (LAT, LON, "EPSG:4326", "Longitude and latitude look swapped"),
+        (LAT, LON, "EPSG:4326", "look swapped: exchange the two columns, or give the area as west, south,"),
         (EAST, NORTH, "EPSG:4326", "they fit EPSG:27700 instead of EPSG:4326"),
         (LON, LAT, "EPSG:27700", "look like degrees"),
         (NORTH, EAST, "EPSG:27700", "Easting and northing look swapped"),
