@@ -187,6 +187,12 @@ def _from_folder(folder: Path) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     try:
         names = sorted(entry.name for entry in os.scandir(folder))
+        inner = [name for name in names if (folder / name / STATEMENT).is_file()]
+        if inner and STATEMENT not in names:
+            raise BundleError(
+                f"{folder.name!r} is a folder of bundles: name one of them, such as "
+                f"'{folder.name}/{inner[0]}'."
+            )
         _check_names(names)
         for name in names:
             # Without O_NOFOLLOW a link named like a bundle's file would show any file of this machine.

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.again import density_of
+from hexcursion.bundle.areas import new_table
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signature import fingerprint
@@ -209,6 +210,8 @@ def run_view(options: argparse.Namespace) -> int:
     """
     if options.out is not None and options.density is None:
         raise BundleError("Say with --density above how many records per square kilometre the file is about.")
+    if options.out is not None:
+        new_table(options.out)
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
     print(viewer.bundle.statement["release"]["title"])

@@ -182,11 +182,24 @@ def test_what_is_no_bundle_is_told_what_would_be(tmp_path: Path, capsys: pytest.
     (tmp_path / "sales.csv").write_text("x,y\n1,2\n")
     assert main(["view", str(tmp_path / "sales.csv")]) == 2
     assert main(["view", str(tmp_path)]) == 2
+    (tmp_path / "demo" / "bundle").mkdir(parents=True)
+    (tmp_path / "demo" / "bundle" / "statement.json").touch()
+    assert main(["view", str(tmp_path / "demo")]) == 2
     assert capsys.readouterr().err == (
         "error: This file is no zip of a bundle: name a bundle's folder, or its zip as it was written.\n"
         "error: A bundle has no file named 'sales.csv': name the folder or zip of one bundle, as it was "
         "written.\n"
+        "error: 'demo' is a folder of bundles: name one of them, such as 'demo/bundle'.\n"
     )
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_a_bundle_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["view", "none", "--density", "2", "--out", str(tmp_path / "dense.txt")]) == 2
+    assert capsys.readouterr() == (
+        "", "error: dense.txt is neither .csv nor .geojson: name the file for one of them.\n"
+    )  # fmt: skip
 
 
 def test_a_ledger_that_is_not_there_is_one_sentence(
