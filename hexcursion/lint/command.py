@@ -13,6 +13,7 @@ from hexcursion.lint.bundle import lint_bundle
 from hexcursion.search.score import takes_fixed
 from hexcursion.settings.model import ReleaseSettings, read_toml
 from hexcursion.settings.names import usual_delta
+from hexcursion.words import plural
 
 # Maciazek, arXiv:2606.17995 (2026), appendix D.2 and the author's published scripts: median log price per
 # non-empty hexagon, centred at the threshold, hexagon centres normalised to the unit square, hyperparameters
@@ -86,9 +87,9 @@ def add_lint_command(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "lint",
         help="look for leaks in a planned release or a bundle",
-        description="Look for what leaks beside the mechanism: in a planned release (a TOML file that says "
-        "where each part comes from), in a bundle (folder or zip), or in the paper's London recipe. Ends "
-        "with exit code 1 when something leaks.",
+        description="Look for what leaks beside the mechanism: in a planned release (a TOML file that says\n"
+        "where each part comes from), in a bundle (folder or zip), or in the paper's London\n"
+        "recipe. Ends with exit code 1 when something leaks.",
         epilog=_words(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -117,7 +118,7 @@ def report(title: str, findings: Sequence[checks.Finding]) -> str:
     """Findings as text for a terminal: what leaks, to whom, and the remedy."""
     if not findings:
         return f"{title}: nothing found."
-    counts = [f"{sum(f.severity == kind for f in findings)} {kind}" for kind in checks.SEVERITIES]
+    counts = [plural(sum(f.severity == kind for f in findings), kind) for kind in checks.SEVERITIES]
     lines = [f"{title}: {', '.join(counts)}"]
     for finding in findings:
         lines.append(f"\n{finding.severity.upper():<8}{finding.code}")

@@ -178,6 +178,7 @@ def test_the_command_prints_what_to_whom_and_the_remedy(
 ) -> None:
     assert run("--paper") == 1
     said = capsys.readouterr().out
+    assert said.startswith("The paper's London recipe: 5 leaks, 4 warnings, 3 notes\n")
     for wanted in ("mask-occupied-cells", "to whom", "remedy", "LEAK", "WARNING"):
         assert wanted in said
     plan = tmp_path / "plan.toml"
