@@ -107,7 +107,7 @@ MOST_SPREAD = 0.2
 
 def off_words(area_error: float) -> str:
     """An expected error of an area on a screen: "off by 3.6 %"; beyond the area itself it tells nothing."""
-    return "unknown: nothing can be told of it" if area_error > 1.0 else f"off by {error_words(area_error)}"
+    return "uncertain by more than its own size" if area_error > 1.0 else f"off by {error_words(area_error)}"
 
 
 def spread_words(agreement: float, deviation: float) -> str:
@@ -192,9 +192,24 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     if record == "sale" and subject["value"] == "price":
         more = "more than" if subject["direction"] == "above" else "at most"
         return f"Where {'did' if period else 'do'} {of or 'properties'} sell for {more} {limit}{when}?"
-    what = f"{subject['value'] or 'value'}{f' of {of}' if of else ''}"
-    side = side_words(subject["direction"])
-    return f"Where {'was' if period else 'is'} the {what} {side} {limit}{when}?"
+    what = subject["value"] or "value"
+    the = "the " if {what.split(" ", 1)[0].lower(), what.rsplit(" ", 1)[-1].lower()} & _WITH_ARTICLE else ""
+    what, side = f"{the}{what}{f' of {of}' if of else ''}", side_words(subject["direction"])
+    return f"Where {'was' if period else 'is'} {what} {side} {limit}{when}?"
+
+
+_WITH_ARTICLE = {
+    "price",
+    "value",
+    "level",
+    "concentration",
+    "share",
+    "number",
+    "rate",
+    "temperature",
+    "depth",
+}
+"""Names of values that take an article in a question; Pb, NO2, arsenic, rent and income do not."""
 
 
 def named(subject: Mapping[str, Any]) -> str:

@@ -72,7 +72,7 @@ def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> s
     if owner is None:
         return (
             "Does a column name the sensor or the person that a row belongs to? Without one each reading is "
-            "protected on its own, and somebody with several readings less."
+            "protected on its own, and somebody with several is protected less."
         )
     named = len({entry for entry in shape.column(shape.called.index(owner)) if entry})
     return (

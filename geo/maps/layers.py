@@ -84,7 +84,7 @@ def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> 
 def cells_deck(domain: Domain, **look: Unpack[Look]) -> pydeck.Deck:
     """Draw the domain's cells alone, their edges shown: layer id "cells"."""
     theme = look.get("theme", "light")
-    records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]
+    records = [{"h": cell, "n": "Hexagon of the public area"} for cell in domain.cells]
     cells = _hexagons("cells", records, rgb("cell", theme), look)
     cells.stroked, cells.get_line_color, cells.line_width_min_pixels = True, rgb("halo", theme), 1
     return _deck(domain, [cells], look)

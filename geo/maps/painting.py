@@ -98,7 +98,7 @@ def paint_set(
 
 def paint_cells(count: int) -> Painting:
     """Paint so many cells of a domain alike, before anything is known of them."""
-    note = "Cell of the public domain"
+    note = "Hexagon of the public area"
     return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
 
 

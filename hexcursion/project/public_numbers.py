@@ -37,7 +37,7 @@ from hexcursion.settings.model import ReleaseSettings
 
 Floats = NDArray[np.float64]
 Per = Literal["population", "area"]
-UNITS: dict[Per, str] = {"population": "times the average", "area": "per km2"}
+UNITS: dict[Per, str] = {"population": "times the average", "area": "per km²"}
 """Units of a rate."""
 
 LEAST = 0.002

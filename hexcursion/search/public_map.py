@@ -216,7 +216,7 @@ def free_map_basis(project: Project, *, predicted: bool = False) -> str:
     if project.reference_origin:
         return ", by what the earlier release tells of the field now"
     if predicted:
-        return ", if the values have drifted since by little or by much, all alike"
+        return ", the mean over small and large changes since"
     return (
         ", by two halves of the reference data, which cannot show what has changed since"
         if last is None

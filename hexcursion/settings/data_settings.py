@@ -214,7 +214,7 @@ class DataSettings(Checked):
         metavar="WORD", otherwise="sale, or reading",
     )] = ""
     population: Annotated[str, Setting(
-        "Of what the values are, as a reader would say it: household wells, existing leasehold flats.",
+        "What the values were taken of, as a reader would say it: household wells, existing leasehold flats.",
         "data", one_line=True, longest=100, metavar="TEXT", otherwise="the segment of sales",
     )] = ""
     period: Annotated[str, Setting(

@@ -66,7 +66,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
     first, second = st.columns(2)
     name = first.selectbox(
         "Sensor or person of a row (optional)", columns, index=None, placeholder="each reading on its own",
-        help="Without it one reading is protected, and a sensor or person with several readings less.",
+        help="Without it each reading is protected, and a sensor or person with several is protected less.",
         **kept("owner", path),
     )  # fmt: skip
     if name is None:
@@ -94,7 +94,7 @@ def further(columns: list[str], identifier: str | None, time: str | None, path: 
             "Date or time", columns, index=at(columns, time), placeholder="none", **kept("time", path)
         )
         order: str | None = st.selectbox(
-            DATES, list(ORDERS), index=None, placeholder="found; the day stands first where no date tells",
+            DATES, list(ORDERS), index=None, placeholder="found; the day first where the dates leave it open",
             **kept("day_first", path),
         )  # fmt: skip
         equal = st.selectbox(
@@ -132,7 +132,7 @@ _MARKS = {".": "point", ",": "comma"}
 FIELDS = {
     "header_row": "Row with the names of the columns", "decimal": "Decimal mark",
     "missing": "Numbers that stand for a missing value", "censored": "Readings such as <0.5 and > 200",
-    "detection_limit": "Limit of readings that name none, such as ND",
+    "detection_limit": "Detection limit of readings such as ND",
     "condition": "Column that says which readings are below or above a limit",
     "limit_column": "Column with the limit of readings that name none", "day_first": DATES,
     "equal_rows": EQUAL, "where": "Keep only rows where",

@@ -71,7 +71,7 @@ def _unit(work: Workspace) -> None:
     standing = work.choices.get("unit", "point")
     captions = {
         "point": f"What the map can tell about any one {kind} is limited by the budget ε.",
-        "cell": "One hexagon's whole record is protected: the unit of the published London study.",
+        "cell": "The map is made of one median per hexagon, and any one of these is protected.",
     }
     unit = st.radio(
         label("unit"),
@@ -100,8 +100,8 @@ def _number(work: Workspace) -> None:
         f"Keep the number of {noun} private, too",
         value=work.choices.get("relation") == "add-or-remove" and not places_public,
         disabled=places_public,
-        help="Datasets with one record more or less are then neighbours. Spectral statistics alone can serve "
-        "that. It is not possible where places are public, which show how many there are.",
+        help="The release then also hides whether a record is there at all. Spectral statistics alone can do "
+        "that, and only where places are not public: public places show how many records there are.",
         **work.keyed("number_private"),
     )
     if not hidden or places_public:
@@ -342,10 +342,10 @@ def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Re
         st.table(
             {
                 "An attacker": [
-                    "changes anybody's odds, but for δ",
-                    "guesses right from even odds, by ε and δ alone",
-                    "the same, where all noise is Gaussian",
-                    *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
+                    "multiplies the odds of a claim, apart from δ, by",
+                    "guesses right, starting from even odds",
+                    "guesses right, if all noise is Gaussian",
+                    *(f"detects the record, with {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],
                 "at most": [
                     plain(odds.factor),

@@ -220,8 +220,8 @@ GROUND = "#7b8a90"
 def show_variations(work: Workspace, found: Found, scored: Scored) -> None:
     """Button, progress, then the charts of the design looked at."""
     st.caption(
-        "One number of the design is varied, up to four times either way, and the others stay. Above: ε, an "
-        "upper bound by the proved bound that is the lowest there. Below: the expected agreement on "
+        "One number of the design is varied, up to four times either way, and the others stay. Above: ε, the "
+        "lowest of the proved upper bounds. Below: the expected agreement on "
         f"{plain(found.project.tried_on)}. The line marks the design as it is."
     )
     answer = side_jobs.follow(

@@ -37,7 +37,7 @@ LOOKS = {
     1: ("In one look", "Everything is released once."),
     2: (
         "In two looks",
-        "A first release, of 30 % of the budget in terms of μ², shows where to look a second "
+        "A first release, with 30 % of the precision that the budget buys, shows where to look a second "
         "time, more closely. One charge, and the same ε for both. Errors were smaller by a fifth to a third "
         "where it was measured, most of all where the centre was guessed wrong.",
     ),
@@ -66,7 +66,7 @@ def ask(work: Workspace) -> None:
     names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
     fixed = fixed_of(names) is not None
     way = st.radio(
-        "Without reference data nothing tells designs apart",
+        "Without reference data the design is chosen",
         list(WAYS),
         index=list(WAYS).index(_standing(work)),
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,

@@ -33,6 +33,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     job = work.job
     if job is not None and job.state.state == "running":
         show_progress(job, "Cancel the search", lambda: _cancelled(work))
+        _how_long(work, settings)
         return None
     if job is not None:
         work.job = None
@@ -89,10 +90,15 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         on_click=_start,
         args=(work, settings, piloted),
     )
+    _how_long(work, settings)
+    return None
+
+
+def _how_long(work: Workspace, settings: ReleaseSettings) -> None:
+    """What search and release are expected to take, once it is known how much there is to do."""
     if work.domain is not None and work.records is not None:
         asked = planned(settings, work.domain.size, work.records)
         st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
-    return None
 
 
 def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:

@@ -137,7 +137,7 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
         )
         known = found.project.settings.scope
         words = (
-            ("population", "Of what the values are", known.population, "existing leasehold flats"),
+            ("population", "What the values were taken of", known.population, "existing leasehold flats"),
             ("period", "When they were taken", known.period, "2018"),
             ("source", "Who gave them", known.source, "as the data's licence asks"),
         )

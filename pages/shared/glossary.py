@@ -63,8 +63,8 @@ TERMS: dict[str, Term] = {
         "noise. Smaller is safer."
     ),
     "model_scale": Term(
-        "λ", "spread of the field", "How widely the field itself varies, as the reading of noisy numbers "
-        "assumes. It costs nothing."
+        "λ", "spread of the field", "How widely the field itself varies: assumed when the noisy numbers "
+        "are read. It costs nothing."
     ),
     "blur": Term(
         "", "blur", "How much smoother the released map is than the model by which it is read. A smoother "

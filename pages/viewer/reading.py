@@ -200,7 +200,7 @@ def ask_density(viewer: Viewer) -> None:
     if not holds_counts(bundle):
         return
     many = words.plural(2, bundle.statement["guarantee"]["unit_word"])[2:]
-    with st.expander("Where many lie", icon=":material/grain:"):
+    with st.expander(plain(f"Where there are many {many}"), icon=":material/grain:"):
         above = st.number_input(
             plain(f"More {many} per square kilometre than"),
             min_value=0.0,

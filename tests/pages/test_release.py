@@ -240,7 +240,7 @@ def test_a_title_that_is_too_long_is_one_sentence_and_nothing_is_asked(
     assert "Release this map?" not in texts(app)
     assert work_of(app).settings() == before
     assert not [button for button in app.button if button.label == "Release now"]
-    said = (("Title of the release", "Mosses"), ("Of what the values are", "mosses "))
+    said = (("Title of the release", "Mosses"), ("What the values were taken of", "mosses "))
     for label, text in (*said, ("When they were taken", "2015")):
         next(each for each in app.text_input if each.label == label).set_value(text)
     press(app, "Release …")

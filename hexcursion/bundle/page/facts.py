@@ -176,8 +176,8 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
     often = words.share(surest)
     lead = f"A 50:50 guess about one {one} is right at most {often} of the time"
     text = (
-        f"{what} Who finds a claim about one {one} as likely as not (50 %) guesses right with no larger "
-        "chance than that after seeing anything published here."
+        f"{what} Somebody to whom a claim about one {one} is as likely true as false (50 %) is right no more "
+        "often than that after seeing everything published here."
     )
     useless = guarantee["epsilon"] > words.USELESS_EPSILON
     return Fact("Who is protected", lead, f"{text} {words.PROTECTS_NOBODY}" if useless else text, useless)

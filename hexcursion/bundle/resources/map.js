@@ -283,7 +283,7 @@
   };
   const sizeOf = ([from, to]) => (to - from === 1 ? "one hexagon" : `${to - from} hexagons`);
   const said = () => {
-    at("said").textContent = chosen < 0 ? "Point at a hexagon to read it."
+    at("said").textContent = chosen < 0 ? "Point at a hexagon, or tap it, to read it."
       : averaged() ? `These ${sizeOf(families[family[chosen]])}: ${told.share} ${Math.round(meanOf(families[family[chosen]]))} % on average.`
       : `This hexagon: ${classes()[likelyOf(chosen)]}${told.graded ? `; ${told.share} ${percent(shareOf(chosen))}` : ""}.`;
   };
@@ -332,15 +332,22 @@
   };
 
   let held = null;
-  canvas.addEventListener("pointerdown", (event) => { held = pixel(event); canvas.setPointerCapture(event.pointerId); });
+  const read = (event) => {
+    const found = nearest(event);
+    if (found !== chosen) { chosen = found; said(); ask(); }
+  };
+  canvas.addEventListener("pointerdown", (event) => {
+    held = pixel(event);
+    canvas.setPointerCapture(event.pointerId);
+    read(event);
+  });
   canvas.addEventListener("pointermove", (event) => {
     if (held && event.buttons) {
       const now = pixel(event);
       move(held[0] - now[0], held[1] - now[1]);
       held = now;
     }
-    const found = nearest(event);
-    if (found !== chosen) { chosen = found; said(); ask(); }
+    read(event);
   });
   canvas.addEventListener("pointerup", () => { held = null; });
   canvas.addEventListener("pointercancel", () => { held = null; });

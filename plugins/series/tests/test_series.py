@@ -85,7 +85,10 @@ def test_the_west_rose_in_the_last_year_and_nothing_in_the_one_before(series: Se
     assert over_all.risen > 20
     assert (first.before, first.after, last.before, last.after) == ("2017", "2018", "2018", "2019")
     assert first.explained
-    assert first.sentence.endswith(EXPLAINED)
+    assert first.sentence.endswith(f"{EXPLAINED}.")
+    any_change = steps_of(replace(series, by=0.0))[1]
+    assert any_change.risen + any_change.fallen > 0
+    assert any_change.sentence.endswith(f"{EXPLAINED}: these changes may be noise alone.")
     assert not last.explained
     assert EXPLAINED not in last.sentence
     assert "likely rose by more than 20 % in" in last.sentence

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +14,8 @@ import pytest
 import hexcursion
 import hexcursion_series
 from hexcursion.bundle import BundleError
+from hexcursion.bundle.layout import contents_of
+from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.cli.main import build_parser
 from hexcursion_series import command as COMMAND
 from hexcursion_series.page import panel
@@ -84,6 +87,25 @@ def test_sites_and_programs_find_the_reading() -> None:
     assert "series" in dir(hexcursion)
 
 
+def test_the_tab_offers_nothing_that_would_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = bundle_from_contents(contents_of(made(small_domain(), "2017", 1)))
+    statement = {**bundle.statement, "subject": {**bundle.statement["subject"], "relative": {}}}
+    screen = Screen({})
+    monkeypatch.setattr(panel, "st", screen)
+    for given, said in (
+        (
+            replace(bundle, statement=statement),
+            "Releases relative to a public field are not read together yet",
+        ),
+        (replace(bundle, sums=None), "holds no"),
+    ):
+        screen.lines.clear()
+        panel.ask_together(SimpleNamespace(viewer=SimpleNamespace(bundle=given), whole=None))
+        (line,) = screen.lines
+        assert line.startswith("info(")
+        assert said in line
+
+
 def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -93,6 +115,8 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
         viewer=SimpleNamespace(bundle=SimpleNamespace(statement=statement)), whole=lambda: own
     )
     monkeypatch.setattr(panel, "stored_bundles", list)
+    monkeypatch.setattr(panel, "stored_sums", lambda bundle: None)
+    monkeypatch.setattr(panel, "refuse_unreadable", lambda bundle: None)
     screen = Screen({"Read together": True})
     monkeypatch.setattr(panel, "st", screen)
     label = "Bundle files of other periods (.zip)"

@@ -99,7 +99,7 @@ def test_dots_of_observations_make_a_pane_private_and_four_maps_stand_side_by_si
     seen = linked.Pane("Hexagons", painting.paint_cells(DOMAIN.size), private=True, points=dots)
     scene = linked.linked_scene(DOMAIN, [seen] * 4, mode="beside", alt="x")["scene"]
     assert [pane["points"]["places"] for pane in scene["panes"]] == [dots.tolist()] * 4
-    assert {note for pane in scene["panes"] for note in pane["notes"]} == {"Cell of the public domain"}
+    assert {note for pane in scene["panes"] for note in pane["notes"]} == {"Hexagon of the public area"}
 
 
 def test_streets_are_named_only_where_they_are_asked_for() -> None:

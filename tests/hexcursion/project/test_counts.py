@@ -123,7 +123,7 @@ def test_a_project_of_cases_asks_for_their_relative_risk(domain: Domain, tmp_pat
 
 def test_without_people_the_question_is_one_of_density(domain: Domain, tmp_path: Path) -> None:
     project = load_project(asked_of(tmp_path, domain, population_file=None, threshold=20.0))
-    assert (project.unit, project.value_name) == ("per km2", "density of cases")
+    assert (project.unit, project.value_name) == ("per km²", "density of cases")
     n, area = project.public_n, domain.areas.sum()
     assert project.response.centre == pytest.approx(np.log(n / area))
     assert project.exposure is not None
@@ -237,7 +237,7 @@ RISK = {
 }
 DENSITY = {
     "value": "density of sales",
-    "unit": "per km2",
+    "unit": "per km²",
     "threshold": 20.0,
     "direction": "above",
     "counts": {"per": "area", "origin": "the area of each hexagon"},
@@ -253,6 +253,14 @@ def test_the_question_is_asked_in_words() -> None:
     assert words.asked(DENSITY, "sale") == "Where are there more than 20 sales per square kilometre?"
     assert words.asked(DENSITY | {"scope": {"population": "", "period": "2018"}}, "sale") == (
         "Where were there more than 20 sales per square kilometre in 2018?"
+    )
+    metal = {"value": "Pb", "unit": "mg/kg", "threshold": 50.0, "direction": "above"}
+    assert words.asked(metal, "sample") == "Where is Pb above 50 mg/kg?"
+    assert words.asked(metal | {"value": "annual mean of NO2"}, "reading") == (
+        "Where is annual mean of NO2 above 50 mg/kg?"
+    )
+    assert words.asked(metal | {"value": "lead concentration"}, "sample") == (
+        "Where is the lead concentration above 50 mg/kg?"
     )
     assert words.named(RISK) == "Risk of a case above 1.5 times the average"
     assert words.named(DENSITY) == "More than 20 sales per square kilometre"
@@ -305,7 +313,7 @@ def test_a_statement_that_contradicts_itself_about_counts_is_refused(domain: Dom
     elif change == "law":
         statement["design"]["law"] = "density"
     elif change == "unit":
-        statement["subject"]["unit"] = "per km2"
+        statement["subject"]["unit"] = "per km²"
     else:
         statement["response"]["centre"] = 0.1
         statement["subject"]["threshold_response"] -= 0.1

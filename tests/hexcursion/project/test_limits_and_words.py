@@ -157,7 +157,7 @@ def test_rates_have_their_unit_scale_and_sentence() -> None:
     assert even.values.sum() == pytest.approx(30.0)
     np.testing.assert_allclose(even.values / domain.areas, even.average)
     assert even.average == pytest.approx(30.0 / domain.areas.sum())
-    assert (even.law, even.unit, even.scale.origin) == ("density", "per km2", "public records per area")
+    assert (even.law, even.unit, even.scale.origin) == ("density", "per km²", "public records per area")
     assert even.scale.centre == pytest.approx(np.log(even.average))
     assert even.block() == {"per": "area", "origin": "the area of each hexagon"}
     people = Exposure("population", "n, a column of t.csv", np.array([5.0, 1.0]))

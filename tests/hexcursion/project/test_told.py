@@ -91,7 +91,7 @@ def test_a_project_says_its_unit_and_what_it_shows(domain: Domain) -> None:
         ),
         (
             {"exposure": even_exposure(domain, 3), "settings": COUNTS.with_changes(record_word="fire")},
-            "per km2",
+            "per km²",
             "density of fires",
         ),
     ):

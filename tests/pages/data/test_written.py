@@ -84,7 +84,7 @@ def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
     assert "9999 lies far from all other values" in "".join(each.value for each in app.caption)
     of(app, "sensors_unit_", "text_input").set_value("ug/m3").run()  # type: ignore[attr-defined]
     press(app, "Read the data")
-    assert "“Limit of readings that name none, such as ND”" in app.error[0].value
+    assert "“Detection limit of readings such as ND”" in app.error[0].value
     of(app, "sensors_detection_limit_", "number_input").set_value(0.25).run()  # type: ignore[attr-defined]
     press(app, "Read the data")
     assert "missing value" in app.error[0].value
@@ -101,7 +101,7 @@ def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
 def test_a_refusal_names_the_fields_of_the_screen() -> None:
     said = "State it with `detection_limit` (--detection-limit), or `censored` (--censored drop)."
     assert on_screen(said) == (
-        "State it with “Limit of readings that name none, such as ND”, or “Readings such as <0.5 and > 200”."
+        "State it with “Detection limit of readings such as ND”, or “Readings such as <0.5 and > 200”."
     )
     assert on_screen("keep rows with `where`") == "keep rows with “Keep only rows where”"
     assert on_screen("Set `ledger` (--ledger URL).") == "Set `ledger` (--ledger URL)."

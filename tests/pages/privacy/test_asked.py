@@ -41,7 +41,7 @@ def test_a_record_or_a_hexagon_is_protected(screen: Recorded) -> None:
     assert (asked["index"], asked["label_visibility"]) == (0, "collapsed")
     assert asked["captions"] == [
         "What the map can tell about any one record is limited by the budget ε.",
-        "One hexagon's whole record is protected: the unit of the published London study.",
+        "The map is made of one median per hexagon, and any one of these is protected.",
     ]
     assert of.choices["unit"] == "point"
     kept = work(unit="cell")
@@ -135,7 +135,9 @@ def test_what_epsilon_means_is_said_and_shown_as_odds(screen: Recorded) -> None:
     assert screen.said("markdown") == ["**At ε 1 an attacker who is after one record**"]
     (table,) = screen.said("table")
     assert table["at most"] == ["2\\.72 times", "73\\.2 %", "55\\.4 %", "2\\.72 %", "27\\.2 %"]
-    assert table["An attacker"][3:] == ["detects it at 1 % false alarms", "detects it at 10 % false alarms"]
+    assert table["An attacker"][3:] == [
+        f"detects the record, with {share} % false alarms" for share in (1, 10)
+    ]
     ((_, (chart,), _),) = [call for call in screen.calls if call[0] == "altair_chart"]
     drawn = chart.to_dict()
     assert (drawn["height"], drawn["width"]) == (240, 320)

@@ -123,7 +123,7 @@ def _of_one(
     return f"One {record}: epsilon {upper(one)} {at}, however many periods are published. {text}"
 
 
-EXPLAINED = "The two maps do not differ by more than the noise explains."
+EXPLAINED = "The two maps do not differ by more than the noise explains"
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,8 @@ def steps_of(series: Series) -> tuple[Step, ...]:
             f"From {before} to {after} the value likely rose{by} in {risen:,} of {total:,} hexagons "
             f"({part_of(risen, total)}) and fell{by} in {fallen:,} ({part_of(fallen, total)})."
         )
-        sentence = f"{text} {EXPLAINED}" if explained else text
+        chance = ": these changes may be noise alone" if risen or fallen else ""
+        sentence = f"{text} {EXPLAINED}{chance}." if explained else text
         found.append(Step(row, before, after, risen, fallen, explained, evidence, sentence))
     return tuple(found)
 

@@ -51,6 +51,9 @@ globalThis.Path2D = class {
 (0, eval)(script);
 
 const said = { first: all.board["aria-label"], stop: all.stop.textContent, scale: all.length.textContent };
+made[0].heard.pointerdown({ clientX: wide / 2, clientY: high / 2 }); // a tap moves nothing
+made[0].heard.pointerup({});
+said.tapped = all.said.textContent;
 made[0].heard.pointermove({ clientX: wide / 2, clientY: high / 2, buttons: 0 });
 said.pointed = all.said.textContent;
 const drawn = () => ({ form: all.board.dataset.detail, note: all.detail.textContent, areas: regions.slice(-6).map(({ area }) => area), corners: regions.slice(-6).map(({ corners }) => corners) });

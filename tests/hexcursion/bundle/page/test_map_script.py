@@ -54,6 +54,7 @@ def test_the_script_says_what_the_page_says(contents: dict[str, bytes], tmp_path
         r"This hexagon: open \(between 20 and 80 % of the paths\); share of the released maps \d+ %\.",
         said["pointed"],
     )
+    assert said["tapped"] == said["pointed"]
     assert said["lowest"].startswith("Map of 122 hexagons. likely above £")
     assert said["names"] == ["London", "</script>Camden", "Stockwell"]
     assert said["moved"] > 7 * 122

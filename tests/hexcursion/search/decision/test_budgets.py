@@ -118,7 +118,7 @@ def test_a_cutoff_below_one_half_is_said_with_both_areas(tuned: Tuned) -> None:
         "by 9 %. From one half on it would be 0.82, the area off by 3.1 %."
     )
     lost = replace(low, utility=Utility(0.66, 0.35, area_error=48.0))
-    assert "the area unknown: nothing can be told of it." in cutoff_words(
+    assert "the area uncertain by more than its own size." in cutoff_words(
         replace(result, chosen=lost, cutoffs=(half, lost))
     )
     assert cutoff_words(replace(result, chosen=half)) == ""

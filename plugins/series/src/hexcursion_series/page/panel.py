@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from hexcursion.bundle.again import stored_sums
 from hexcursion.bundle.layout import contents_of, zip_bytes_to
 from hexcursion.bundle.published.bundle_store import stored_bundles
+from hexcursion.bundle.published.series import refuse_unreadable
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import WorkflowError
 from hexcursion_series.files import PAGE, series_files
@@ -26,6 +28,12 @@ HEIGHT = 1400  # pixels: map and facts; the frame scrolls to the rest
 def ask_together(opened: Opened) -> None:
     """Ask for releases of other periods and show what all say; it is kept in this session alone."""
     own = opened.viewer.bundle.statement["release"]["id"]
+    try:  # what would be refused with any other release is not offered
+        stored_sums(opened.viewer.bundle)
+        refuse_unreadable(opened.viewer.bundle)
+    except WorkflowError as error:
+        st.info(plain(error), icon=":material/info:")
+        return
     known = [bundle for bundle in stored_bundles() if bundle.name != own]
     st.caption("Releases of the same area and question are read together: each map gets better, at no cost.")
     chosen = []
