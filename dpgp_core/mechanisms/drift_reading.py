@@ -22,6 +22,7 @@ from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, Change, ModelCheck, chance_unchanged, compared
 from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, clipped_moments, shares_changed
 from dpgp_core.spectral.public_field import Belief, PublicField, Seen
+from dpgp_core.spectral.settled import settled_reader
 
 DRIFTS = (0.05, 0.15, 0.4, 1.0)  # deviations of the drift, as shares of the field's own
 TRUSTS = (1.0, 2.5)
@@ -105,15 +106,16 @@ class DriftReader:
 
     def at(self, sums: Floats) -> DriftReader:
         """This reader; of answers one made linear around what is read of released sums (p,)."""
-        made, public, around = self, self._field.at_nodes, None
-        for _ in range(0 if self.law is None else ROUNDS - 1):
-            value, deviation = made.around(sums)
-            found = np.array([np.clip(value, -REACH, REACH), deviation])  # beyond, answers say little
-            around = found if around is None else 0.5 * (around + found)  # whole steps swing about it
-            made = copy(made)  # with whatever depends on the counts alone
-            made.law = LinearLaw.about(public, *around)
+
+        def linear(found: Floats) -> DriftReader:
+            made = copy(self)  # with whatever depends on the counts alone
+            made.law = LinearLaw.about(self._field.at_nodes, *found)
             made.beliefs = made._made()
-        return made
+            return made
+
+        if self.law is None:
+            return self
+        return settled_reader(self, linear, lambda made: made.around(sums), ROUNDS - 1)
 
     def around(self, sums: Floats) -> tuple[Floats, Floats]:
         """(M,) mean and deviation of the field itself given sums (p,), in linear form, of all beliefs."""
@@ -339,8 +341,7 @@ class DriftReader:
                 scatter = np.sqrt(1.0 - np.square(value))
                 share = scatter / (noise * most)
             unseen = np.maximum(scatter**2 / n - np.square(share * noise) * m[place], 0.0)
-            mean = value
-            mean += share * errors[place][:, part].T
+            mean = value + share * errors[place][:, part].T
             mean += np.sqrt(unseen) * entropy.normal((part.size, place.size))
             if self.law is None:
                 mean, _ = clipped_moments((mean - model.centre) / model.clip, scatter / model.clip)
@@ -355,9 +356,8 @@ class DriftReader:
     def _smoothers(self, entropy: Entropy) -> list[Smoothed]:
         """Nodes with records (k,), their numbers, and the smoother there, for draws of the counts."""
         if not self._smoothed:
-            one = self._smoother(entropy)
-            more = [one if self._known else self._smoother(entropy) for _ in range(COUNTS - 1)]
-            self._smoothed += [one, *more]
+            drawn = 1 if self._known else COUNTS
+            self._smoothed += COUNTS // drawn * [self._smoother(entropy) for _ in range(drawn)]
         return self._smoothed
 
     def _smoother(self, entropy: Entropy) -> Smoothed:

@@ -31,13 +31,12 @@ from dpgp_core.spectral.counts import (
 )
 from dpgp_core.spectral.prior import ClippedPrior, FieldBasis, LinearLaw, PublicPrior, at_nodes
 from dpgp_core.spectral.reading import FieldReader
+from dpgp_core.spectral.settled import settled_reader
 
 PAIRS = 256  # harmonics kept per domain: more directions than a release of such a domain is worth
 KEPT = 12  # sets of features kept in memory; one takes up to 20 MB
 RECORD_NOISE = 0.5
 """Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
-
-ROUNDS = 4  # rounds in which answers of yes and no are made linear around what was read before
 
 BELIEFS_OF_COUNTS = (
     (1.0, 1.0, 1.0, 0.3),
@@ -208,16 +207,16 @@ class Prepared:
         return tuple(replace(self, basis=basis, prior=prior).reader(counts) for basis, prior in self.beliefs)
 
     def answers(self, reader: FieldReader, counts: NodeCounts, sums: Floats) -> FieldReader:
-        """One of `readers` for these counts, made linear around what it reads of sums (p,), ROUNDS times."""
-        before, basis = reader.prior.before, reader.basis
-        value, deviation = np.full(basis.rest.size, before.mean), before.deviation * np.sqrt(basis.variance)
-        for _ in range(ROUNDS):
-            linear = LinearLaw.around(before, value, deviation)
-            reader = FieldReader.of(
-                self.nodes, basis, reader.prior, self.features.values, counts, self.noise.sums, linear=linear
-            )
-            value, deviation = reader.mean(sums), reader.deviation()
-        return reader
+        """One of `readers` for these counts, made linear around what it reads of sums (p,)."""
+        prior, basis = reader.prior, reader.basis
+
+        def linear(found: Floats) -> FieldReader:
+            law, a = LinearLaw.around(prior.before, *found), self.features.values
+            return FieldReader.of(self.nodes, basis, prior, a, counts, self.noise.sums, linear=law)
+
+        deviation = prior.before.deviation * np.sqrt(basis.variance)
+        first = linear(np.array([np.full(deviation.size, prior.before.mean), deviation]))
+        return settled_reader(first, linear, lambda made: (made.mean(sums), made.deviation()))
 
 
 class SpectralModel:

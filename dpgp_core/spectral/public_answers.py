@@ -14,12 +14,11 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints, cholesky, solve_lower
 from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, PublicPrior, at_nodes
 from dpgp_core.spectral.public_field import MOST, RANGES, PublicField, alike, column_shares, evidence_of_means
+from dpgp_core.spectral.settled import settled
 
 # Deviations of the field that are tried; an answer scatters by 1 around it.
 SPREADS = (0.15, 0.2, 0.3, 0.4, 0.55, 0.75, 1.0, 1.3)
 TERMS = 5  # of the series for the covariance of two answers
-ROUNDS = 12  # in which answers are made linear around what was read before
-STEP = 0.5  # of the way to what a round says: whole steps swing about it where records are many
 LEAST = 1e-3  # records that a node counts for at least
 
 
@@ -103,16 +102,15 @@ def covariance_of_answers(shape: Floats, start: float, spread: float) -> Floats:
 
 def _linear(kernel: Floats, start: float, count: Floats, mean: Floats) -> tuple[Floats, Floats]:
     """(k,) records that each node counts for, and their mean value, for a field of covariance `kernel`."""
-    value, deviation = np.full(mean.size, start), np.sqrt(kernel.diagonal())
-    worth, pull = np.zeros(mean.size), np.zeros(mean.size)
-    for number in range(ROUNDS):
+
+    def told(value: Floats, deviation: Floats) -> Floats:
         around = np.clip(value, -REACH, REACH)  # where nearly all say the same, answers say little more
         law = LinearLaw.about(around, around, deviation)
-        found = np.maximum(count * np.square(law.deviation / law.record_noise), LEAST)
-        step = STEP if number else 1.0
-        worth += step * (found - worth)
-        pull += step * (found * (around + (mean - law.mean) / law.deviation) - pull)
-        seen = pull / worth
+        worth = np.maximum(count * np.square(law.deviation / law.record_noise), LEAST)
+        return np.array([worth, worth * (around + (mean - law.mean) / law.deviation)])
+
+    def read(found: Floats) -> Floats:
+        worth, seen = found[0], found[1] / found[0]
         covariance = kernel.copy()
         covariance[np.diag_indices_from(covariance)] += 1.0 / worth
         root = cholesky(covariance, "the covariance of the public answers", "use other reference data")
@@ -122,5 +120,7 @@ def _linear(kernel: Floats, start: float, count: Floats, mean: Floats) -> tuple[
         value = level + half.T @ solve_lower(root, seen - level)
         left = kernel.diagonal() - np.square(half).sum(axis=0)
         left += np.square(1.0 - half.T @ ones) / information
-        deviation = np.sqrt(np.maximum(left, 1e-12))
-    return worth, seen
+        return told(value, np.sqrt(np.maximum(left, 1e-12)))
+
+    worth, pull = settled(read, told(np.full(mean.size, start), np.sqrt(kernel.diagonal())))
+    return worth, pull / worth

@@ -33,7 +33,8 @@ from dpgp_core.excursion import OWN_CUTOFFS, agreed, exceedance_probability, iou
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, SPREAD_OF_ANSWERS, fixed_design
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral.prior import ClippedPrior, LinearLaw, PublicPrior
+from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, PublicPrior
+from dpgp_core.spectral.settled import settled
 from geo.context.named_areas import areas_named
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
@@ -48,8 +49,6 @@ from studies.agreement.looks import SMOOTH, smoothed
 FILE = "wells/bangladesh_wells_arsenic.csv.gz"
 DEEP, LIMIT, SHARES = 150.0, 50.0, (20.0, 50.0)
 EPSILONS, DELTA, SEED, BINS = (0.5, 1.0, 3.0), 1e-5, 155, 10
-ROUNDS = 6
-"""Rounds in which the other maps without privacy make answers linear."""
 FUNCTIONS = (None, SMOOTH, SMOOTH // 2)
 """Of the prior, in which these maps are read; None: in all."""
 LEVEL = 0.1  # variance of the unknown mean share of the map without privacy, in units of answers
@@ -138,7 +137,7 @@ def map_without_privacy(project: Project) -> Floats:
 
 
 def map_in_rounds(project: Project, functions: int | None = None) -> Floats:
-    """(N,) the same map where answers are made linear ROUNDS times, each around what was read before.
+    """(N,) the same map where answers are made linear in rounds, each around what was read before.
 
     `functions`: in so many along which the field varies most before anything is read; by default in all.
     """
@@ -149,15 +148,16 @@ def map_in_rounds(project: Project, functions: int | None = None) -> Floats:
     if functions is not None:
         covariance = smoothed(covariance, functions)
     index, before = records.index, covariance.diagonal()
-    value, deviation = np.zeros(before.size), np.sqrt(before)
-    for _ in range(ROUNDS):
-        law = LinearLaw.about(0.0, value[index], deviation[index])
+
+    def read(found: Floats) -> Floats:
+        law = LinearLaw.about(0.0, *found[:, index])
         link = covariance[:, index] * law.deviation
         seen = law.deviation[:, None] * link[index] + np.diag(law.record_noise**2 / records.count)
         gain = np.linalg.solve(seen, link.T).T
-        value = gain @ (records.mean - law.mean)
-        deviation = np.sqrt(before - np.einsum("ij,ij->i", gain, link))
-    return np.asarray(value)
+        value = np.clip(gain @ (records.mean - law.mean), -REACH, REACH)
+        return np.array([value, np.sqrt(before - np.einsum("ij,ij->i", gain, link))])
+
+    return settled(read, read(np.array([np.zeros(before.size), np.sqrt(before)])))[0]
 
 
 def released_scores(

@@ -11,7 +11,6 @@ from scipy.special import ndtr
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.mechanisms import drift_reading
 from dpgp_core.mechanisms.design import Budget, SearchSpec
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.registry import mechanism_named
@@ -95,11 +94,8 @@ def test_a_column_that_explains_public_answers_is_found() -> None:
     assert field_of_answers(NODES, cell, answer, other).covariates == 0.0
 
 
-def read(
-    change: Floats, rounds: int, monkeypatch: pytest.MonkeyPatch, seed: int = 7
-) -> tuple[Floats, Floats]:
+def read(change: Floats, seed: int = 7) -> tuple[Floats, Floats]:
     """Released share of yes, and the true one, of many answers about a public map that has changed."""
-    monkeypatch.setattr(drift_reading, "ROUNDS", rounds)
     field = 0.8 * EAST - 0.8
     facts = PublicFacts(LATTICE, 200 * LATTICE.size, law="yes-no", field=published(field))
     (shape,) = MECHANISM.search.grid(facts, SearchSpec(("exponential",), 30))
@@ -115,10 +111,11 @@ def read(
 @pytest.mark.parametrize("change", [-0.6, 1.0])
 def test_a_change_of_the_share_is_read_without_bias(change: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """The share rises from 24 to 57 %, or falls to 8 %; linear around the public map alone it would not."""
-    found, true = read(np.full(LATTICE.size, change), 4, monkeypatch)
+    found, true = read(np.full(LATTICE.size, change))
     assert abs(float(np.mean(found - true))) < 0.015
     assert np.abs(found - true).max() < 0.12
-    once, _ = read(np.full(LATTICE.size, change), 1, monkeypatch)
+    monkeypatch.setattr(DriftReader, "at", lambda reader, _: reader)
+    once, _ = read(np.full(LATTICE.size, change))
     assert abs(float(np.mean(once - true))) > 0.02
 
 
