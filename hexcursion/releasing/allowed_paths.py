@@ -81,7 +81,7 @@ def public_folder() -> Path:
 
 def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Every path among the key-value pairs of settings; other kinds of value are refused elsewhere."""
-    found = [values.get(name) for name in ("region", "limits", "basemap")]
+    found = [values.get(name) for name in ("region", "limits", "basemap", "population_file")]
     for several in (values.get("layers"), values.get("covariates")):
         found += several if isinstance(several, list | tuple) else [several]
     for table in (values.get("data"), values.get("reference")):

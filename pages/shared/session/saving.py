@@ -85,6 +85,7 @@ def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSe
         reference=None if settings.reference is None else source(settings.reference),
         region=None if settings.region is None else name(settings.region),
         limits=None if settings.limits is None else name(settings.limits),
+        population_file=None if settings.population_file is None else name(settings.population_file),
         layers=tuple(name(path) for path in settings.layers),
         covariates=tuple(name(path) for path in settings.covariates),
         basemap=None if settings.basemap is None else name(settings.basemap),

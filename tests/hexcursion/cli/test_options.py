@@ -222,7 +222,8 @@ def test_a_settings_file_opens_neither_ledger_nor_scheduler(
     "line",
     ['region = "{}/a.json"', 'limits = "{}/a.csv"', 'basemap = "{}/a.pmtiles"', 'layers = ["b", "{}/a.json"]',
      'reference = {{path = "{}/a.csv"}}', 'data.path = "{}/a.csv"', 'data.postcodes = "{}/a.csv"',
-     'data.trip = "{}/a.csv"', 'data.path = "{}/../elsewhere/a.csv"'],
+     'data.trip = "{}/a.csv"', 'data.path = "{}/../elsewhere/a.csv"', 'population_file = "{}/a.csv"',
+     'covariates = ["b", "{}/a.csv"]'],
 )  # fmt: skip
 def test_a_settings_file_names_files_around_it_only(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -47,6 +47,23 @@ def test_every_uploaded_file_is_renamed_and_a_server_path_stays(tmp_path: Path) 
     assert written.region == "area.geojson"
 
 
+def test_an_uploaded_population_is_renamed_too() -> None:
+    """The saved file named a folder of the server, and came back without the population."""
+    before, after = PrivateFolder(), PrivateFolder()
+    settings = ReleaseSettings(
+        data=SourceSettings(str(before.keep("cases.csv", b"1")), x="lon", y="lat"),
+        values="count",
+        population_file=str(before.keep("people.csv", b"2")),
+        record_word="case",
+        threshold=1.2,
+        bbox=BOX,
+    )
+    text = portable_settings(settings, before)
+    assert str(before.path) not in text
+    uploads = {name: str(after.keep(name, b"1")) for name in ("cases.csv", "people.csv")}
+    assert settings_with_files(text, uploads).population_file == uploads["people.csv"]
+
+
 def test_two_uploads_of_one_name_are_refused_rather_than_mixed_up() -> None:
     folder = PrivateFolder()
     settings = ReleaseSettings(

@@ -9,7 +9,8 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.project.example import example_settings
-from hexcursion.releasing.allowed_paths import AllowedPaths, public_folder, reach
+from hexcursion.releasing.allowed_paths import AllowedPaths, paths_in, public_folder, reach
+from hexcursion.settings.catalogue import catalogue
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.uploads import PrivateFolder
@@ -49,6 +50,22 @@ def test_below_the_named_folders_and_nowhere_else(places: tuple[Path, Path]) -> 
     ):
         with pytest.raises(WorkflowError, match="HEXCURSION_DATA"):
             limited.check(str(path))
+
+
+FILES = [name for name, item in catalogue().items() if item.setting.metavar == "FILE"]
+SEVERAL = {"layers", "covariates"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_setting_that_names_a_file_is_looked_at(name: str) -> None:
+    table, _, key = name.rpartition(".")
+    value = {key: ["/elsewhere/a"] if key in SEVERAL else "/elsewhere/a"}
+    assert paths_in({table: value} if table else value) == ("/elsewhere/a",)
+
+
+def test_the_settings_that_name_files_are_known() -> None:
+    assert len(FILES) == 12
+    assert "population_file" in FILES
 
 
 def test_links_are_resolved_before_the_look(places: tuple[Path, Path]) -> None:
