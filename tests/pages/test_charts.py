@@ -9,7 +9,6 @@ import altair as alt
 from dpgp_core.mechanisms.design import LENGTHSCALE, RIDGE
 from hexcursion.search.bench import Variation, Varied
 from pages.privacy import ask, design_panels, frontier
-from studies import page as studies_page
 from studies.reporting.figures import Figure
 from studies.reporting.tables import StudyResult, StudyTable
 
@@ -209,10 +208,12 @@ def test_a_limit_is_a_thin_line_over_epsilon_that_is_named_at_its_right_end() ->
 
 
 def test_a_figure_of_a_study_is_lines_and_dots_with_a_log_scale_where_it_says_so() -> None:
+    from studies.page import chart  # the whole screen runs: not while tests are only collected
+
     table = StudyTable("t", "T", ("e", "iou"), ((1.0, 0.5), (10.0, 0.7)))
     result = StudyResult("s", "test", {}, (1,), "once", 1.0, (table,))
     figure = Figure("f", "t", "A figure", "e", ("iou",), log_x=True, x_title="epsilon", y_title="agreement")
-    spec = made(studies_page.chart(figure, result))
+    spec = made(chart(figure, result))
     line, dots = spec["layer"]
     encoding = dots["encoding"]
     assert encoding["x"] == {
@@ -249,4 +250,4 @@ def test_a_figure_of_a_study_is_lines_and_dots_with_a_log_scale_where_it_says_so
     }
     assert (spec["height"], spec["autosize"]) == (240, {"type": "fit-x", "contains": "padding"})
     other = StudyResult("other", "test", {}, (1,), "once", 1.0, ())
-    assert studies_page.chart(figure, other) is None
+    assert chart(figure, other) is None
