@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from geo.colours import Theme, colour, ink_on
+from geo.colours import colour, ink_on
 from geo.context.surroundings import Surroundings
 from geo.crs import project
 from geo.domains.domain import Domain
@@ -41,7 +41,6 @@ def draw_map(
     subtitle: str = "",
     attribution: Sequence[str] = (),
     around: Surroundings | None = None,
-    theme: Theme = "light",
     width: float = 8.27,
     dpi: int = 150,
     kind: Literal["png", "pdf"] = "png",
@@ -71,23 +70,23 @@ def draw_map(
     wide, tall = width - 2 * SIDE, (width - 2 * SIDE) * shape
     drop = 0.0 if width >= BESIDE else 0.42
     keys: list[tuple[LegendEntry, list[str]]] = []
-    for key in legend(painting, theme):
+    for key in legend(painting):
         text = f"{key.label}: {key.cells:,}"
         keys.append((key, _wrapped(text, _letters(text, wide - 0.35, 9) if drop else 10.0 * width)))
     foot = 0.35 + drop + 0.21 * sum(len(lines) for _, lines in keys) + 0.16 * len(sources)
 
-    page = _Sheet.of(width, top + tall + foot, dpi, colour("ground", theme))
-    sheet = _MapSheet.showing(low - pad, high + pad, page.at(wide, tall), dpi, colour("ground", theme))
-    sheet.ground(around, domain.crs, theme)
-    sheet.cells(domain, painting, polygons, theme)
-    sheet.lines(outline, colour("halo", theme), 2.4)
-    sheet.lines(outline, colour("line", theme), 0.9)
-    sheet.own(around, domain.crs, theme)
+    page = _Sheet.of(width, top + tall + foot, dpi, colour("ground"))
+    sheet = _MapSheet.showing(low - pad, high + pad, page.at(wide, tall), dpi, colour("ground"))
+    sheet.ground(around, domain.crs)
+    sheet.cells(domain, painting, polygons)
+    sheet.lines(outline, colour("halo"), 2.4)
+    sheet.lines(outline, colour("line"), 0.9)
+    sheet.own(around, domain.crs)
     picture = sheet.reduced()
-    picture.names(around, domain.crs, theme)
+    picture.names(around, domain.crs)
     page.image.paste(picture.image, page.at(SIDE, top))
 
-    ink = colour("line", theme)
+    ink = colour("line")
     for row, line in enumerate(heading):
         page.write(SIDE, 0.2 + 0.26 * row, line, ink, 13, bold=True)
     for row, line in enumerate(below):
@@ -216,31 +215,31 @@ class _MapSheet(_Sheet):
         for shape in shapes:
             self.pen.line(self.placed(shape).ravel().tolist(), ink, wide, "curve")
 
-    def ground(self, around: Surroundings, crs: str, theme: Theme) -> None:
+    def ground(self, around: Surroundings, crs: str) -> None:
         """Sea, land, shores and borders."""
         if not around.source:
             return
-        self.image.paste(colour("water", theme), (0, 0, *self.image.size))
-        self.polygons((project(ring, crs) for ring in around.land), colour("ground", theme))
-        self.lines((project(line, crs) for line in around.coast), colour("shore", theme), 0.7)
-        self.lines((project(line, crs) for line in around.borders), colour("border", theme), 0.7)
+        self.image.paste(colour("water"), (0, 0, *self.image.size))
+        self.polygons((project(ring, crs) for ring in around.land), colour("ground"))
+        self.lines((project(line, crs) for line in around.coast), colour("shore"), 0.7)
+        self.lines((project(line, crs) for line in around.borders), colour("border"), 0.7)
 
-    def cells(self, domain: Domain, painting: Painting, polygons: list[Floats], theme: Theme) -> None:
+    def cells(self, domain: Domain, painting: Painting, polygons: list[Floats]) -> None:
         """The hexagons, (k, 2) metres, and marks a third as wide, never less than a visible dot."""
         across = max(self.points(0.63), 0.33 * domain.spacing * self.scale)
         for index, entry in enumerate(painting.entries):
             members = np.flatnonzero(painting.classes == index)
-            self.polygons((polygons[k] for k in members.tolist()), colour(entry.role, theme))
+            self.polygons((polygons[k] for k in members.tolist()), colour(entry.role))
             if entry.mark:
-                ink = colour(ink_on(entry.role, theme), theme)
+                ink = colour(ink_on(entry.role))
                 for x, y in self.placed(domain.centres[members]).tolist():
                     self.mark(x, y, across, entry.mark, ink)
 
-    def own(self, around: Surroundings, crs: str, theme: Theme) -> None:
+    def own(self, around: Surroundings, crs: str) -> None:
         """The curator's own layers, over the cells."""
-        halo = colour("halo", theme)
+        halo = colour("halo")
         for layer in around.own:
-            ink, wide = layer.colour or colour("line", theme), _POINTS_PER_PIXEL * layer.stroke
+            ink, wide = layer.colour or colour("line"), _POINTS_PER_PIXEL * layer.stroke
             lines = [project(line, crs) for line in layer.lines]
             self.lines(lines, halo, wide + 1.0)
             self.lines(lines, ink, wide)
@@ -249,7 +248,7 @@ class _MapSheet(_Sheet):
                     self.mark(x, y, self.points(0.33 * layer.dot + 1.0), "dots", halo)
                     self.mark(x, y, self.points(0.33 * layer.dot), "dots", ink)
 
-    def names(self, around: Surroundings, crs: str, theme: Theme) -> tuple[str, ...]:
+    def names(self, around: Surroundings, crs: str) -> tuple[str, ...]:
         """Write the names of places, the more important first, none over another; return those written."""
         if not around.named:
             return ()
@@ -272,11 +271,11 @@ class _MapSheet(_Sheet):
             self.pen.text(
                 spot,
                 place.name,
-                colour("line", theme),
+                colour("line"),
                 font,
                 anchor="mm",
                 stroke_width=halo,
-                stroke_fill=colour("halo", theme),
+                stroke_fill=colour("halo"),
             )
             if len(written) == MOST_NAMES:
                 break

@@ -114,7 +114,7 @@ def test_metres_are_scaled_to_the_narrower_side_and_drawn_twice_as_fine() -> Non
 def test_names_are_larger_for_larger_places_and_none_goes_over_another_or_the_edge() -> None:
     def written_of(*places: Place) -> tuple[str, ...]:
         sheet = _MapSheet.showing(np.array([-5e3, -5e3]), np.array([5e3, 5e3]), (300, 300), 100, "#ffffff")
-        return sheet.names(Surroundings(places=places), "+proj=laea +lat_0=51.5 +lon_0=0", "light")
+        return sheet.names(Surroundings(places=places), "+proj=laea +lat_0=51.5 +lon_0=0")
 
     town, near, far = (
         Place("Town", 0.0, 51.5, 9),

@@ -47,7 +47,7 @@ AROUND = Surroundings(
 )
 DRAWN: dict[str, tuple[Painting, dict[str, Any]]] = {
     "a set": (SET, {"subtitle": "one record", "attribution": ["Contains data"]}),
-    "a dark narrow one with its surroundings": (SET, {"around": AROUND, "theme": "dark", "width": 4.0}),
+    "a narrow one with its surroundings": (SET, {"around": AROUND, "width": 4.0}),
     "three classes with marks": (
         paint_three_way(np.sign(EAST.round(1) - 0.5), threshold="5", title="Where", empty=EAST < 0.2),
         {"around": AROUND, "dpi": 72, "colours": 16},

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from geo import domain_from_bbox, domain_from_cells
-from geo.colours import Theme, colour
+from geo.colours import colour
 from geo.context.surroundings import Place, Surroundings
 from geo.maps.painting import paint_difference, paint_set, paint_three_way
 from geo.maps.static_map import _MapSheet, draw_map, round_length
@@ -27,16 +27,15 @@ def pixels(picture: bytes) -> NDArray[np.int64]:
     return np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")).astype(np.int64)
 
 
-def places(picture: bytes, role: str, theme: Theme = "light") -> NDArray[np.int64]:
-    text = colour(role, theme)
+def places(picture: bytes, role: str) -> NDArray[np.int64]:
+    text = colour(role, "light")
     wanted = np.array([int(text[k : k + 2], 16) for k in (1, 3, 5)])
     return np.argwhere((np.abs(pixels(picture) - wanted) <= 2).all(axis=2))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_classes_are_where_they_belong_and_as_large(theme: Theme) -> None:
-    picture = draw_map(DOMAIN, SET, theme=theme)
-    inside, outside = places(picture, "inside", theme), places(picture, "outside", theme)
+def test_classes_are_where_they_belong_and_as_large() -> None:
+    picture = draw_map(DOMAIN, SET)
+    inside, outside = places(picture, "inside"), places(picture, "outside")
     middle = pixels(picture).shape[1] / 2
     upper = pixels(picture).shape[0] * 0.7  # above the legend
     assert (inside[inside[:, 0] < upper][:, 1] > 0.95 * middle).all()
@@ -115,7 +114,7 @@ def test_the_ground_and_names_are_drawn_around_the_cells_and_their_source_is_nam
     assert len(places(named, "water")) > 1000 > len(places(plain, "water"))
     metres = np.array([20_000.0, 15_000.0])
     sheet = _MapSheet.showing(-metres, metres, (600, 400), 100, "#ffffff").reduced()
-    assert sheet.names(known, DOMAIN.crs, "light") == ("Largest",)
+    assert sheet.names(known, DOMAIN.crs) == ("Largest",)
 
 
 def test_metres_lie_in_the_middle_of_the_sheet_with_north_up() -> None:
@@ -145,7 +144,7 @@ def test_a_point_of_an_own_layer_is_a_dot_on_a_wider_halo(monkeypatch: pytest.Mo
         mark=lambda *given: drawn.append(given),
     )
     around: Any = SimpleNamespace(own=(layer,))
-    _MapSheet.own(sheet, around, "EPSG:3857", "light")
+    _MapSheet.own(sheet, around, "EPSG:3857")
     assert drawn == [
         ([], colour("halo", "light"), pytest.approx(1.92)),
         ([], "#1f78b4", pytest.approx(0.92)),
