@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from hexcursion_series import command as COMMAND
 from hexcursion_series.page import panel
 from hexcursion_series.page.panel import series_of
 from pages.shared.server.middleware import security_policy
+from pages.shared.subprocess_job import Job
 from plugins.series.tests.test_series import made
 from tests.hexcursion.bundle.bundle_samples import small_domain
 from tests.hexcursion.cli.test_spoken import Calls
@@ -119,6 +121,13 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     monkeypatch.setattr(panel, "refuse_unreadable", lambda bundle: None)
     screen = Screen({"Read together": True})
     monkeypatch.setattr(panel, "st", screen)
+    apart: list[object] = []
+
+    def at_once(work: Callable[..., tuple[bytes, bytes]]) -> Callable[..., Job[tuple[bytes, bytes]]]:
+        apart.append(work)
+        return lambda sources: Job(lambda report: work(report, sources))
+
+    monkeypatch.setattr(panel, "in_background", at_once)
     label = "Bundle files of other periods (.zip)"
     screen.answers[label] = [SimpleNamespace(name="a.zip", getvalue=lambda: b"no bundle")]
     panel.ask_together(opened)
@@ -131,6 +140,7 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
         'spinner("Reading all periods together")',
     ]
     assert said.startswith('error("a.zip: This file is no zip of a bundle: ')
+    assert apart == []
     screen.lines.clear()
     screen.answers[label] = [SimpleNamespace(name="b.zip", getvalue=lambda: other)]
     panel.ask_together(opened)
@@ -138,6 +148,7 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     assert download.startswith('download_button("The series: page, tables, layers, statement (ZIP)"')
     assert frame.startswith('iframe("data:text/html;charset=utf-8;base64,')
     assert screen.session_state[panel.HELD_SERIES][0] == "hx-2017-1"
+    assert apart == [panel.series_job], "a stranger's press would hold the server itself"
     screen.lines.clear()
     statement["release"]["id"] = "another"
     screen.answers["Read together"] = False

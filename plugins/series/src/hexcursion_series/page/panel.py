@@ -14,11 +14,13 @@ from hexcursion.bundle.layout import contents_of, zip_bytes_to
 from hexcursion.bundle.published.bundle_store import stored_bundles
 from hexcursion.bundle.published.series import refuse_unreadable
 from hexcursion.bundle.untrusted import BundleError
-from hexcursion.errors import WorkflowError
+from hexcursion.errors import Report, WorkflowError
 from hexcursion_series.files import PAGE, series_files
 from hexcursion_series.read import read_series_of
 from pages.shared.plain_text import one_line, plain
 from pages.shared.released_view import BROUGHT, LARGEST_MB, Opened
+from pages.shared.session import workspace
+from pages.shared.subprocess_job import in_background
 
 MOST_PERIODS = 11  # other periods
 HELD_SERIES = "series-read"
@@ -63,7 +65,10 @@ def ask_together(opened: Opened) -> None:
         try:
             with st.spinner("Reading all periods together"):
                 refuse_others({file.name: file.getvalue() for file in brought})
-                st.session_state[HELD_SERIES] = (own, *series_of(sources))
+                job = in_background(series_job)(sources)
+                workspace.current().ends_with(job)
+                job.wait()
+                st.session_state[HELD_SERIES] = (own, *job.result())
         except WorkflowError as error:
             st.error(plain(error), icon=":material/error:")
     held = st.session_state.get(HELD_SERIES)
@@ -92,6 +97,12 @@ def refuse_others(brought: Mapping[str, bytes]) -> None:
             contents_of(content)
         except BundleError as error:
             raise BundleError(f"{name}: {error}") from error
+
+
+def series_job(report: Report, sources: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """As `series_of`: for a subprocess in its turn, since anybody may ask for it in a viewer."""
+    report(0.0, "Reading all periods together")
+    return series_of(sources)
 
 
 def series_of(sources: Sequence[bytes]) -> tuple[bytes, bytes]:
