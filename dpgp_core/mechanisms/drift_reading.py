@@ -20,7 +20,7 @@ from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, Change, ModelCheck, chance_unchanged, compared
-from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, clipped_moments, shares_changed
+from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, before_cut, clipped_moments, share_of_yes
 from dpgp_core.spectral.public_field import Belief, PublicField, Seen
 from dpgp_core.spectral.settled import settled_reader
 
@@ -228,28 +228,28 @@ class DriftReader:
         if sums.size < FEWEST_CHECKED:
             return None
         belief = self.beliefs[int(np.argmax(self.weights(sums)))]
-        half = belief.half()
-        found = compared(self._field.nodes.lattice, half.T, belief.root, self._left(sums))
-        return replace(found, change=self._change(sums, belief, half))
+        found = compared(self._field.nodes.lattice, belief.half().T, belief.root, self._left(sums))
+        return replace(found, change=self._change(sums))
 
-    def _change(self, sums: Floats, belief: Belief, half: Floats) -> Change | None:
-        """How released sums (p,) differ from the public map; None of answers whose counts are not public.
-
-        Their mean is far from 0, so what is not known of the counts would pass for a change. `half` is
-        `belief.half()`, (p, M).
-        """
-        share = self.counts.mean / self.counts.mean.sum()
-        records = self.counts.at_cells(self._field.nodes)
-        if self.law is None:
-            level = float(records @ self.stated(sums)[0] / records.sum())
-        elif self._public:
-            before = self._field.at_nodes, np.sqrt(self._field.before(TRUSTS[0], 0.0))
-            level, share = shares_changed(share, before, self.around(sums))
-        else:
+    def _change(self, sums: Floats) -> Change | None:
+        """How released sums (p,) differ from the public map; None of answers whose counts are not public: as
+        their mean is far from 0, what is not known of the counts would pass for a change."""
+        if self.law is not None and not self._public:
             return None
-        own, drifted = (float(share @ each @ share) for each in (self._field.covariance, self._field.drift))
-        left = belief.trust * own + belief.drift**2 * drifted - np.square(half @ share).sum()
-        return Change(self.unchanged(sums), level, float(np.sqrt(max(left, 0.0))), records)
+        (kept, likely), left, readings = self._kept(self.weights(sums)), self._left(sums), []
+        share, field = self.counts.mean / self.counts.mean.sum(), self._field
+        was, _ = share_of_yes(field.at_nodes, np.sqrt(field.before(TRUSTS[0], 0.0)))
+        for belief in kept:
+            mean, deviation = belief.mean(left), belief.deviation
+            if self.law is None:
+                level, steep = before_cut(belief.slope * mean, np.hypot(field.scatters, deviation))
+            else:
+                level, steep = share_of_yes(field.at_nodes + mean, deviation)
+                level = level - was
+            sd = belief.average_sd(share * belief.slope * steep, field)
+            readings.append(Reading(np.array([share @ level]), np.array([sd]), np.empty((0, 1))))
+        made, records = mixed(readings, likely), self.counts.at_cells(self._field.nodes)
+        return Change(self.unchanged(sums), float(made.mean[0]), float(made.sd[0]), records)
 
     def unchanged(self, sums: Floats) -> float:
         """Chance of released sums (p,) at least as far from what the public map has them be, were it true."""

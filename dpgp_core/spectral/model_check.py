@@ -51,8 +51,9 @@ class Change:
     """How a release compares with the public map that it starts from."""
 
     chance: float  # of sums at least as far from it had nothing changed, in [0, 1]
-    # level, level_sd: mean change over all records given the release, and its deviation, response units; of
-    # answers that of the share of yes
+    # level, level_sd: mean change over all records given the release, and the deviation for which a normal
+    # law's 90 % interval holds 90 % of what all beliefs make likely, response units; of answers that of the
+    # share of yes
     level: float
     level_sd: float
     # (N,) expected numbers of records, over which that is a mean; None where they are not at hand

@@ -243,18 +243,6 @@ class LinearLaw:
         return cls(centre + slope * (start - value), slope, np.sqrt(np.maximum(left, 1e-6)))
 
 
-def shares_changed(
-    share: Floats, before: tuple[Floats, Floats], now: tuple[Floats, Floats]
-) -> tuple[float, Floats]:
-    """By how much the share of yes is larger on average, and how much of each node's field that mean holds.
-
-    `share` (M,), sum 1: of the records; `before`, `now`: (M,) mean and deviation of the field, the probit of
-    the share.
-    """
-    was, law = (LinearLaw.about(mean, mean, deviation) for mean, deviation in (before, now))
-    return float(0.5 * share @ (law.mean - was.mean)), 0.5 * share * law.deviation
-
-
 def clipped_moments(value: Floats, scatter: Floats | float) -> tuple[Floats, Floats]:
     """First and second moment of `clip(value + e, -1, 1)`, `e ~ N(0, scatter^2)`, for values of any shape."""
     value = np.asarray(value, dtype=np.float64)
@@ -272,6 +260,29 @@ def clipped_moments(value: Floats, scatter: Floats | float) -> tuple[Floats, Flo
     )
     first = np.clip(first, -1.0, 1.0)
     return first, np.clip(second, np.square(first), 1.0)
+
+
+ROUNDS = 12  # of Newton's method in `before_cut`
+LEAST_INSIDE = 0.02  # chance of a response within its bounds, below which it is taken for so much there
+
+
+def before_cut(mean: Floats, scatter: Floats) -> tuple[Floats, Floats]:
+    """(M,) values whose responses, scattered by `scatter` (M,) and clipped to [-1, 1], have the means (M,).
+
+    Then by how much each value moves with its mean. The mean of what lies beyond the bounds is taken as one
+    just inside them.
+    """
+    wanted, value, inside = np.clip(mean, -0.999, 0.999), mean, np.ones(mean.shape)
+    for _ in range(ROUNDS):
+        inside = np.maximum(ndtr((1.0 - value) / scatter) - ndtr((-1.0 - value) / scatter), LEAST_INSIDE)
+        value = value + np.clip((wanted - clipped_moments(value, scatter)[0]) / inside, -0.5, 0.5)
+    return np.clip(value, -REACH, REACH), 1.0 / inside
+
+
+def share_of_yes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats]:
+    """(M,) expected shares of yes where their probits are N(mean, deviation^2), and how they move with it."""
+    total = np.hypot(1.0, deviation)
+    return ndtr(mean / total), np.exp(-0.5 * np.square(mean / total)) / (np.sqrt(2.0 * np.pi) * total)
 
 
 REACH = 3.0  # the released field is said within so many clip bounds of the centre

@@ -316,6 +316,12 @@ class Belief:
         """(M,) posterior mean of the field less the public map, in linear form."""
         return np.asarray(self.link @ self.corrected(sums))
 
+    def average_sd(self, weights: Floats, field: PublicField) -> float:
+        """Standard deviation, given a release, of the field's sum over the nodes by weights (M,)."""
+        own, drifted = (float(weights @ each @ weights) for each in (field.covariance, field.drift))
+        known = np.square(self.half() @ weights).sum()
+        return float(np.sqrt(max(self.trust * own + self.drift**2 * drifted - known, 0.0)))
+
     def unclipped(self, sums: Floats, linear: Floats) -> tuple[Floats, Floats, Floats]:
         """Paths (R, M) before clipping, of those in linear form; mean and deviation (M,), for sums (p,)."""
         if self.prior is None:
