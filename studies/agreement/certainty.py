@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from dpgp_core.excursion import area_shares, exceedance_probability, joint_excursions
 from dpgp_core.features.nodes import Nodes
@@ -26,10 +26,10 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, draw_release
-from dpgp_core.spectral.prior import Law
+from dpgp_core.spectral.prior import Law, share_of_yes
 from dpgp_core.spectral.public_answers import field_of_answers
 from dpgp_core.spectral.public_field import MapModel, PublicField
-from hexcursion.bundle.statement.change import CHANGED
+from hexcursion.bundle.statement.change import CHANGED, HALF_WIDTH
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
 WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 400, 200, 1_000, 1e-5, 0.9
@@ -149,11 +149,11 @@ def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray, law: Law) -> 
 
 def releases(
     case: Case, facts: PublicFacts, worlds: int, seed: int
-) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float]]]:
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, tuple[float, float, bool]]]:
     """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them.
 
-    Last the drift of the world, and the chance that the release states of so large a difference from the
-    public map; both 0 without one.
+    Last the drift of the world, the chance that the release states of so large a difference from the public
+    map, and whether its 90 % interval holds the mean change; both 0 and False without one.
     """
     facts, answers = replace(facts, law=case.law), case.law == "yes-no"
     mechanism: Mechanism = mechanism_of(case.design)
@@ -193,15 +193,19 @@ def releases(
             assert found.sd is not None
             assert released.model_check is not None
             assert released.model_check.change is not None
-            chance = released.model_check.change.chance
-            yield field / unit, found.mean / unit, found.sd / unit, found.paths / unit, (drift, chance)
+            change = released.model_check.change
+            before = np.sqrt(public.before(1.0, 0.0))
+            moved = ndtr(field) - share_of_yes(offset, before)[0] if answers else field - offset
+            moved = float(np.average(moved, weights=change.records))
+            told = drift, change.chance, abs(moved - change.level) <= HALF_WIDTH * change.level_sd
+            yield field / unit, found.mean / unit, found.sd / unit, found.paths / unit, told
             continue
         values = np.clip(field[cells] + SCATTER * generator.standard_normal(cells.size), -1.0, 1.0)
         records = CollapsedRecords.from_records(cells, values)
         released = draw_release(mechanism.prepare(design, facts, records), entropy, simulation=True)
         reading = questions.read(design, facts, records, released.paths, entropy)
         if reading is not None:
-            yield field, reading.mean, reading.sd, reading.draws, (0.0, 0.0)
+            yield field, reading.mean, reading.sd, reading.draws, (0.0, 0.0, False)
         elif released.mean is not None and released.sd is not None:
             yield field, released.mean, released.sd, released.paths, (0.0, 0.0)
 
@@ -290,11 +294,13 @@ def main() -> None:
             f"with ties broken at random the middle {100 * CONFIDENCE:.0f} hold in {100 * middle.mean():.1f}"
         )
         for drift in case.drifts:
-            chances = np.array([chance for size, chance in told if size == drift])
+            chances = np.array([chance for size, chance, _ in told if size == drift])
             if not chances.size:
                 continue
             shown = ", ".join(f"{100 * np.mean(chances <= most):.1f} at {most:g}" for most in (CHANGED, 0.1))
             print(f"  drift {drift:g}: said to differ from the public map in, of 100: {shown}")
+            holds = 100 * np.mean([hit for size, _, hit in told if size == drift])
+            print(f"    the 90 % interval of the mean change holds in {holds:.1f} of 100")
 
 
 if __name__ == "__main__":

@@ -32,13 +32,14 @@ from dpgp_core.excursion import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise import SimulationEntropy
 from hexcursion.bundle import layout, read_bundle
+from hexcursion.bundle.again import field_again
 from hexcursion.bundle.layout import contents_of, script_bytes
 from hexcursion.bundle.page.papers import attribution_text, readme_text
 from hexcursion.bundle.published.bundle_store import offers
 from hexcursion.bundle.published.site import zip_anew
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import products_block
-from hexcursion.bundle.statement.change import change_words
+from hexcursion.bundle.statement.change import change_block, change_words
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
 from hexcursion.bundle.statement.expected import told_words
 from hexcursion.bundle.statement.guarantee import with_words
@@ -122,8 +123,11 @@ def pages_anew(place: Path) -> None:
     by_map = bundle.statement["products"].get("cut_by_map", False)
     count = None if draws is None else len(draws)
     products = products_block(design, count, ranked=ranked, cut_by_map=by_map)
-    told = bundle.statement["told"]
-    statement = {  # its numbers, and what follows from them in today's words
+    told, check = bundle.statement["told"], field_again(bundle).model_check
+    if check is not None and check.change is not None:
+        unit = bundle.statement["subject"]["unit"]
+        told = {**told, "change": change_block(check.change, bundle.response, unit)}
+    statement = {  # its numbers, what follows from its sums, and both in today's words
         **bundle.statement,
         "products": products,
         "told": {**told, "in_words": told_words(told)},
