@@ -5,7 +5,8 @@ Command: `python -m studies.agreement.halves [FOLDER]`.
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
 One random half of a year is public and the other private, so that nothing has changed; then pairs of years.
 Public numbers of records are used as a release uses them. Of answers of yes and no the last column holds the
-expected calibration error of the shares that the public half states, over tenths, for the private records.
+expected calibration error of the shares that the public half states, over tenths, for the private records;
+the last row knows no numbers of records, and is why a release without public ones is told no change.
 """
 
 from __future__ import annotations
@@ -60,22 +61,25 @@ def main() -> None:
     print(f"Said to differ from the public map by more than chance ({CHANGED:g}), epsilon 1.")
     print(f"Seed {SEED} draws the halves.")
     print(
-        f"{'row of the panel':27} of {HALVES} halves (at .1)  of {PAIRS} releases of two years  chance    ECE"
+        f"{'row of the panel':29} of {HALVES} halves (at .1)  of {PAIRS} releases of two years  chance    ECE"
     )
-    for name, project in projects.items():
+    for name, public in (*((name, True) for name in YEARS), (YEARS[-2], False)):
+        project = projects[name]
         generator, year = np.random.default_rng(SEED), project.reference
         alike, errors = [], []
         shared = PublicFacts(project.lattice, 1)  # whose work on the domain is used again
         for number in range(HALVES):
             half = generator.random(year.index.size) < 0.5
-            found, error = _chance(project, shared, year.part(half), year.part(~half), number)
+            found, error = _chance(project, shared, year.part(half), year.part(~half), number, public)
             alike.append(found)
             errors.append(error)
-        pairs = [_chance(project, shared, year, project.private.placed, seed)[0] for seed in range(PAIRS)]
+        private = project.private.placed
+        pairs = [_chance(project, shared, year, private, seed, public)[0] for seed in range(PAIRS)]
         told, often = (int(np.sum(np.array(alike) <= most)) for most in (CHANGED, 0.1))
         apart = int(np.sum(np.array(pairs) <= CHANGED))
         said = f"{np.mean(errors):7.3f}" if project.answers else ""
-        print(f"{name:27} {told:12} ({often:2}) {apart:25} {np.median(pairs):12.2g}{said}", flush=True)
+        title = name if public else "the first answers, no numbers"
+        print(f"{title:29} {told:10} ({often:2}) {apart:25} {np.median(pairs):12.2g}{said}", flush=True)
 
 
 def _chance(
@@ -84,6 +88,7 @@ def _chance(
     public: PlacedObservations,
     private: PlacedObservations,
     seed: int,
+    public_numbers: bool,
 ) -> tuple[float, float]:
     """The chance that one release of these records states of its difference from the public map, and of
     answers the calibration error of that map for them."""
@@ -95,7 +100,7 @@ def _chance(
     records = bin_records(private, scale, settings.unit, mean, own)
     law: Law = "amount" if project.answers is None else "yes-no"
     counts = np.bincount(public.index, minlength=project.lattice.size).astype(np.float64)
-    facts = replace(shared, n=records.n, law=law, field=field, counts=counts)
+    facts = replace(shared, n=records.n, law=law, field=field, counts=counts if public_numbers else None)
     mechanism = mechanism_named("spectral-statistics")
     (shape,) = mechanism.search.grid(facts, SearchSpec(("exponential",), 30))
     design = mechanism.calibrate(shape, facts, Budget(settings.epsilon, DELTA))
