@@ -224,6 +224,7 @@ def test_a_reload_shows_the_same_release_and_draws_nothing(
     for _ in range(2):
         visit(again, address)
         heading(again, "nothing new was drawn")
+        assert again.get_by_test_id("stFormSubmitButton").count() == 0  # nor is a release offered
         wait_for_colour(again.locator(MAP).first, INSIDE, MANY)
     assert ledger_entries(app) == before
     text = again.get_by_test_id("stMain").inner_text()
@@ -306,7 +307,9 @@ def test_a_broken_file_is_one_sentence_and_a_good_one_recovers(
 
 
 @pytest.mark.slow
-def test_a_search_is_cancelled_and_started_again(page: Page, app: RunningApp) -> None:
+def test_a_search_is_cancelled_and_started_again_and_a_reload_asks_for_no_release(
+    page: Page, app: RunningApp
+) -> None:
     take_example(page, app)
     go_to(page, "Hexagons")
     go_to(page, "Privacy and utility")
@@ -317,6 +320,16 @@ def test_a_search_is_cancelled_and_started_again(page: Page, app: RunningApp) ->
     choose_coarse_hexagons(page)
     ask_for_a_quick_search(page)
     heading(page, "What the budget can buy")
+    entries = ledger_entries(app)
+    go_to(page, "Release")
+    heading(page, "What will be published")
+    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
+    appear(page.get_by_role("dialog").get_by_role("button", name="Release now"))
+    settle(page)
+    page.reload()  # asked once more, and not answered
+    heading(page, "This page was loaded anew")
+    assert page.get_by_text("The release that you asked for").count() == 0
+    assert ledger_entries(app) == entries
 
 
 @pytest.mark.slow
