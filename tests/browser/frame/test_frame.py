@@ -13,13 +13,22 @@ from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, open_scre
 CURATOR = [screen for screen in SCREENS if screen.curator]
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
-def test_a_deep_link_opens_its_screen_and_survives_a_reload(page: Page, app: RunningApp, screen) -> None:
-    for _ in range(2):
-        open_screen(page, app, screen.address)
-        assert page.get_by_role("heading", level=1).inner_text() == screen.title
-        assert page.get_by_role("dialog").count() == 0  # "Page not found"
-        assert page.get_by_test_id("stException").count() == 0
+def test_a_deep_link_opens_its_screen_survives_a_reload_and_asks_nobody_else(
+    page: Page, app: RunningApp
+) -> None:
+    asked: list[str] = []
+    refused: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
+    for screen in SCREENS:
+        for _ in range(2):
+            open_screen(page, app, screen.address)
+            assert page.get_by_role("heading", level=1).inner_text() == screen.title
+            assert page.get_by_role("dialog").count() == 0, screen.address  # "Page not found"
+            assert page.get_by_test_id("stException").count() == 0, screen.address
+    assert asked
+    assert [url for url in asked if not url.startswith((app.url, "data:", "blob:"))] == []
+    assert refused == []  # nor does the app want anything that its own policy forbids
 
 
 def test_the_first_deep_link_after_a_start_finds_its_screen(page: Page, tmp_path: Path) -> None:
@@ -29,16 +38,11 @@ def test_the_first_deep_link_after_a_start_finds_its_screen(page: Page, tmp_path
         assert page.get_by_role("dialog").count() == 0
 
 
-@pytest.mark.parametrize("way", ["argument", "environment"])
-def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path, way: str) -> None:
-    arguments = ("--viewer",) if way == "argument" else ()
-    environment = {} if way == "argument" else {"HEXCURSION_MODE": "viewer"}
-    with running_app(tmp_path, *arguments, **environment) as viewer:
-        for address in (
-            "",
-            "viewer",
-            "viewer?release=0123456789abcdef",
-        ):  # as at a curator's, whose links are sent on
+def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path) -> None:
+    """By its environment; by the argument `--viewer` in `test_journey.py`."""
+    with running_app(tmp_path, HEXCURSION_MODE="viewer") as viewer:
+        # As at a curator's, whose links are sent on.
+        for address in ("", "viewer", "viewer?release=0123456789abcdef"):
             open_screen(page, viewer, address)
             assert page.get_by_role("heading", level=1).inner_text() == "Viewer"
             assert page.get_by_role("dialog").count() == 0
@@ -59,20 +63,6 @@ def test_back_leaves_a_screen_of_a_release_at_once(page: Page, app: RunningApp, 
     settle(page)
     assert page.get_by_role("heading", level=1).inner_text() == "How this works"
     assert page.url.removeprefix(app.url) == "/help"
-
-
-def test_nothing_is_asked_of_anybody_else(page: Page, app: RunningApp) -> None:
-    asked: list[str] = []
-    refused: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
-    for screen in SCREENS:
-        open_screen(page, app, screen.address)
-        settle(page)
-    foreign = [url for url in asked if not url.startswith((app.url, "data:", "blob:"))]
-    assert asked
-    assert foreign == []
-    assert refused == []  # nor does the app want anything that its own policy forbids
 
 
 def test_two_tabs_know_of_each_other(page: Page, app: RunningApp) -> None:

@@ -72,9 +72,11 @@ def test_the_four_answers_stand_on_the_first_screen(browser: Browser, tmp_path: 
 
 def test_the_label_is_shown_whole_at_every_width(app: RunningApp, new_page: Callable[..., Page]) -> None:
     """Its frame shares nothing with the page, which cannot measure it: a style sheet has the heights."""
+    page = new_page()
+    open_screen(page, app, f"publish?release={shelved().name}")
     for width in (360, 390, 480, 768, 1024, 1280, 1920):
-        page = new_page(width)
-        open_screen(page, app, f"publish?release={shelved().name}")
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
         label = page.frame_locator(".st-key-label iframe").locator("html")
         seen, needed = label.evaluate("label => [innerHeight, label.scrollHeight]")
         assert needed <= seen, width
@@ -85,27 +87,23 @@ def test_the_label_is_shown_whole_at_every_width(app: RunningApp, new_page: Call
         assert room["height"] >= frame["height"] >= 1080, width
 
 
-def test_the_tour_tells_the_numbers_of_its_stored_run(browser: Browser, tmp_path: Path) -> None:
+def test_the_tour_tells_the_numbers_of_its_stored_run(app: RunningApp, new_page: Callable[..., Page]) -> None:
     """Five steps in a browser: every figure of agreement, and what two editions give away."""
     stored = json.loads((BUNDLE.parent / "tour.json").read_text(encoding="utf-8"))
     public, released, table, filled, smoothed = (
         agreement_words(stored["measured"][name])
         for name in ("public", "released", "table", "filled", "smoothed")
     )
-    with running_app(tmp_path / "home") as app:
-        context = browser.new_context(viewport=FIRST_SCREENS[0])
-        context.set_default_timeout(PATIENCE * 1000)
-        page = context.new_page()
-        open_screen(page, app, "tour")
-        appear(page.get_by_text(f"{stored['public_sales']:,} house sales"))
-        for step, said, figures in (
-            ("What changed", "The public map cannot know that", []),
-            ("How sure is it?", "without privacy", [public, released]),
-            ("Today's rule", "of the hexagons blank", [table, filled, smoothed, released]),
-            ("What an attacker learns", f"{100 * stored['practice']['exact']:.0f} of 100 prices", []),
-        ):
-            page.get_by_role("button", name=f"Next: {step}").click()
-            appear(page.get_by_text(said).first)
-            settle(page)
-            assert page.get_by_test_id("stMetricValue").all_inner_texts() == figures
-        context.close()
+    page = new_page()
+    open_screen(page, app, "tour")
+    appear(page.get_by_text(f"{stored['public_sales']:,} house sales"))
+    for step, said, figures in (
+        ("What changed", "The public map cannot know that", []),
+        ("How sure is it?", "without privacy", [public, released]),
+        ("Today's rule", "of the hexagons blank", [table, filled, smoothed, released]),
+        ("What an attacker learns", f"{100 * stored['practice']['exact']:.0f} of 100 prices", []),
+    ):
+        page.get_by_role("button", name=f"Next: {step}").click()
+        appear(page.get_by_text(said).first)
+        settle(page)
+        assert page.get_by_test_id("stMetricValue").all_inner_texts() == figures
