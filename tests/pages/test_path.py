@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from hexcursion.bundle.published.bundle_store import find_bundle
 from hexcursion.ledger import open_ledger
 from pages.release import release_panel
 from pages.shared.glossary import TERMS, label, tip
-from pages.shared.released_view import threshold_stops
 from pages.shared.steps import (
     DATA,
     HELP,
@@ -137,33 +135,6 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
     ledger = open_ledger(create=False)
     assert ledger.charge_of(release_id) is not None
     assert ledger.verify() == []
-
-
-@pytest.mark.slow
-def test_exploring_a_release_leaves_the_ledger_as_it_is(open_app: OpenApp, jobs_at_once: None) -> None:
-    app = release_now(at_release(open_app))
-    before = open_ledger(create=False).entries()
-    said = set()
-    for stop in threshold_stops(find_bundle(address_of(app)))[10:90:8]:
-        app.select_slider[0].set_value(stop).run()
-        assert not app.exception
-        said.add(next(text for text in texts(app).splitlines() if "hexagons are above the threshold" in text))
-    assert len(said) > 3  # the map did move
-    assert open_ledger(create=False).entries() == before
-
-
-@pytest.mark.slow
-def test_a_reload_reopens_the_release_of_the_address(open_app: OpenApp, jobs_at_once: None) -> None:
-    app = release_now(at_release(open_app))
-    release_id = address_of(app)
-    before = open_ledger(create=False).entries()
-    reloaded = open_app()
-    reloaded.query_params["release"] = release_id
-    reloaded.switch_page(RELEASE.path).run()
-    assert not reloaded.exception
-    assert "nothing new was drawn" in texts(reloaded)
-    assert not [button for button in reloaded.button if button.label == "Release …"]
-    assert open_ledger(create=False).entries() == before
 
 
 @pytest.mark.parametrize("address", ["../../etc/passwd", "0" * 16, "x"])

@@ -115,17 +115,6 @@ def test_after_a_reload_the_session_finds_its_release_and_says_how_far_it_is(ope
     assert "that you asked for" not in texts(app)
 
 
-@pytest.mark.slow
-def test_the_release_that_is_asked_for_is_noted_by_its_token(open_app: OpenApp, jobs_at_once: None) -> None:
-    app = at_release(open_app)
-    token = work_of(app).session
-    assert side_jobs.release_asked(token) is None
-    release_now(app)
-    asked = side_jobs.release_asked(token)
-    assert asked is not None
-    assert (asked.running, asked.release_id) == (False, work_of(app).release_id)
-
-
 def test_only_so_many_releases_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(side_jobs, "MOST_ASKED", 2)
     for token in ("one", "two", "three"):
