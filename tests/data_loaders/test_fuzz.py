@@ -28,10 +28,10 @@ from tests.data_loaders.material import (
     packed_zip,
     sale,
 )
+from tests.patience import LONG
 
 TABLE = load_postcodes(POSTCODES)[0]
-# Ten laws, 300 examples each in the slow suite: 3,000 inputs, each to every loader.
-EVERYDAY, SLOW = 40, 300
+EXAMPLES = 300 if LONG else 40  # of each of ten laws, each to every loader
 
 WORDS = st.sampled_from(
     [
@@ -197,13 +197,7 @@ LAWS: dict[str, st.SearchStrategy[bytes]] = {
 
 @pytest.mark.parametrize("law", LAWS)
 def test_every_input_ends_well(law: str) -> None:
-    settings(max_examples=EVERYDAY)(given(LAWS[law])(try_all))()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
-def test_many_inputs_end_well(law: str) -> None:
-    settings(max_examples=SLOW)(given(LAWS[law])(try_all))()
+    settings(max_examples=EXAMPLES)(given(LAWS[law])(try_all))()
 
 
 @pytest.mark.slow

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from hexcursion.ledger import Ledger, Reservation, chain, opening, places, store
 from tests.hexcursion.ledger.places import Place, charge_for
+from tests.patience import LONG
 
 MU = 0.01
 DELTA = 1e-5
@@ -105,8 +106,9 @@ def desk(place: Place, tmp_path: Path) -> Desk:
     return Desk(place, folder, dataset)
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.slow)])
-def test_killed_at_random_moments_of_a_release_loop(desk: Desk, kills: int) -> None:
+def test_killed_at_random_moments_of_a_release_loop(desk: Desk) -> None:
+    kills = 20 if LONG else 5
+
     def loop() -> None:
         while True:
             desk.one_release()

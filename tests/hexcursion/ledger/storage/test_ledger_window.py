@@ -23,6 +23,7 @@ from hexcursion.releasing.once import release_once, working_beside
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.ledger.places import Place, charge_for
 from tests.hexcursion.ledger.storage.test_ledger_crash import killed, start
+from tests.patience import LONG
 
 DELTA, MU = 1e-5, 0.01
 SAMPLE = make_release(small_domain(), paths=1)
@@ -140,9 +141,9 @@ def moments(shelf: Shelf, note: Path) -> int:
 
 
 @pytest.mark.timeout(1800)  # a hundred kills, each followed by a whole verification
-@pytest.mark.parametrize("kills", [10, pytest.param(30, marks=pytest.mark.slow)])
-def test_killed_between_draw_and_commit(shelf: Shelf, kills: int, tmp_path: Path) -> None:
+def test_killed_between_draw_and_commit(shelf: Shelf, tmp_path: Path) -> None:
     """The finding: 6 of 139 kills left a valid bundle on an open charge, which could then be voided."""
+    kills = 30 if LONG else 10
     last = moments(shelf, tmp_path / "count")
     assert last > 30
     choose = random.Random(139)
