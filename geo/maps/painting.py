@@ -42,7 +42,7 @@ class LegendEntry:
     label: str
     colour: str  # "#rrggbb"
     mark: Mark = ""  # drawn over the colour
-    cells: int = 0  # number of cells of the class
+    cells: int | None = None  # number of cells of the class, where it is told
     ink: str = "#000000"  # colour of the mark
 
 

@@ -93,7 +93,7 @@ def signing(name: str) -> None:
         )
     else:
         given = os.environ.get(PASSWORD_VARIABLE)
-        with st.form("sign", border=True, clear_on_submit=True):
+        with st.form("sign", border=True):  # not cleared: a double click would send an empty password
             typed = given or st.text_input("Password of the signing key", type="password")
             if not st.form_submit_button("Sign the bundle", icon=":material/verified:"):
                 return

@@ -72,8 +72,8 @@ def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
     return f'<ul class="legend">{named}{items}</ul>'
 
 
-def _count(cells: int) -> str:
-    return f" <small>{html.escape(plural(cells, 'hexagon'))}</small>" if cells else ""
+def _count(cells: int | None) -> str:
+    return "" if cells is None else f" <small>{html.escape(plural(cells, 'hexagon'))}</small>"
 
 
 PACKAGE, ENTRY = "hexcursion_maps", "assets/index.js"

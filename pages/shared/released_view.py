@@ -201,7 +201,7 @@ def released_map(
 
 def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
     """A map for those who cannot see it: its title and how many hexagons each class has."""
-    counted = "; ".join(f"{entry.label}: {plural(entry.cells, 'hexagon')}" for entry in entries)
+    counted = "; ".join(f"{entry.label}: {plural(entry.cells or 0, 'hexagon')}" for entry in entries)
     return f"{painting.title}. {counted}."
 
 

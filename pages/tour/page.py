@@ -193,7 +193,7 @@ def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
 
 def uncounted(entries: tuple[LegendEntry, ...]) -> list[LegendEntry]:
     """A legend for two maps: numbers of hexagons would be those of one."""
-    return [replace(entry, cells=0) for entry in entries]
+    return [replace(entry, cells=None) for entry in entries]
 
 
 def changes(seen: Tour) -> None:

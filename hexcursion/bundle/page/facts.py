@@ -242,7 +242,8 @@ def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = 
     named = {one.near: one.size for one in reversed(regions) if one.near}  # the largest of a name
     around = [f"{name} ({named[name]})" for name in dict.fromkeys(one.near for one in regions if one.near)]
     if around:
-        return f"The largest regions lie around {listed(around)}."
+        lie = "region lies" if len(regions) == 1 else "regions lie"
+        return f"The largest {lie} around {listed(around)}."
     return f"The largest region, {regions[0].size}, lies here: {regions[0].where}."
 
 

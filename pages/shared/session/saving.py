@@ -154,7 +154,7 @@ def _forget_upload(work: Workspace, key: str) -> None:
 
 
 # What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
-OF_THE_VALUES = ("threshold", "direction", "centre", "clip", "values", "yes_above")
+OF_THE_VALUES = ("threshold", "direction", "transform", "centre", "clip", "values", "yes_above")
 NAMES = (
     *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
     "records_about", "epsilon", "delta", "looks", "paths", "mechanisms", "priors", "objective", "quick",

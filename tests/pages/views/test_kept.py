@@ -114,3 +114,11 @@ def test_an_empty_workspace_keeps_what_belongs_to_the_visit_and_nothing_of_its_d
         if one.name not in {*visit, "choices", "mark", "session", "releasing"}:
             assert getattr(left, one.name) == getattr(anew, one.name), one.name
     assert Workspace().renewed().choices == {"basemap": None}
+
+
+def test_the_scale_of_the_usual_values_comes_back_with_them() -> None:
+    """A clip bound of logarithms, read as an amount, would put the threshold out of reach."""
+    asked = sensors(threshold=30.0, centre=20.0, clip=1.386, transform="log")
+    again = sensors()
+    give_back(again, read_kept(text_of(asked)))
+    assert (again.choices["clip"], again.choices["transform"]) == (1.386, "log")

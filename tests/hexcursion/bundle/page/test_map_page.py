@@ -343,6 +343,9 @@ def test_regions_are_named_by_places_but_not_by_a_city_that_fills_the_map(domain
         where(domain, members, towns)
         == "The largest regions lie around Easting (6.67 km²) and Westing (6.67 km²)."
     )
+    assert (
+        where(domain, east > 0.85 * east.max(), towns) == "The largest region lies around Easting (6.67 km²)."
+    )
     london = Place("London", -0.06, 51.505, 8_961_989)
     assert "London" not in where(domain, members, [london])
     assert "London" not in largest_regions(domain, members, places=[london])[0].where
