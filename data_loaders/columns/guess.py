@@ -24,7 +24,6 @@ from data_loaders.columns.profiles import Recognised, held_against, named_profil
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import Delimiter, Encoding
-from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables
 from data_loaders.observations import OwnerWord
@@ -95,13 +94,11 @@ class ColumnGuess:
     answers: bool = False  # whether the value's sample holds nothing but 1 and 0
 
 
-def guess_columns(
-    source: Source, *, layer: str | None = None, header_row: int | None = None, limits: Limits = LIMITS
-) -> ColumnGuess:
+def guess_columns(source: Source, *, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of a table. Without `layer` the first sheet or
     layer with a table counts; `header_row` is counted from 1 as a spreadsheet does, and found where None.
     Raise `DataError` for unusable tables, as `load_sensors` does."""
-    table, shape = _opened(source, layer, header_row, limits)
+    table, shape = _opened(source, layer, header_row)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
     sampled = _Sample(shape, table.typed)
@@ -167,22 +164,17 @@ def guess_columns(
 
 
 def profile_of(
-    source: Source,
-    *,
-    layer: str | None = None,
-    header_row: int | None = None,
-    named: str | None = None,
-    limits: Limits = LIMITS,
+    source: Source, *, layer: str | None = None, header_row: int | None = None, named: str | None = None
 ) -> Recognised | None:
     """Find the agency's profile that a table's columns fit: the one named, or the one recognised, else None.
     Raise `DataError` as `guess_columns` does, and for an unknown name."""
-    shape = _opened(source, layer, header_row, limits)[1]
+    shape = _opened(source, layer, header_row)[1]
     return shape.known if named is None else held_against(named_profile(named), shape.called)
 
 
-def _opened(source: Source, layer: str | None, header_row: int | None, limits: Limits) -> tuple[Table, Shape]:
+def _opened(source: Source, layer: str | None, header_row: int | None) -> tuple[Table, Shape]:
     """The table and its shape; of several sheets or layers the first with two columns of numbers."""
-    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
+    with closing(open_tables(source, layer=layer, ask=False)) as tables:
         table = next(tables)
         alone = layer is not None or len(table.layers) < 2
         if alone:
@@ -190,13 +182,13 @@ def _opened(source: Source, layer: str | None, header_row: int | None, limits: L
     first: tuple[Table, Shape] | None = None
     for name in table.layers[:MAX_CHOICES]:
         try:
-            found = _opened(source, name, header_row, limits)
+            found = _opened(source, name, header_row)
         except DataError:  # an empty sheet, or one of titles alone
             continue
         if len(_Sample(found[1], True).numeric) >= 2:
             return found
         first = first or found
-    return first or _opened(source, table.layers[0], header_row, limits)
+    return first or _opened(source, table.layers[0], header_row)
 
 
 def _with_sign(entry: str) -> bool:

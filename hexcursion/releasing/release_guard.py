@@ -1,4 +1,4 @@
-"""Worth: whether a planned map is expected to say more than a map that needs no private record."""
+"""The release guard: whether a planned map is expected to say more than one that needs no private record."""
 
 from __future__ import annotations
 
