@@ -19,7 +19,7 @@ from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
 from hexcursion.cli.options import settings_from_options, with_resolution
-from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
+from hexcursion.door.pipeline import Listener, plan_settings, publish_planned, told_that_it_stands
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
@@ -161,18 +161,18 @@ def _release(
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     published = publish_planned(planned, out)
-    if key is not None:
-        _sign(published, key)
-    print(
-        f"\nReleased as {published.release.release_id}; bundle in {published.folder} and {published.archive}."
-    )
-    if key is not None:
-        print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
-    bundle = read_bundle(published.folder, just_written=True)
-    for line in how_right(bundle.statement, bundle.published):
-        print(f"  {line}")
-    if baseline and planned.tuned is not None:
-        _print_baseline(plan.project, planned.tuned, bundle)
+    with told_that_it_stands(published):
+        if key is not None:
+            _sign(published, key)
+        where = f"bundle in {published.folder} and {published.archive}"
+        print(f"\nReleased as {published.release.release_id}; {where}.")
+        if key is not None:
+            print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
+        bundle = read_bundle(published.folder, just_written=True)
+        for line in how_right(bundle.statement, bundle.published):
+            print(f"  {line}")
+        if baseline and planned.tuned is not None:
+            _print_baseline(plan.project, planned.tuned, bundle)
     return 0
 
 

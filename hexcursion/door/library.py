@@ -18,7 +18,14 @@ from dpgp_core.noise import random_name
 from geo import GeoError
 from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
 from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, has_points, split_settings
-from hexcursion.door.pipeline import Listener, Planned, compare_settings, plan_settings, publish_planned
+from hexcursion.door.pipeline import (
+    Listener,
+    Planned,
+    compare_settings,
+    plan_settings,
+    publish_planned,
+    told_that_it_stands,
+)
 from hexcursion.door.released import Released
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.ledger.sentences import alike_text
@@ -74,8 +81,7 @@ def release(
     """
     _refuse_taken(out)
     planned = _planned(data, settings, progress, same_records_as, pay=True)
-    with _inside():
-        return Released(publish_planned(planned, None if out is None else Path(out)).folder)
+    return _published(planned, out)
 
 
 def plan(
@@ -137,8 +143,7 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
     if not isinstance(plan, Planned):
         raise WorkflowError("Publish what `hexcursion.plan` returned.")
     _refuse_taken(out)
-    with _inside():
-        return Released(publish_planned(plan, None if out is None else Path(out), aged=True).folder)
+    return _published(plan, out, aged=True)
 
 
 def compare(
@@ -180,6 +185,13 @@ def compare(
         if not budgets:
             raise WorkflowError("Give at least one epsilon to compare at with `epsilons`.")
         return compare_settings(made, names, budgets, progress, made.executor, tables=tables)[1]
+
+
+def _published(plan: Planned, out: str | Path | None, *, aged: bool = False) -> Released:
+    with _inside():
+        published = publish_planned(plan, None if out is None else Path(out), aged=aged)
+        with told_that_it_stands(published):
+            return Released(published.folder)
 
 
 def _refuse_taken(out: str | Path | None) -> None:

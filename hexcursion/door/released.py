@@ -121,7 +121,9 @@ class Released:
 
     @property
     def deck(self) -> Any:
-        """The map as a deck of pydeck, which a notebook draws.
+        """The map as a deck of pydeck, which a notebook draws with programs from the internet.
+
+        Without a connection it stays empty: the picture that a `Released` shows by itself needs none.
 
         Returns
         -------

@@ -28,7 +28,7 @@ from hexcursion.bundle.write import (
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, LedgerError, Reservation
 from hexcursion.ledger.errors import Unreleased
-from hexcursion.ledger.ledger import charge_stands
+from hexcursion.ledger.ledger import charge_stands, standing_text
 from hexcursion.record import Release
 
 SEED = 20260618
@@ -117,6 +117,9 @@ def release_once(
         _commit(ledger, reservation, release_id, staged)
     try:
         return release, staged.place()
+    except KeyboardInterrupt as stop:
+        stop.add_note(standing_text(reservation.number, stop, ledger))
+        raise
     except WorkflowError as error:
         raise Unreleased(
             reservation.number,

@@ -128,6 +128,16 @@ def test_a_signed_release_names_its_key(
     assert capsys.readouterr().out.splitlines()[-2] == "Signed with the key finger of b'raw'."
 
 
+def test_who_stops_after_the_release_is_told_that_it_stands(
+    planned: Any, calls: Calls, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It used to say that nothing was released, beside a bundle and a charge."""
+    monkeypatch.setattr(run, "read_bundle", calls.taking("read", KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        run._release(SETTINGS, tmp_path / "new", None, False, False)
+    assert stopped.value.__notes__ == ["The release 0123 is charged and stands in /o/new."]
+
+
 @pytest.mark.parametrize("weak", [False, True])
 def test_a_dry_run_checks_and_publishes_nothing(
     planned: Any,

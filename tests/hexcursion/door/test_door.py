@@ -89,6 +89,18 @@ def test_importing_the_package_imports_no_library() -> None:
         _ = hexcursion.releases  # type: ignore[attr-defined]
 
 
+def test_who_stops_while_a_release_is_read_is_told_that_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    made = SimpleNamespace(release=SimpleNamespace(release_id="0123"), folder=Path("/o/new"))
+    monkeypatch.setattr(library, "publish_planned", lambda plan, out, aged: made)
+    monkeypatch.setattr(library, "Released", stop)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        library._published(SimpleNamespace(), None)  # type: ignore[arg-type]
+    assert stopped.value.__notes__ == ["The release 0123 is charged and stands in /o/new."]
+
+
 def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: Path) -> None:
     made = hexcursion.release(rows, out=tmp_path / "bundle", **BY_HAND)
     assert charges(open_ledger(create=False)).count("reserve") == 1

@@ -234,6 +234,22 @@ def test_a_place_that_is_taken_meanwhile_is_named_and_filled_once_it_is_free(she
     shelf.start_again()
 
 
+def test_an_interrupt_after_the_commit_says_that_the_bundle_comes(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(staged: write.Staged) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(write.Staged, "place", stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            shelf.release("one")
+    (note,) = stopped.value.__notes__
+    assert note.endswith("but entry 2 was committed: the next start puts its bundle in place.")
+    ledger = shelf.place.open()
+    assert recover(shelf.folder, ledger.identity, ledger.committed).placed == ("one",)
+
+
 def test_an_interrupt_stays_an_interrupt_and_is_noted(shelf: Shelf) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
