@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import get_args
 
 from data_loaders.registry import NOTHING_MEASURED
@@ -70,6 +71,11 @@ def _agree_on_question(settings: Choices) -> None:
         )
 
 
+def _is_among(path: str, others: Sequence[str]) -> bool:
+    """Whether a path leads to one of these files, links and `..` resolved."""
+    return os.path.realpath(path) in map(os.path.realpath, others)
+
+
 def _agree_on_layers(settings: Choices) -> None:
     """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
     layers = len(settings.layers)
@@ -80,11 +86,11 @@ def _agree_on_layers(settings: Choices) -> None:
                 f"{given} {what} are given for {layers} layers: give one for each, or one for all."
             )
     sources = [one.path for one in (settings.data, settings.reference) if one is not None]
-    if settings.basemap in sources:
+    if settings.basemap is not None and _is_among(settings.basemap, sources):
         raise WorkflowError(
             "A basemap is public, so it cannot be the file of the records: choose another file."
         )
-    if any(path in sources for path in settings.layers):
+    if any(_is_among(path, sources) for path in settings.layers):
         raise WorkflowError(
             "A layer is published as it is, so it cannot be the file of the records: choose another file."
         )
@@ -99,7 +105,7 @@ def _agree_on_covariates(settings: Choices) -> None:
         )
     if not files:
         return
-    if settings.data.path in settings.covariates:
+    if _is_among(settings.data.path, settings.covariates):
         raise WorkflowError(
             "A covariate is published, so it cannot be the file of the records: choose another file."
         )
@@ -180,7 +186,7 @@ def _agree_on_counts(settings: Choices) -> None:
     if settings.population_column and settings.population_file is None:
         raise WorkflowError("Name the population's file with `population_file`, or leave its column out.")
     people = settings.population_file
-    if people is not None and Path(people).resolve() == Path(settings.data.path).resolve():
+    if people is not None and _is_among(people, [settings.data.path]):
         raise WorkflowError(
             "The population is published, so it cannot be the file of the records: choose another file."
         )

@@ -84,6 +84,17 @@ def test_the_file_of_the_records_is_no_layer(town: Town) -> None:
             town.settings(layers=(str(path),))
 
 
+@pytest.mark.parametrize("name", ["layers", "covariates", "basemap"])
+def test_nor_by_another_way_to_it(town: Town, tmp_path: Path, name: str) -> None:
+    """With public places nothing else looks, and a layer's labels would be the private values."""
+    link = tmp_path / "other.csv"
+    link.symlink_to(town.private)
+    for path in (link, town.private.parent / "x" / ".." / town.private.name):
+        given = str(path) if name == "basemap" else (str(path),)
+        with pytest.raises(WorkflowError, match="cannot be the file of the records"):
+            town.settings(**{name: given}, places_public=True)
+
+
 def test_a_project_carries_its_layers(town: Town, tmp_path: Path) -> None:
     settings = town.settings(layers=(halves(tmp_path),), label_columns=("code",))
     [layer] = load_project(settings).layers
