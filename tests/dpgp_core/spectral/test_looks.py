@@ -18,6 +18,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Relation
 from dpgp_core.simulation import World
+from dpgp_core.spectral.cost import exchange_mu
 from dpgp_core.spectral.looks import Look, linear_laws
 from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.prior import PublicPrior
@@ -90,6 +91,21 @@ def test_no_pair_at_both_looks_costs_more_than_is_charged(relation: Relation, pu
         assert 0.99 * charged < found <= charged * (1.0 + 1e-12)
         assert found > 1.1 * max(DESIGN.looks)  # the control: one look's price is too little
     assert charged == pytest.approx(DESIGN.mu, rel=1e-9)
+
+
+def test_nor_does_an_exchange_cost_more_than_is_said_beside_one_record_more_or_less() -> None:
+    """Of the first look its own price; of the second, whose features are not known, twice its price."""
+    facts = PublicFacts(LATTICE, 400, "add-or-remove")
+    priced = MECHANISM.guarantee(DESIGN, facts).exchange_mu
+    plan = prepared_plan(DESIGN, facts)
+    first = exchange_mu(plan.products, plan.noise, "add-or-remove")
+    assert priced is not None
+    assert first is not None
+    assert priced**2 - first**2 == pytest.approx(4.0 * 0.7 * 0.64, rel=1e-9)
+    for seed in (1, 2):
+        prepared, _, look, _ = looked("add-or-remove", seed=seed)
+        found = largest_of_all_pairs((Look.first(prepared.plan), look), "replace-one", public=False)
+        assert 1.1 * DESIGN.mu < found <= priced
 
 
 def test_whole_sums_of_neighbours_move_by_no_more_than_is_charged() -> None:
