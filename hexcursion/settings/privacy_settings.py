@@ -8,6 +8,9 @@ from typing import Annotated
 from hexcursion.settings.field import Checked, Setting
 from hexcursion.settings.names import PeriodShares, Relation, Unit
 
+MOST_RECORDS = 100_000_000
+"""Records that may be said to be there: simulations draw as many, at some fifty bytes each."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PrivacySettings(Checked):
@@ -43,7 +46,7 @@ class PrivacySettings(Checked):
     )] = "replace-one"
     records_about: Annotated[int | None, Setting(
         "About how many records there are, by public knowledge; for the relation 'add-or-remove', and for a "
-        "proposed resolution.", "privacy", minimum=1, maximum=1000000000, remedy="try 1000",
+        "proposed resolution.", "privacy", minimum=1, maximum=MOST_RECORDS, remedy="try 1000",
         otherwise="the number of records, which is public",
     )] = None
     places_public: Annotated[bool, Setting(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Final
 
 import streamlit as st
 
@@ -12,6 +11,7 @@ from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import COARSEST, FINEST
+from hexcursion.settings.privacy_settings import MOST_RECORDS
 from pages.hexagons import layers
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, offer_exchange, stop_stray, take_outline
 from pages.shared import maps, panels
@@ -21,7 +21,6 @@ from pages.shared.server import access
 from pages.shared.session import workspace
 from pages.shared.session.previews import domain_of, facts_of, proposal_of
 
-MOST_RECORDS: Final = 1_000_000_000
 work = workspace.current()
 
 

@@ -15,6 +15,7 @@ from hexcursion import words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
 from hexcursion.settings.names import DEFAULT_MECHANISMS, USUAL_DELTA, not_read, origin_of
+from hexcursion.settings.privacy_settings import MOST_RECORDS
 from pages.privacy import pilot_panel, question
 from pages.privacy.question_view import attack_odds, relative_unit
 from pages.shared.charts import alt
@@ -110,7 +111,7 @@ def _number(work: Workspace) -> None:
     about = st.number_input(
         f"About how many {noun}, by public knowledge",
         1,
-        1_000_000_000,
+        MOST_RECORDS,
         value=work.choices.get("records_about"),
         help="Such as last year's number. Slack, design and noise are made for it, and it is published.",
         **work.keyed("records_about"),

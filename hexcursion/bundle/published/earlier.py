@@ -31,6 +31,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.privacy_settings import MOST_RECORDS
 
 SEED = 314159  # draws from what is published alone
 AHEAD, MEMORY = 1.0, 0.95  # the usual distance of two periods; what of its pattern the field keeps over it
@@ -167,8 +168,11 @@ def _stand_ins(bundle: Bundle, reading: SeriesReading) -> bytes:
 
 
 def _places(bundle: Bundle, expected: Floats, entropy: SimulationEntropy) -> NDArray[np.int64]:
-    """Cells of as many records as the release had, likelier where many are expected."""
+    """Cells of as many records as the release had, likelier where many are expected; `BundleError` for more
+    than can be drawn, which whoever made it may have stated."""
     number = int(bundle.statement["guarantee"]["n"])
+    if number > MOST_RECORDS:
+        raise BundleError(f"This bundle states {number:,} records, too many to draw: name another reference.")
     if bundle.statement["guarantee"]["unit"] == "cell":  # one record a hexagon
         wait = -np.log(entropy.uniform(expected.size)) / np.maximum(expected, 1e-9)
         return np.sort(np.argsort(wait)[:number])

@@ -225,6 +225,14 @@ def test_simulated_reference_data_know_the_public_number_only(town: Town) -> Non
     assert everywhere.index.size == build_domain(settings).size
 
 
+def test_a_guess_of_a_billion_records_is_refused_before_they_are_drawn(town: Town) -> None:
+    """The machine's memory went, and the process with it."""
+    guess = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",)}
+    assert town.settings(**guess, records_about=10**8).records_about == 10**8
+    with pytest.raises(WorkflowError, match="records_about must be"):
+        town.settings(**guess, records_about=10**9)
+
+
 def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
     """Where places are declared public, records are simulated where they really are."""
     settings = town.settings(reference=None, reference_public=False, places_public=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from zipfile import ZipFile
 
@@ -12,9 +13,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpgp_core.noise import SimulationEntropy
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.layout import zip_bytes_to
-from hexcursion.bundle.published.earlier import earlier_transform, is_bundle, load_with_earlier, with_earlier
+from hexcursion.bundle.published.earlier import (
+    _places,
+    earlier_transform,
+    is_bundle,
+    load_with_earlier,
+    with_earlier,
+)
 from hexcursion.bundle.published.series import refuse_unreadable
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.project.example import county_settings
@@ -190,3 +198,9 @@ def test_tables_are_no_bundles(settings: ReleaseSettings, earlier: Path, tmp_pat
         assert is_bundle(str(tmp_path / "some.zip")) is bundle
     plain = settings.with_changes(reference=None, reference_public=False, centre=13.0, clip=1.0)
     assert with_earlier(plain) == (plain, {})
+
+
+def test_so_many_records_as_a_forger_may_state_are_not_drawn() -> None:
+    stated = SimpleNamespace(statement={"guarantee": {"n": 10**12, "unit": "point"}})
+    with pytest.raises(BundleError, match=r"states 1,000,000,000,000 records, too many to draw"):
+        _places(stated, np.ones(3), SimulationEntropy(1))  # type: ignore[arg-type]
