@@ -72,7 +72,7 @@ def refused(*command: str, secrets: str | None, folder: Path, **environment: str
 def test_a_doubtful_setup_does_not_start(
     tmp_path: Path, arguments: tuple[str, ...], secrets: str | None, mode: str, said: str
 ) -> None:
-    """By secrets, environment and argument; `pages/shared/test_access_rules.py` has all doubts."""
+    """By secrets, environment and argument; `tests/pages/shared/test_access_rules.py` has all doubts."""
     status, output = refused("app.py", *arguments, secrets=secrets, folder=tmp_path, HEXCURSION_MODE=mode)
     assert status != 0
     assert output.startswith("Hexcursion does not start. ")
