@@ -50,4 +50,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *entry_points(group="hexcursion.readings").names})
+    return sorted({*__all__, *entry_points(group="hexcursion.readings").names})

@@ -87,6 +87,7 @@ def test_sites_and_programs_find_the_reading() -> None:
     assert build_parser("site").parse_args(["site", "a", "--out", "x"]).readings == []
     assert hexcursion.series is hexcursion_series.series
     assert "series" in dir(hexcursion)
+    assert "find_spec" not in dir(hexcursion)
 
 
 def test_the_tab_offers_nothing_that_would_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
