@@ -83,7 +83,7 @@ def test_the_number_of_records_is_public_unless_it_is_kept_private(screen: Recor
     ask._number(hidden)
     assert screen.asked("Keep the number of non-empty hexagons private, too")["value"] is True
     asked = screen.asked("About how many non-empty hexagons, by public knowledge")
-    assert (asked["_"], asked["value"]) == ((1, 1_000_000_000), 70)
+    assert (asked["_"], asked["value"]) == ((1, 100_000_000), 70)
     assert (hidden.choices["relation"], hidden.choices["records_about"]) == ("add-or-remove", 70)
 
 
