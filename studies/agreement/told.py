@@ -12,10 +12,10 @@ record adds), of ranges and shares of the records' own that are drawn from RANGE
 `quarter` the agreement that it falls short of with a chance of one quarter, by joint draws; `fitted` the
 best linear guess from eight numbers of the release, fitted to these very worlds, each left out in its turn:
 nobody has it. `range holds` is the share of the releases whose 80 % range, as it is published, holds what
-is reached; `width` its mean. Other rows ask the same of two looks; of places that are public; of counted
-records, where they are denser than on average and where they are more for the people of a generated
-population, the logarithm of both being such a field; and of answers, yes in the upper 40 % of a world,
-where more than 40 % say yes.
+is reached, `above` of those that reach more than it says, `width` its mean width. Other rows ask the same
+of two looks; of places that are public; of counted records, where they are denser than on average and where
+they are more for the people of a generated population, the logarithm of both being such a field; and of
+answers, yes in the upper 40 % of a world, where more than 40 % say yes.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ def _print_alone(asked: Namespace) -> None:
     print(
         "survey        released       epsilon  worlds   told  reached  less: mean     sd  too high", end="  "
     )
-    print("fitted: sd  quarter: mean  too high  range holds  width")
+    print("fitted: sd  quarter: mean  too high  range holds  above  width")
     for kind, survey, epsilon in product(KINDS, SURVEYS[:2], EPSILONS):
         project = _project(kind, survey_settings(survey, asked.folder).with_changes(epsilon=epsilon))
         found = np.array(list(_worlds(project, KINDS[kind])))
         reached, told, quarter = found[:, 0], found[:, 1], found[:, 2]
-        read = np.column_stack([np.ones(len(found)), found[:, 1:-2], np.square(told)])
+        read = np.column_stack([np.ones(len(found)), found[:, 1:-3], np.square(told)])
         hat = read @ np.linalg.pinv(read)
         left = (reached - hat @ reached) / (1.0 - hat.diagonal())
         gap, low = told - reached, quarter - reached
@@ -145,7 +145,7 @@ def _print_alone(asked: Namespace) -> None:
             f"{reached.mean():7.3f}  "
             f"{gap.mean():+10.3f}  {gap.std():5.3f}  {(gap > TOO_HIGH).mean():8.2f}  {left.std():10.3f}  "
             f"{low.mean():+13.3f}  {(low > TOO_HIGH).mean():8.2f}"
-            f"  {found[:, -2].mean():11.2f}  {found[:, -1].mean():5.2f}",
+            f"  {found[:, -3].mean():11.2f}  {found[:, -2].mean():5.2f}  {found[:, -1].mean():5.2f}",
             flush=True,
         )
     print(f"Seed {SEED}; means of {EACH} releases of each world; too high: by more than {TOO_HIGH:g}.")
@@ -200,7 +200,9 @@ def _worlds(project: Project, worlds: int) -> Iterator[Floats]:
             assert drawn.map_draws is not None
             between = agreement_range(mean, sd, drawn.map_draws, 0.0, "above", region) or (told, told)
             low, high, hit = min(between[0], told), max(between[1], told), iou(region, truth)
-            said.append((hit, told, np.nanquantile(joint, 0.25), *more, low <= hit <= high, high - low))
+            said.append(
+                (hit, told, np.nanquantile(joint, 0.25), *more, low <= hit <= high, hit > high, high - low)
+            )
         yield np.mean(said, axis=0)
 
 
