@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page
 
 from pages.shared.steps import SCREENS
@@ -53,16 +52,16 @@ def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path) -> 
         appear(page.get_by_role("dialog"))  # there is no such page here
 
 
-@pytest.mark.parametrize("title", ["Publish", "Viewer"])
-def test_back_leaves_a_screen_of_a_release_at_once(page: Page, app: RunningApp, title: str) -> None:
+def test_back_leaves_a_screen_of_a_release_at_once(page: Page, app: RunningApp) -> None:
     open_screen(page, app)
     press(page, "Open the finished example")
     go_to(page, "How this works")
-    go_to(page, title)
-    page.go_back()
-    settle(page)
-    assert page.get_by_role("heading", level=1).inner_text() == "How this works"
-    assert page.url.removeprefix(app.url) == "/help"
+    for title in ("Publish", "Viewer"):
+        go_to(page, title)
+        page.go_back()
+        settle(page)
+        assert page.get_by_role("heading", level=1).inner_text() == "How this works", title
+        assert page.url.removeprefix(app.url) == "/help", title
 
 
 def test_two_tabs_know_of_each_other(page: Page, app: RunningApp) -> None:
