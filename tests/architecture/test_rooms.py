@@ -46,10 +46,6 @@ def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(ROOT).parts[0]
-
-
 @cache
 def imported(path: Path) -> list[tuple[int, str]]:
     """(line, dotted name) of every import anywhere in a module; `from a import b` gives `a.b`."""

@@ -17,7 +17,6 @@ from hexcursion_peers.sparse.mechanism import SparseGpDesign
 BOTH, HIDDEN = ("point", "cell"), "values and places"
 FOUR = (0.5, 0.45, 0.4, 0.35)
 PEERS = ("sparse-gp", "convcnp", "cloaking", "functional")
-PRIVATE_PLACES = ("sparse-gp", "convcnp")
 
 EVERY: dict[str, Any] = {
     "sparse-gp": SparseGpDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
