@@ -288,7 +288,7 @@ def sums_block(release: Release) -> dict[str, Any]:
         field = kept.field
         block["reference"] = {
             name: float(getattr(field, name)) for name in ("deviation", "scatter", "lengthscale")
-        } | ({"covariates": field.covariates} if field.covariates else {})
+        } | {name: getattr(field, name) for name in ("covariates", "own") if getattr(field, name)}
     return {"sums": block}
 
 
