@@ -11,6 +11,7 @@ from hexcursion.search.score import fixed_of
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import DEFAULT_MECHANISMS
 from pages.privacy.designs import pilot_job, pilot_serves, pilot_words
+from pages.privacy.question import ONE_SCALE
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
@@ -46,9 +47,14 @@ LOOKS = {
 
 def chosen(work: Workspace) -> bool:
     """Whether an accounted look is to stand in for reference data."""
-    if work.choices.get("reference") is not None:
+    if _settled(work):
         return False
     return bool(st.session_state.get(f"way_{work.mark}", _standing(work)) == "pilot")
+
+
+def _settled(work: Workspace) -> bool:
+    """Whether nothing is asked: there are reference data, or counts or answers, of one fixed design."""
+    return work.choices.get("reference") is not None or work.choices.get("values") in ONE_SCALE
 
 
 def _standing(work: Workspace) -> str:
@@ -58,8 +64,8 @@ def _standing(work: Workspace) -> str:
 
 def ask(work: Workspace) -> None:
     """How the design is chosen where there are no reference data."""
-    if work.choices.get("reference") is not None or work.choices.get("values") == "count":
-        work.choose(pilot=None, looks=1)  # counts are released by one fixed design
+    if _settled(work):
+        work.choose(pilot=None, looks=1)
         return
     st.header("How the design is chosen", anchor=False)
     chosen_before = work.choices.get("mechanisms", DEFAULT_MECHANISMS)

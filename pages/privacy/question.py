@@ -70,7 +70,7 @@ def ask(work: Workspace) -> None:
     )
     if threshold is None:
         work.choices.pop("threshold", None)
-        own = f"as a number: {unit}" if against in question_view.UNITS_OF else "in the data's own unit"
+        own = f"({unit})" if against in question_view.UNITS_OF else "in the data's own unit"
         st.caption(f":material/info: Give the threshold {plain(own)}.")
     else:
         work.choose(threshold=float(threshold), direction=direction)

@@ -377,7 +377,7 @@ def test_a_site_lists_a_series_of_what_fits_together(bundles: list[bytes], tmp_p
     assert len(write_site(sources, tmp_path / "site", readings=["series"])) == 2
     index = (tmp_path / "site" / "index.html").read_text()
     (folder,) = re.findall(r'href="(series-[^"/]+)/series.html"', index)
-    assert "in 2017 to 2018?" in index
+    assert "from 2017 to 2018?" in index
     assert b"2017" in (tmp_path / "site" / folder / "series.html").read_bytes()
     told: list[str] = []
     assert len(write_site(sources[:1], tmp_path / "one", "", left_out=told.append, readings=["series"])) == 1

@@ -56,6 +56,15 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     assert "fixed: no reference data, so one design for all such data; nothing was searched" in texts(app)
 
 
+def test_a_pilot_is_not_offered_where_it_would_be_refused(open_app: OpenApp) -> None:
+    app = without_reference(open_app)
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    app.selectbox(key=key_of(app, "against")).set_value("answers").run()
+    assert "How the design is chosen" not in texts(app)
+    assert "without `pilot`" not in texts(app)
+    assert work_of(app).choices["pilot"] is None
+
+
 @pytest.mark.slow
 def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenApp) -> None:
     app = without_reference(open_app)

@@ -144,9 +144,11 @@ class Step:
 def question_of(series: Series) -> str:
     """The question of all periods as a reader would ask it."""
     subject = series.last.statement["subject"]
-    scope = {**subject.get("scope", {}), "period": f"{series.labels[0]} to {series.labels[-1]}"}
+    periods = f"{series.labels[0]} to {series.labels[-1]}"
+    scope = {**subject.get("scope", {}), "period": periods}
     asked = {**subject, "threshold": series.threshold, "scope": scope}
-    return words.asked(asked, series.last.statement["guarantee"]["unit_word"])
+    question = words.asked(asked, series.last.statement["guarantee"]["unit_word"])
+    return question.replace(f" in {periods}", f" from {periods}")
 
 
 def limit_words(series: Series) -> str:
@@ -201,9 +203,9 @@ def notes_of(series: Series) -> tuple[str, ...]:
     sentences = [
         f"Each map uses the releases of all {len(series.labels)} periods: it is not the map that a period's "
         "own bundle shows.",
-        f"The field keeps {100 * prior.memory:.1f} % of its pattern over the usual distance of two periods. "
-        f"This, and the range of {significant(prior.lengthscale / 1e3, 3)} km, make the released sums "
-        "likeliest.",
+        f"The map is taken to keep {100 * prior.memory:.1f} % of its pattern from one period to the next, "
+        f"and values to stay similar over {significant(prior.lengthscale / 1e3, 3)} km: these numbers fit "
+        "the released sums best.",
     ]
     if not series.dated:
         sentences.append(
