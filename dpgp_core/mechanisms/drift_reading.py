@@ -17,7 +17,7 @@ from dpgp_core.linalg import Floats, Ints, cholesky, coloured
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise import Entropy
 from dpgp_core.posterior.fitting import Posterior, fit_cells
-from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.counts import CHANCE, NodeCounts
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.model_check import FEWEST_CHECKED, Change, ModelCheck, chance_unchanged, compared
 from dpgp_core.spectral.prior import REACH, ClippedPrior, LinearLaw, before_cut, clipped_moments, share_of_yes
@@ -196,8 +196,11 @@ class DriftReader:
     @cached_property
     def _unsure(self) -> Floats:
         """(M,) variance of each node's own count."""
-        room = self._field.nodes.cells_per_node if self._single else None
-        return np.zeros(self.counts.mean.size) if self._known else self.counts.scatter(room)
+        m, room = self.counts.mean, self._field.nodes.cells_per_node
+        if self._known:
+            return np.zeros(m.size)
+        alone = m * np.maximum(1.0 - m / room, 0.0)  # at most one record in a cell
+        return np.asarray(alone if self._single else self.counts.growth * m**2 + CHANCE * m)
 
     def weights(self, sums: Floats) -> Floats:
         """(B,) posterior weights of the beliefs given released sums (p,)."""

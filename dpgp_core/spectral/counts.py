@@ -18,12 +18,6 @@ from dpgp_core.noise import Entropy
 NEIGHBOUR_SHARE = 0.1
 """Reference counts are blended with so much of their neighbours' mean: new records come near old ones."""
 
-MOVED_SHARE, MOVED = 0.9, (1.5, 6.0, 12.0)
-"""The same share, and squared relative changes as in GROWTHS, where most records stand elsewhere than before,
-as new buildings do: released counts decide."""
-
-UNMOVED = 20.0  # odds that most have not moved, before the release
-
 LEAST_SHARE = 0.002
 """Least prior mean of a cell, as a share of n/N: public counts of zero do not exclude a record."""
 
@@ -57,7 +51,6 @@ class CountPrior:
     # squared relative changes of a node's count; `white` holds the first, the released counts choose one,
     # after the rounds if there are any: what neighbours share is not to be taken for a change
     growths: tuple[float, ...] = (0.0,)
-    moved: CountPrior | None = None  # the same if most records have moved; None where that is not asked
 
     def __post_init__(self) -> None:
         if self.mean.ndim != 1 or self.mean.shape != self.white.shape:
@@ -68,16 +61,8 @@ class CountPrior:
             raise InvalidValue("prior variances of counts must not be negative.")
 
     def likeliest(self, features: Floats, released: Floats, noise: float) -> CountPrior:
-        """The same, or `moved`, with the growth under which released counts (p,) of features (M, p) are
-        likeliest.
-        """
-        if len(self.growths) == 1:
-            return self
-        likely, found = self._likeliest(features, released, noise)
-        if self.moved is None:
-            return found
-        other, elsewhere = self.moved._likeliest(features, released, noise)
-        return elsewhere if other > likely + np.log(UNMOVED) else found
+        """The same with the growth under which released counts (p,) of features (M, p) are likeliest."""
+        return self if len(self.growths) == 1 else self._likeliest(features, released, noise)[1]
 
     def likelier_alone(self, features: Floats, released: Floats, noise: float) -> CountPrior:
         """The same, or one where neighbours share nothing if released counts (p,) are likelier so."""
@@ -101,7 +86,7 @@ class CountPrior:
             tried.append(-0.5 * float(left @ left) - float(np.sum(np.log(root.diagonal()))))
         growth = self.growths[int(np.argmax(tried))]
         white = self.white + (growth - self.growths[0]) * np.square(self.mean)
-        return max(tried), replace(self, white=white, growths=(growth,), moved=None)
+        return max(tried), replace(self, white=white, growths=(growth,))
 
     def with_total_known(self) -> CountPrior:
         """The same where the number of all records is public: unevenness then moves records, and adds none.
@@ -128,20 +113,6 @@ class NodeCounts:
         """Counts (M,) that are public, for `size` features."""
         return cls(np.asarray(counts, dtype=np.float64), np.zeros((size, size)))
 
-    def scatter(self, room: Floats | None) -> Floats:
-        """(M,) variance of each node's own count; `room` (M,) are its cells if each holds one record at most.
-
-        Where many records are expected because released counts have seen them, these leave less than a change
-        since another period would.
-        """
-        m = self.mean
-        if room is not None:
-            return np.asarray(m * np.maximum(1.0 - m / room, 0.0))
-        own = self.growth * m**2
-        if self.sd is not None:
-            own = np.minimum(own, np.maximum(np.square(self.sd) - CHANCE * m, 0.0))
-        return np.asarray(own + CHANCE * m)
-
     def drawn(self, entropy: Entropy) -> Floats:
         """(M,) whole numbers of records, drawn as they may be around their means."""
         n = self.mean
@@ -166,22 +137,12 @@ def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: b
     if np.any(public < 0) or public.sum() <= 0:
         raise InvalidValue("reference counts must not be negative, and some must be positive.")
     around = nodes.lattice.averaging @ (nodes.lattice.averaging @ public)
-    mean = _expected(nodes, (public + NEIGHBOUR_SHARE * around) / (1.0 + NEIGHBOUR_SHARE), n)
+    mean = (public + NEIGHBOUR_SHARE * around) / (1.0 + NEIGHBOUR_SHARE)
+    mean = mean * (n / mean.sum()) + LEAST_SHARE * n * nodes.cells_per_node / nodes.cells
+    mean *= n / mean.sum()
     if single:
         return _single(nodes, mean)
-    moved = _expected(nodes, (1.0 - MOVED_SHARE) * public + MOVED_SHARE * around, n)
-    return _changing(mean, GROWTHS, _changing(moved, MOVED))
-
-
-def _expected(nodes: Nodes, blend: Floats, n: float) -> Floats:
-    """(M,) expected counts in proportion to `blend`, but for a least share of each cell; they sum to n."""
-    mean = blend * (n / blend.sum()) + LEAST_SHARE * n * nodes.cells_per_node / nodes.cells
-    return np.asarray(mean * (n / mean.sum()))
-
-
-def _changing(mean: Floats, growths: tuple[float, ...], moved: CountPrior | None = None) -> CountPrior:
-    """Prior of counts around a mean (M,) that change by one of `growths` from period to period."""
-    return CountPrior(mean, growths[0] * mean**2 + CHANCE * mean, growths=growths, moved=moved)
+    return CountPrior(mean, GROWTHS[0] * mean**2 + CHANCE * mean, growths=GROWTHS)
 
 
 def _single(nodes: Nodes, mean: Floats) -> CountPrior:

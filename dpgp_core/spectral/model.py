@@ -193,9 +193,8 @@ class Prepared:
             raise InvalidValue("counts were not released: say what is known of them.")
         prior = self.count_prior(known, released)
         return read_counts(
-            prior, self.features.values, released, self.noise.counts, self.nodes,
-            rough=self.plan.rough, with_sd=prior.moved is not None,
-        )  # fmt: skip
+            prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
+        )
 
     def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
         """The posterior of the field for these counts, waiting for released sums; without public columns."""

@@ -23,7 +23,6 @@ LONG, SMOOTH = 0.25, 0.12  # variance of smooth change, as a share of the field'
 SMOOTH_RANGE = 8.0  # node spacings; the longer range is a third of the domain's diameter
 SCALE = 0.25  # variance of the factor by which the public map's contrasts may change
 COLUMNS = (0.3, 0.6)  # shares of the field's variance that public columns may explain
-OWN = 0.5  # share of the field's variance that each node may have of its own, at this time alone
 ODDS = 0.25  # that they explain any, against that they do not, before the records are seen
 CLIP = 2.5  # deviations of a record about the public map that the clip bound holds
 NEAR, USUAL = 2.0, 20.0  # spacings within which scatter is alike; records of the usual scatter beside them
@@ -68,7 +67,6 @@ class PublicField:
     map: MapModel | None = None  # how the map without privacy is made
     columns: Floats | None = None  # (M, k) that explain a part of the field; None where they explain nothing
     covariates: float = 0.0  # share of the field's variance that they explain, in equal parts
-    own: float = 0.0  # share of the field's variance that each node has of its own, at each time anew
     local: Floats | float = 1.0  # (M,) scatter of records around each node relative to the usual one
 
     @classmethod
@@ -98,20 +96,14 @@ class PublicField:
         within = float(square[some].sum())
         known = None if columns is None else at_nodes(nodes, columns)
         together = np.zeros(apart.shape) if known is None else alike(known[index[some]], known[index[some]])
-        white, odds = np.eye(some.size), column_shares(known)
-        decay = {steps: np.exp(-apart / (steps * spacing)) for steps in (*RANGES, 2.0 * RANGES[-1])}
-
-        def likely(steps: float, share: float, part: float, own: float = 0.0) -> float:
-            shape = (1.0 - part) * decay[steps] + part * together
-            shape = (1.0 - own) * shape + own * white
-            scatter = (1.0 - share) * variance
-            found = evidence_of_means(shape, share * variance, scatter, count[some], mean[some])
-            return found + _within(within, free, scatter) + odds[part]
-
-        likeliest = max((likely(*each), *each, 0.0) for each in product(RANGES, SHARES, odds))
-        _, steps, share, part, _ = likeliest
-        wider = ((more * steps, share, part, OWN) for more in (1.0, 2.0))
-        _, steps, share, part, own = max(likeliest, *((likely(*each), *each) for each in wider))
+        tried = []
+        for steps, (part, odd) in product(RANGES, column_shares(known).items()):
+            shape = (1.0 - part) * np.exp(-apart / (steps * spacing)) + part * together
+            for share in SHARES:
+                scatter = (1.0 - share) * variance
+                found = evidence_of_means(shape, share * variance, scatter, count[some], mean[some])
+                tried.append((found + _within(within, free, scatter) + odd, steps, share, part))
+        _, steps, share, part = max(tried)
         deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
         apart_each = np.minimum(apart_each, np.square(OUTLYING * scatter))
         square = np.bincount(place, weights=apart_each, minlength=nodes.size)[index]
@@ -125,7 +117,6 @@ class PublicField:
             steps * spacing,
             columns=known if part else None,
             covariates=part,
-            own=own,
             local=_local(nodes, index, count - 1.0, square.astype(np.float64)),
         )
 
@@ -149,7 +140,7 @@ class PublicField:
         """Mean of the field, root of the records' covariance, their weights, information, white ones."""
         centres = self.nodes.lattice.domain_centres[self.index]
         covariance = self._kernel(centres, self.index)
-        covariance[np.diag_indices_from(covariance)] += self._alone + self.scatter**2 / self.count
+        covariance[np.diag_indices_from(covariance)] += self.scatter**2 / self.count
         root = cholesky(covariance, "the covariance of the public records", "use other reference data")
         ones = solve_lower(root, np.ones(self.index.size))
         information = float(ones @ ones)
@@ -157,18 +148,13 @@ class PublicField:
         weights = solve_lower(root, solve_lower(root, self.mean - level), transposed=True)
         return level, root, weights, information, ones
 
-    @property
-    def _alone(self) -> float:
-        """Variance that each node has of its own."""
-        return self.own * self.deviation**2
-
     def _kernel(self, places: Floats, node: Ints) -> Floats:
         """(K, k) prior covariance of the field at places (K, 2), whose nodes are given, with its records."""
         centres = self.nodes.lattice.domain_centres[self.index]
         shape = (1.0 - self.covariates) * np.exp(-cdist(places, centres) / self.lengthscale)
         if self.columns is not None:
             shape += self.covariates * alike(self.columns[node], self.columns[self.index])
-        return np.asarray((self.deviation**2 - self._alone) * shape)
+        return np.asarray(self.deviation**2 * shape)
 
     def at_cells(self, places: Floats) -> Floats:
         """(N,) posterior mean of the field at the centres (N, 2) of all cells, metres."""
@@ -192,13 +178,12 @@ class PublicField:
         made *= 1.0 - self.covariates
         if self.columns is not None:
             made += self.covariates * alike(self.columns, self.columns)
-        made *= self.deviation**2 - self._alone
+        made *= self.deviation**2
         half = solve_lower(root, made[:, self.index].T)
         taken = half.T @ half
         made -= taken
         left = 1.0 - half.T @ ones
         made += np.divide(np.outer(left, left, out=taken), information, out=taken)
-        made[np.diag_indices_from(made)] += self._alone
         local = np.broadcast_to(self.local, self.nodes.size)
         made *= local
         made *= local[:, None]

@@ -177,7 +177,6 @@ class KeptField:
     scatter: float
     lengthscale: float
     covariates: float = 0.0  # share of the field's variance that public columns explain
-    own: float = 0.0  # share that each node has of its own
 
     @classmethod
     def of(cls, field: PublicField) -> KeptField:
@@ -185,9 +184,7 @@ class KeptField:
         count, mean = np.zeros(field.nodes.size), np.zeros(field.nodes.size)
         count[field.index], mean[field.index] = field.count, field.mean
         local = np.broadcast_to(field.local, field.nodes.size)
-        return cls(
-            count, mean, local, field.deviation, field.scatter, field.lengthscale, field.covariates, field.own
-        )
+        return cls(count, mean, local, field.deviation, field.scatter, field.lengthscale, field.covariates)
 
     def at(self, nodes: Nodes, columns: Floats | None = None) -> PublicField:
         """The field again, on the nodes of its domain with their public columns (M, k), if it has any; raises
@@ -201,7 +198,7 @@ class KeptField:
             raise InvalidValue("the public records kept with the sums are not those of this domain.")
         return PublicField(
             nodes, index, self.count[index], self.mean[index], self.deviation, self.scatter, self.lengthscale,
-            columns=columns, covariates=self.covariates, own=self.own, local=self.local,
+            columns=columns, covariates=self.covariates, local=self.local,
         )  # fmt: skip
 
 

@@ -288,7 +288,7 @@ def sums_block(release: Release) -> dict[str, Any]:
         field = kept.field
         block["reference"] = {
             name: float(getattr(field, name)) for name in ("deviation", "scatter", "lengthscale")
-        } | {name: getattr(field, name) for name in ("covariates", "own") if getattr(field, name)}
+        } | ({"covariates": field.covariates} if field.covariates else {})
     return {"sums": block}
 
 

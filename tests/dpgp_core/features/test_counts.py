@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -80,10 +78,6 @@ def test_reference_counts_are_scaled_to_n() -> None:
     assert int(prior.mean.argmax()) == 6
     assert 40.0 < prior.mean[6] < 60.0
     assert np.allclose(prior.white, 0.1 * prior.mean**2 + 2.0 * prior.mean)
-    assert prior.moved is not None
-    assert prior.moved.mean[[0, 5, 6]] == pytest.approx([15.729, 15.581, 16.979], abs=1e-3)
-    assert float(prior.moved.mean.sum()) == pytest.approx(120.0)
-    assert prior.moved.growths == (1.5, 6.0, 12.0)
     far = np.abs(made.nodes.lattice.domain_centres - made.nodes.lattice.domain_centres[6]).sum(axis=1)
     assert prior.mean[int(far.argmax())] < 0.02
 
@@ -104,31 +98,6 @@ def test_released_counts_choose_how_much_the_records_moved(moved: float, growth:
     assert found.growth == growth
     again = read_counts(chosen, made.features.values, released, 0.5, made.nodes)
     assert np.array_equal(found.mean, again.mean)
-
-
-@pytest.mark.parametrize("elsewhere", [True, False])
-def test_released_counts_tell_whether_most_records_stand_elsewhere(elsewhere: bool) -> None:
-    """A few large groups of records, at nodes beside those of the reference or at the same ones."""
-    made = prepared(radius=8)
-    generator = np.random.default_rng(7)
-    size, averaging = made.nodes.size, made.nodes.lattice.averaging
-    reference = generator.gamma(0.1, 300.0, size)
-    around = averaging @ (averaging @ reference)
-    true = generator.gamma(0.1, 10.0 * around) if elsewhere else reference * generator.gamma(10.0, 0.1, size)
-    released = made.features.values.T @ true + 5.0 * generator.standard_normal(made.features.size)
-    prior = prior_from_reference(made.nodes, reference, float(true.sum()))
-    assert prior.moved is not None
-    chosen = prior.likeliest(made.features.values, released, 5.0)
-    assert chosen.moved is None
-    assert np.array_equal(chosen.mean, (prior.moved if elsewhere else prior).mean)
-
-
-def test_counts_scatter_by_what_released_counts_leave() -> None:
-    mean, sd = np.array([1.0, 10.0, 100.0]), np.array([9.0, 9.0, 9.0])
-    counts = NodeCounts(mean, np.zeros((1, 1)), 6.0)
-    assert counts.scatter(None).tolist() == [8.0, 620.0, 60200.0]
-    assert replace(counts, sd=sd).scatter(None).tolist() == [8.0, 81.0, 200.0]
-    assert counts.scatter(np.array([4.0, 40.0, 50.0])).tolist() == [0.75, 7.5, 0.0]
 
 
 def test_cells_of_at_most_one_record() -> None:

@@ -25,7 +25,6 @@ from dpgp_core.releasing import PublicFacts, Released
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.prior import at_nodes, standardised
 from dpgp_core.spectral.public_field import MapModel, PublicField
-from dpgp_core.spectral.sums import KeptField
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3)
@@ -94,31 +93,6 @@ def test_columns_of_a_public_field_have_normal_weights() -> None:
     along = at_nodes(coarse, disk(7).domain_centres[:, :1])
     told = replace(shared, columns=along, covariates=0.9).at_cells(disk(7).domain_centres)
     assert np.abs(np.corrcoef(told, along[coarse.place, 0])[0, 1]) > 0.9
-
-
-def test_what_nodes_have_of_their_own_is_drawn_anew() -> None:
-    """Against a dense Gaussian process: public records say nothing of this time's own levels."""
-    field, centres = replace(field_of(), own=0.5, local=1.5), NODES.lattice.domain_centres
-    kernel = 0.5 * 0.02**2 * np.exp(-cdist(centres, centres) / (4 * SPACING)) + 1e4 * 0.02**2
-    own = 0.5 * 0.02**2
-    inner = kernel[np.ix_(field.index, field.index)] + np.diag(own + 0.02**2 / field.count)
-    weights = np.linalg.solve(inner, kernel[field.index])
-    left = kernel - kernel[field.index].T @ weights + own * np.eye(SIZE)
-    assert field.at_cells(centres) == pytest.approx(weights.T @ field.mean, abs=1e-5)
-    assert field.covariance == pytest.approx(2.25 * left, abs=1e-6)
-    assert KeptField.of(field).at(NODES).own == 0.5
-
-
-@pytest.mark.parametrize("own", [0.0, 0.5])
-def test_evidence_finds_levels_that_nodes_have_of_their_own(own: float) -> None:
-    big, rng = Nodes.of(disk(9)), np.random.default_rng(4)
-    centres = big.lattice.domain_centres
-    kernel = (1.0 - own) * np.exp(-cdist(centres, centres) / (8 * big.lattice.spacing))
-    drawn = np.linalg.cholesky(kernel + (own + 1e-9) * np.eye(big.size)) @ rng.standard_normal(big.size)
-    cell = np.repeat(np.arange(big.size), 5)
-    found = PublicField.of(big, cell, drawn[cell] + 0.5 * rng.standard_normal(cell.size))
-    assert found.own == own
-    assert found.lengthscale / big.lattice.spacing in (4.0, 8.0, 16.0)
 
 
 @pytest.mark.parametrize(("slope", "kept"), [(0.7, 0.6), (0.0, 0.0)])

@@ -318,11 +318,9 @@ def test_altered_fields_of_answers_beside_a_reference_are_refused(
         read_forged()
 
 
-def risen(domain: Domain, own: float = 0.0) -> dict[str, bytes]:
-    """A release of 2,000 amounts that starts from 4,000 published ones and lies .3 above them everywhere.
-
-    `own`: the share of the field's variance that each hexagon is believed to have of its own.
-    """
+@pytest.fixture(scope="module")
+def moved(domain: Domain) -> dict[str, bytes]:
+    """A release of 2,000 amounts that starts from 4,000 published ones and lies .3 above them everywhere."""
     lattice, generator = build_lattice(domain), np.random.default_rng(5)
     east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
 
@@ -333,7 +331,6 @@ def risen(domain: Domain, own: float = 0.0) -> dict[str, bytes]:
     field = replace(
         PublicField.of(Nodes.of(lattice), *amounts(4000, 0.0)),
         map=MapModel("exponential", 2500.0, 1.3, 0.0, 4.0),
-        own=own,
     )
     facts, public = PublicFacts(lattice, 2000, field=field), field.at_cells(domain.centres)
     design, (cells, values) = replace(DESIGN, drift=True, cutoff_from="release"), amounts(2000, 0.3)
@@ -346,24 +343,6 @@ def risen(domain: Domain, own: float = 0.0) -> dict[str, bytes]:
             records=drawn.records, sums=drawn.sums, model_check=drawn.model_check,
         )
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def moved(domain: Domain) -> dict[str, bytes]:
-    return risen(domain)
-
-
-def test_what_hexagons_have_of_their_own_is_stated_and_read_again(
-    moved: dict[str, bytes], domain: Domain
-) -> None:
-    assert "own" not in json.loads(moved["statement.json"])["sums"]["reference"]
-    made = risen(domain, 0.5)
-    check_again(bundle_from_contents(made))
-    statement = json.loads(made["statement.json"])
-    assert statement["sums"]["reference"].pop("own") == 0.5
-    forged = sealed({**made, "statement.json": json.dumps(following(statement)).encode()})
-    with pytest.raises(BundleError, match=r"map does not follow from sums\.parquet"):
-        check_again(bundle_from_contents(forged))
 
 
 def test_a_change_since_the_public_map_follows_from_the_sums(moved: dict[str, bytes]) -> None:
