@@ -19,7 +19,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released
-from dpgp_core.spectral.counts import CHANCE, GROWTHS, read_counts
+from dpgp_core.spectral.counts import CHANCE, read_counts
 from dpgp_core.spectral.looks import PATTERNS, Look, second_look
 from dpgp_core.spectral.model import (
     BELIEFS_OF_COUNTS,
@@ -146,8 +146,7 @@ def records_again(
     if design.law == "density":  # it has counted over an even area
         known = replace(known, kind="unknown", cells=None)
     prior = made.count_prior(known, counts)
-    if prior.relative is not None:  # cells may also differ from their neighbours: the counts tell how much
-        prior = replace(prior, growths=(0.0, *GROWTHS))
+    if prior.relative is not None:
         prior = prior.likelier_alone(made.features.values, counts, noise)
     found = read_counts(prior, made.features.values, counts, noise, made.nodes, with_sd=True)
     each = made.nodes.cells_per_node[made.nodes.place]

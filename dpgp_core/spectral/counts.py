@@ -26,7 +26,7 @@ GROWTHS = (0.1, 0.4, 1.5, 6.0)
 choose one of them. New buildings move from year to year as no sales of old ones do."""
 
 ALONE = (0.0, 0.1, 0.4, 1.5, 4.0, 10.0, 20.0)
-"""Squared relative scatter of a cell's count, beyond chance, where cells have nothing in common."""
+"""The same where nothing is known of the cells beforehand: one may hold a crowd that none beside it has."""
 
 CHANCE = 2.0
 """Variance of a count over its mean: records come in clusters, twice as scattered as a Poisson law."""
@@ -152,13 +152,13 @@ def _single(nodes: Nodes, mean: Floats) -> CountPrior:
 
 
 def prior_of_unknown(nodes: Nodes, n: float, relative: Floats, *, single: bool = False) -> CountPrior:
-    """Prior where nothing but n is public: even on average, with unevenness that neighbours share.
+    """Prior where nothing but n is public: even on average, with unevenness shared by neighbours and own.
 
     `relative` (M, Q) has rows of length at most 1, leading directions first, such as the field's own basis.
     """
     mean = positive("n", n) * nodes.cells_per_node / nodes.cells
     chance = 1.0 if single else CHANCE
-    return CountPrior(mean, chance * mean, np.sqrt(UNEVEN) * relative[:, :MODES], ROUNDS)
+    return CountPrior(mean, chance * mean, np.sqrt(UNEVEN) * relative[:, :MODES], ROUNDS, ALONE)
 
 
 def estimated_number(features: Features, shape: Floats, released: Floats) -> float:

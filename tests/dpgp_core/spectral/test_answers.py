@@ -98,7 +98,7 @@ def test_few_crowds_of_yes_among_crowds_of_no_are_as_rare_as_they_are(
         return ndtr(reader.mean(seen.sums) / np.sqrt(1.0 + np.square(reader.deviation())))
 
     share = stated()
-    assert float(share[crowds].mean()) == pytest.approx(few / 30, abs=0.002)
+    assert float(share[crowds].mean()) == pytest.approx(few / 30, abs=0.003)
     assert share[crowds[said > 0.0]].min() > 0.9
     monkeypatch.setattr(model, "settled_reader", partial(settled_reader, rounds=60))
     assert np.abs(stated() - share).mean() < 0.002

@@ -129,7 +129,7 @@ def test_two_new_crowds_of_yes_are_read_among_many_who_say_no() -> None:
     known, sums = NodeCounts.known(counts, 60), rows.T @ (crowds - 10.0)
     mean, deviation = DriftReader.of_answers(field, rows, known, 2.0, places_known=True).at(sums).around(sums)
     stated = ndtr(mean / np.sqrt(1.0 + np.square(deviation)))
-    assert float(stated @ counts / counts.sum()) == pytest.approx(1200 / 2110, abs=0.03)
+    assert float(stated @ counts / counts.sum()) == pytest.approx(1200 / 2110, abs=0.05)
     assert stated[[0, 45]].min() > 0.85
 
 
