@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpgp_core.spectral.counts import (
+    ALONE,
     CountPrior,
     NodeCounts,
     estimated_number,
@@ -132,3 +135,21 @@ def test_impossible_priors_are_refused() -> None:
         CountPrior(np.zeros(3), np.ones(3))
     with pytest.raises(ValueError, match="must not be negative"):
         CountPrior(np.ones(3), -np.ones(3))
+
+
+@pytest.mark.parametrize(("growths", "least", "most"), [(ALONE, 0.0, 1.0), ((0.0,), 4.0, 8.0)])
+def test_a_hexagon_may_hold_a_crowd_that_none_beside_it_has(
+    growths: tuple[float, ...], least: float, most: float
+) -> None:
+    """Three of 217 hexagons hold 1,200 of 2,000 records: counts err by no more than is stated."""
+    made, crowded = prepared(radius=8, density=20.0, mu=1.0), [3, 80, 150]
+    true = np.full(made.nodes.lattice.size, 800 / 217)
+    true[crowded] += 400.0
+    noise, a = made.noise.counts, made.features.values
+    assert noise is not None
+    prior = prior_of_unknown(made.nodes, float(true.sum()), made.basis.rows)
+    assert prior.growths == ALONE
+    found = read_counts(replace(prior, growths=growths), a, a.T @ true, noise, made.nodes, with_sd=True)
+    assert found.sd is not None
+    wrong = np.abs(found.mean - true)[crowded] / found.sd[crowded]
+    assert np.all((least <= wrong) & (wrong < most))
