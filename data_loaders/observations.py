@@ -153,7 +153,8 @@ class LoadReport:
 
     def lines(self) -> tuple[str, ...]:
         """Put the report in words, a sentence a line, for the curator's screen."""
-        first = f"{self.source}: {self.rows_read:,} rows read, {self.kept:,} kept."
+        rows = "1 row" if self.rows_read == 1 else f"{self.rows_read:,} rows"
+        first = f"{self.source}: {rows} read, {self.kept:,} kept."
         reasons = (f"{count:,} dropped: {reason}." for reason, count in self.dropped if count)
         return (first, *reasons, *self.notes)
 
