@@ -105,7 +105,9 @@ class NodeCounts:
 
     mean: Floats  # (M,) >= 0
     error: Floats  # (p, p) covariance of the error of `sum phi` over the records, given what was released
-    growth: float = 0.0  # squared relative deviation of a node's own count from `mean`, beyond chance
+    # squared relative deviation of a node's own count from `mean`, beyond chance; 0 where nothing was public,
+    # as `error` then holds what is not known of it
+    growth: float = 0.0
     sd: Floats | None = None  # (M,) standard deviation of each node's count, where it was asked for
 
     @classmethod
@@ -158,7 +160,9 @@ def prior_of_unknown(nodes: Nodes, n: float, relative: Floats, *, single: bool =
     """
     mean = positive("n", n) * nodes.cells_per_node / nodes.cells
     chance = 1.0 if single else CHANCE
-    return CountPrior(mean, chance * mean, np.sqrt(UNEVEN) * relative[:, :MODES], ROUNDS, ALONE)
+    return CountPrior(
+        mean, chance * mean, np.sqrt(UNEVEN) * relative[:, :MODES], ROUNDS, ALONE[:1] if single else ALONE
+    )
 
 
 def estimated_number(features: Features, shape: Floats, released: Floats) -> float:
@@ -183,7 +187,7 @@ def read_counts(
     """Posterior of the counts given the released `sum phi + N(0, noise^2)`, (p,): post-processing, free.
 
     `rows` (M, p) are the features, and the prior's mean sums to the number of records. `rough`, for
-    simulations only, sums over nodes in single precision, twice as fast. `with_sd` asks for each node's
+    simulations only, sums over nodes in single precision. `with_sd` asks for each node's
     deviation as well.
 
     With covariance V and features A (p, M): mean + V A^T (A V A^T + noise^2)^-1 (released - A mean), and the

@@ -172,7 +172,7 @@ def read_looks(
 ) -> FieldReader:
     """Read the sums (p,) of all looks, one after the other, as one: the field under one belief.
 
-    As for answers of yes and no, responses are made linear around the posterior, ROUNDS times. A record
+    Responses are made linear around the posterior, ROUNDS times and in whole steps. A record
     enters both looks with the same scatter: the rests of its responses have a covariance.
     """
     basis, prior = plan.beliefs[belief]
