@@ -282,7 +282,7 @@ class Watch:
             return
         if self.connections.count >= MOST_OPEN:
             await receive()
-            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})
+            await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})  # uvicorn says HTTP 403 for it
             return
         self.connections.count += 1
         try:
@@ -298,6 +298,12 @@ class Watch:
         begun = over = False
         if session is not None:
             self.connections.opened(session, end)
+
+        def unheard() -> None:
+            if session is None:  # its browser never asked for the app: the place is for another reader
+                end.set()
+
+        waited = asyncio.get_running_loop().call_later(LEAVE_SECONDS, unheard)
 
         async def receiving() -> Message:
             message = await _first(receive, end)
@@ -320,6 +326,7 @@ class Watch:
         try:
             await self.app(scope, receiving, sending)
         finally:
+            waited.cancel()
             if session is not None:
                 self.connections.closed(session, end)
         if end.is_set() and not over:

@@ -250,6 +250,45 @@ def test_more_connections_than_a_server_holds_are_refused_until_one_ends(
     assert finished(tried()) == [accepted, accepted, ["websocket.close 1013"], accepted]
 
 
+@pytest.mark.parametrize(
+    ("app", "session", "ended"),
+    [(_resumed, None, True), (_resumed, "s0", False), (_streamlit, None, False)],
+    ids=["silent", "resumed", "begun"],
+)
+def test_a_connection_that_never_begins_a_session_gives_its_place_back(
+    monkeypatch: pytest.MonkeyPatch, app: Any, session: str | None, ended: bool
+) -> None:
+    monkeypatch.setattr(serve, "LEAVE_SECONDS", 0.0)
+    idle = IdleSessions(3600.0)
+    if session is not None:
+        idle.heard(session)
+    connections = Connections(idle)
+    counts: list[int] = []
+
+    async def tried() -> list[str]:
+        gone = asyncio.Event()
+        heard: list[str] = []
+
+        async def receive() -> Message:
+            await gone.wait()
+            return {"type": "websocket.disconnect"}
+
+        async def send(message: Message) -> None:
+            heard.append(f"{message['type']} {message.get('code', '')}".strip())
+
+        scope = {"type": "websocket", "subprotocols": [session] if session else []}
+        connection = asyncio.create_task(Watch(app, connections)(scope, receive, send))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        counts.append(connections.count)
+        gone.set()
+        await connection
+        return heard
+
+    assert (finished(tried())[-1] == "websocket.close 1001") is ended
+    assert counts == [0 if ended else 1]
+
+
 def test_the_server_asks_for_two_heaps_and_gives_back_blocks_of_a_mebibyte(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
