@@ -310,13 +310,19 @@ class Workspace:
 
     def ends_with(self, job: Job[Any]) -> None:
         """Let a session that ends take its computation with it."""
-        weakref.finalize(self, job.cancel)
+        weakref.finalize(self, _cancel, weakref.ref(job))
 
     def plan_another(self) -> None:
         """Put the finished release aside, to plan a further one of the same data."""
         if self.release_id is not None:
             self.finished.append(self.release_id)
         self.release_id = self.explored = None
+
+
+def _cancel(job: weakref.ref[Job[Any]]) -> None:
+    """Cancel a job that somebody still holds; a finished one is not kept for that, with its result."""
+    if (held := job()) is not None:
+        held.cancel()
 
 
 def current() -> Workspace:

@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -128,6 +129,16 @@ def test_a_forgotten_session_takes_its_computation_with_it(tmp_path: Path) -> No
     assert job.state.state == "cancelled"
     for number in (leader, child):
         wait_until(lambda number=number: ended(number), f"process {number} goes on")
+
+
+def test_a_finished_computation_is_let_go_of_while_its_session_lives() -> None:
+    work, job = Workspace(), Job(lambda report: b"megabytes")
+    work.ends_with(job)
+    assert job.wait(HANG)
+    gone = weakref.ref(job)
+    del job
+    assert gone() is None
+    assert work.found is None  # the session is still there
 
 
 @pytest.mark.slow
