@@ -190,8 +190,8 @@ def _from_folder(folder: Path) -> dict[str, bytes]:
         inner = [name for name in names if (folder / name / STATEMENT).is_file()]
         if inner and STATEMENT not in names:
             raise BundleError(
-                f"{folder.name!r} is a folder of bundles: name one of them, such as "
-                f"'{folder.name}/{inner[0]}'."
+                f"{str(folder)!r} is a folder of bundles: name one of them, such as "
+                f"{str(folder / inner[0])!r}."
             )
         _check_names(names)
         for name in names:

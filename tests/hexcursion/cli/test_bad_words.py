@@ -178,18 +178,27 @@ def test_a_folder_is_no_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str
     )
 
 
-def test_what_is_no_bundle_is_told_what_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_no_bundle_is_told_what_would_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "sales.csv").write_text("x,y\n1,2\n")
     assert main(["view", str(tmp_path / "sales.csv")]) == 2
     assert main(["view", str(tmp_path)]) == 2
     (tmp_path / "demo" / "bundle").mkdir(parents=True)
     (tmp_path / "demo" / "bundle" / "statement.json").touch()
-    assert main(["view", str(tmp_path / "demo")]) == 2
+    monkeypatch.chdir(tmp_path)
+    assert main(["view", "demo"]) == 2
+    monkeypatch.chdir(tmp_path / "demo")
+    assert main(["view", "."]) == 2
+    (tmp_path / "demo" / "bundle").rename("a\x1b[2J")
+    assert main(["view", "../demo"]) == 2
     assert capsys.readouterr().err == (
         "error: This file is no zip of a bundle: name a bundle's folder, or its zip as it was written.\n"
         "error: A bundle has no file named 'sales.csv': name the folder or zip of one bundle, as it was "
         "written.\n"
         "error: 'demo' is a folder of bundles: name one of them, such as 'demo/bundle'.\n"
+        "error: '.' is a folder of bundles: name one of them, such as 'bundle'.\n"
+        "error: '../demo' is a folder of bundles: name one of them, such as '../demo/a\\x1b[2J'.\n"
     )
 
 
