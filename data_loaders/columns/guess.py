@@ -86,7 +86,7 @@ class ColumnGuess:
     layers: tuple[str, ...] = ()  # sheets of a workbook or layers of a GeoPackage
     layer: str | None = None  # the one the guess is about
     header_row: int = 1  # the row that names the columns, from 1 as a spreadsheet counts
-    top: tuple[tuple[str, ...], ...] = ()  # the first rows as they are, blank ones too
+    top: tuple[tuple[int, tuple[str, ...]], ...] = ()  # the first rows that are not blank, and their numbers
     points: bool = False  # whether the file holds points, whose columns are always named
     suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
     beyond: bool = False  # whether sampled values lie below or above a limit

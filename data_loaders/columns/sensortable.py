@@ -161,7 +161,7 @@ class Shape:
     encoding: Encoding
     sample: tuple[tuple[str, ...], ...]  # up to SAMPLE_ROWS data rows as text, of the header's width
     header: Header  # where the names stand
-    top: tuple[tuple[str, ...], ...] = ()  # the first TOP_ROWS rows as they are, blank ones too
+    top: tuple[tuple[int, tuple[str, ...]], ...] = ()  # the first TOP_ROWS rows not blank, and their numbers
     known: Recognised | None = None  # the agency's profile that the names fit
 
     @cached_property
@@ -238,8 +238,7 @@ def shape_of(table: Table, header_row: int | None = None) -> Shape:
     # A full head may end inside its last row.
     whole = rows[header.first : -1] if len(table.head) >= HEAD else rows[header.first :]
     sample = tuple(tuple(row.cells) for row in whole if len(row.cells) == len(names))
-    by_number = {row.number: tuple(row.cells) for row in rows[:TOP_ROWS]}
-    top = tuple(by_number.get(number, ()) for number in range(1, min(TOP_ROWS, max(by_number)) + 1))
+    top = tuple((row.number, tuple(row.cells)) for row in rows if any(row.cells))[:TOP_ROWS]
     return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top, known)
 
 

@@ -168,11 +168,11 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
             key=key, on_change=_forget_columns, args=(path,), **KEEP,
         )  # fmt: skip
         if guess is not None and not guess.points:
-            width = max(map(len, guess.top), default=0)
+            width = max((len(top) for _, top in guess.top), default=0)
             st.dataframe(
                 [
                     {"row": at, **{f"{column + 1}": cell for column, cell in enumerate(cells)}}
-                    for at, top in enumerate(guess.top, start=1)
+                    for at, top in guess.top
                     for cells in [[*top, *[""] * (width - len(top))]]
                 ],
                 hide_index=True,

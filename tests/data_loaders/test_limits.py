@@ -85,7 +85,7 @@ def test_a_thousand_columns_are_read_and_no_more(columns: int) -> None:
 
 
 def lines(rows: list[str]) -> list[Line]:
-    return [Line(tuple(row.split(",")), at, at + 1) for at, row in enumerate(rows)]
+    return [Line(tuple(row.split(",")), at, at + 1, at + 1) for at, row in enumerate(rows)]
 
 
 def test_a_header_is_looked_for_in_two_hundred_rows() -> None:
@@ -96,7 +96,10 @@ def test_a_header_is_looked_for_in_two_hundred_rows() -> None:
 
 def test_the_first_eight_rows_are_shown_as_they_are() -> None:
     text = "lon,lat,no2\n" + "1.5,2.5,3\n" * 20
-    assert guess_columns(text.encode()).top == (("lon", "lat", "no2"), *[("1.5", "2.5", "3")] * 7)
+    assert guess_columns(text.encode()).top == (
+        (1, ("lon", "lat", "no2")),
+        *[(at, ("1.5", "2.5", "3")) for at in range(2, 9)],
+    )
 
 
 def mark(*entries: str) -> str | None:

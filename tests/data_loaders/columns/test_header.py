@@ -80,7 +80,16 @@ def test_titles_of_a_sheet_are_passed_over_and_a_sheet_with_a_table_is_proposed(
     assert load(book, layer="Data")[0].value.tolist() == [3.5, 4.0]
     guess = guess_columns(book)
     assert (guess.layer, guess.header_row, guess.x, guess.value) == ("Data", 3, "lon", "value")
-    assert guess.top[:3] == (("Annual means", "", ""), (), ("lon", "lat", "value"))
+    assert guess.top[:2] == ((1, ("Annual means", "", "")), (3, ("lon", "lat", "value")))
+
+
+def test_the_first_rows_are_shown_even_below_many_blank_ones() -> None:
+    rows = [*[[]] * 30, ["lon", "lat", "value"], [0.25, 51.5, 3.5], [0.5, 51.25, 4.0]]
+    lines = "\n".join(",".join(map(str, row)) for row in rows)
+    for source in (workbook(rows), lines.encode(), lines.replace("\n\n", "\n,,\n").encode()):
+        guess = guess_columns(source)
+        assert guess.header_row == 31
+        assert [(at, row[2]) for at, row in guess.top] == [(31, "value"), (32, "3.5"), (33, "4.0")]
 
 
 def test_blank_rows_count_in_the_numbers_of_rows_but_are_no_records() -> None:
