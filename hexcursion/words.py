@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -192,24 +193,25 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     if record == "sale" and subject["value"] == "price":
         more = "more than" if subject["direction"] == "above" else "at most"
         return f"Where {'did' if period else 'do'} {of or 'properties'} sell for {more} {limit}{when}?"
-    what = subject["value"] or "value"
-    the = "the " if {what.split(" ", 1)[0].lower(), what.rsplit(" ", 1)[-1].lower()} & _WITH_ARTICLE else ""
-    what, side = f"{the}{what}{f' of {of}' if of else ''}", side_words(subject["direction"])
-    return f"Where {'was' if period else 'is'} {what} {side} {limit}{when}?"
+    what = f"{subject['value'] or 'value'}{f' of {of}' if of else ''}"
+    return f"Where {is_the(what, bool(period))} {what} {side_words(subject['direction'])} {limit}{when}?"
 
 
-_WITH_ARTICLE = {
-    "price",
-    "value",
-    "level",
-    "concentration",
-    "share",
-    "number",
-    "rate",
-    "temperature",
-    "depth",
-}
-"""Names of values that take an article in a question; Pb, NO2, arsenic, rent and income do not."""
+# Symbols, and names of substances and the like, which take no article in a question.
+_BARE = re.compile(
+    r"[A-Za-z]{0,3}\d.*|[A-Z][a-z]?|[A-Z]{2,3}s?|[NS]Ox|(?i:lead|zinc|arsenic|cadmium|copper|nickel|chromium|"
+    "cobalt|mercury|iron|manganese|uranium|radon|ozone|oxygen|nitrogen|phosphorus|carbon|sulphur|nitrate|"
+    "phosphate|fluoride|chloride|[a-z]*oxide|rent|income|noise|rainfall|salinity|turbidity|moisture|humidity)"
+)
+
+
+def is_the(what: str, past: bool = False) -> str:
+    """How a question goes on before the name of a value: "is the" before "height", "is" before "Pb"."""
+    head = re.split(r"[,(\[]| (?:of|in|per|with|at|from|by|for) ", what)[0].split()[-1:] or [what]
+    bare = _BARE.fullmatch(head[0])
+    many = re.search(r"[^aius]s$", head[0]) and (not bare or len(head[0]) > 2)
+    verb = {(0, 0): "is", (0, 1): "was", (1, 0): "are", (1, 1): "were"}[bool(many), past]
+    return verb if bare else f"{verb} the"
 
 
 def named(subject: Mapping[str, Any]) -> str:
@@ -217,13 +219,12 @@ def named(subject: Mapping[str, Any]) -> str:
     period = subject.get("scope", {}).get("period")
     if "answers" in subject:
         text = f"{_share_of(subject)} with {subject['answers']['yes']}"
-        return f"{text[:1].upper()}{text[1:]}{f', {period}' if period else ''}"
-    if _dense(subject):
+    elif _dense(subject):
         text = f"{_share_of(subject)} {subject['value'].removeprefix('density of ')} per square kilometre"
-        return f"{text[:1].upper()}{text[1:]}{f', {period}' if period else ''}"
-    limit = quantity(subject["threshold"], subject["unit"])
-    text = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
-    return f"{text}, {period}" if period else text
+    else:
+        limit = quantity(subject["threshold"], subject["unit"])
+        text = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
+    return f"{text[:1].upper()}{text[1:]}{f', {period}' if period else ''}"
 
 
 def _share_of(subject: Mapping[str, Any]) -> str:

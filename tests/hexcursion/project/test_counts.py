@@ -256,14 +256,30 @@ def test_the_question_is_asked_in_words() -> None:
     )
     metal = {"value": "Pb", "unit": "mg/kg", "threshold": 50.0, "direction": "above"}
     assert words.asked(metal, "sample") == "Where is Pb above 50 mg/kg?"
-    assert words.asked(metal | {"value": "annual mean of NO2"}, "reading") == (
-        "Where is annual mean of NO2 above 50 mg/kg?"
-    )
-    assert words.asked(metal | {"value": "lead concentration"}, "sample") == (
-        "Where is the lead concentration above 50 mg/kg?"
+    assert words.asked(metal | {"scope": {"population": "soils", "period": "2018"}}, "sample") == (
+        "Where was Pb of soils above 50 mg/kg in 2018?"
     )
     assert words.named(RISK) == "Risk of a case above 1.5 times the average"
     assert words.named(DENSITY) == "More than 20 sales per square kilometre"
+
+
+QUESTIONS = """
+is Pb, is As, is NO2, is NOx, is PM10, is PM2.5, is PM10 (TEOM), is no2_ug_m3, is TOC, are PAHs,
+is Pb in soil, is lead, is Arsenic, is nitrogen dioxide, is radon, is rent, is noise, is soil moisture,
+is the lead concentration, is the annual mean of NO2, is the height, is the distance, is the age, is the dose,
+is the density, is the score, is the index, is the content, is the price, is the thickness, is the biomass,
+is the gas, is the radius, is the pH, is the value, is the Value(s), are the Levels, are the levels of lead,
+are the concentrations, are the earnings, is the noise level
+"""
+
+
+@pytest.mark.parametrize("said", QUESTIONS.strip().replace("\n", " ").split(", "))
+def test_a_name_of_a_value_takes_the_article_that_it_needs(said: str) -> None:
+    subject = {"value": said.partition(" ")[2].removeprefix("the "), "unit": "", "threshold": 5.0}
+    assert words.asked(subject | {"direction": "above"}, "sample") == f"Where {said} above 5?"
+    past = said.replace("is", "was", 1) if said.startswith("is") else said.replace("are", "were", 1)
+    dated = subject | {"direction": "above", "scope": {"population": "", "period": "2018"}}
+    assert words.asked(dated, "sample") == f"Where {past} above 5 in 2018?"
 
 
 def counts_release(domain: Domain, over: Exposure) -> Release:

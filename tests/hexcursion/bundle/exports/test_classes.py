@@ -148,7 +148,7 @@ def test_all_products_of_a_bundle_say_the_same_numbers(which: str, domain: Domai
         assert (int(said[2]), int(said[3])) == pytest.approx((100 * right, 100 * held), abs=0.51)
     assert bundle.published.classes.tolist().count(0) == shown
     asked = {
-        "survey": "Where was the lead of mosses at most 5 mg/kg in 2015? Lead of mosses in mg/kg, 2015; from "
+        "survey": "Where was lead of mosses at most 5 mg/kg in 2015? Lead of mosses in mg/kg, 2015; from "
         "30,123 moss samples. Source: Moss survey.",
         "shipped example": "Where did houses in Lucas County sell for more than $80,000 in 1998? Price of "
         "houses in Lucas County in dollars, 1998; from 4,206 sales. Source: Lucas County auditor, by ",
