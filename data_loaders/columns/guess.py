@@ -41,17 +41,19 @@ _VALUE = re.compile(
     r"(^|[^a-z])[nmuµμ]?g ?/ ?(kg|g|l|m)|"
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
 )
-# Symbols of units, with prefixes and powers, in products and quotients; a method, a year or a kind is none.
+# Symbols of units, with prefixes and powers, in products and quotients; a method, a year, a kind, the
+# "(s)" of a plural or the "(min)" of a least value is none.
 _SYMBOL = (
-    r"(?:%|‰|°[CF]?|deg(?:rees?)?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
+    r"(?:%|‰|°[CF]?|deg(?:rees?)?(?: [CF])?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
     r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
-    r"|ha|h|min|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
+    r"|ft|feet|mi|miles?|yd|acres?|sq (?:ft|km|mi|m)"
+    r"|ha|h|min|minutes?|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
     r"|thousand|million|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
-    r"(?:\^?[-⁻]?[1-4²³¹])?"
+    r"(?:\^?[-⁻−]?[1-4²³¹])?"
 )
 _UNIT = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"
 _UNITS = (
-    (re.compile(rf"[(\[]\s*({_UNIT}|[^)\]/]{{1,14}}/{_UNIT})\s*[)\]]"), None),
+    (re.compile(rf"(?!\((?:s|min)\))[(\[]\s*({_UNIT}|[^)\]/]{{1,14}}/\d*{_UNIT})\s*[)\]]"), None),
     (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
     (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
     (re.compile(r"mg[_/ ]?kg"), "mg/kg"),
