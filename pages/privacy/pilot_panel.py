@@ -19,8 +19,8 @@ from pages.shared.session.workspace import Workspace
 NAME: side_jobs.SideJobName = "pilot"
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {
-    "simulated": "On simulated fields (free)",
-    "pilot": "On an accounted pilot (spends a share of ε)",
+    "simulated": "By a search on simulated fields (free)",
+    "pilot": "By a search on an accounted pilot (spends a share of ε)",
 }
 CAPTIONS = {
     "simulated": "Fields drawn by the computer, of the size of your data. They know nothing of them, so the "
@@ -28,7 +28,7 @@ CAPTIONS = {
     "pilot": "Noisy counts and sums of the private records, charged to the ledger and drawn once. The "
     "release gets what is left of ε.",
 }
-FIXED_WAYS = {**WAYS, "simulated": "Not at all: one fixed design (free)"}
+FIXED_WAYS = {**WAYS, "simulated": "One fixed design for all data (free)"}
 FIXED_CAPTIONS = {
     **CAPTIONS,
     "simulated": "The same design for all data of which nothing is known; nothing is searched. Where it was "
@@ -72,11 +72,12 @@ def ask(work: Workspace) -> None:
     names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
     fixed = fixed_of(names) is not None
     way = st.radio(
-        "Without reference data the design is chosen",
+        "How the design is chosen",
         list(WAYS),
         index=list(WAYS).index(_standing(work)),
         format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
         captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in WAYS],
+        label_visibility="collapsed",  # the header above says it
         **work.keyed("way"),
     )
     if way == "simulated":

@@ -40,7 +40,8 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     app = without_reference(open_app)
     chosen = app.multiselect(key=key_of(app, "mechanisms"))
     chosen.set_value(["posterior-sampling", "spectral-statistics"]).run()
-    assert next(iter(app.radio(key=key_of(app, "way")).options)) == "Not at all: one fixed design (free)"
+    assert app.radio(key=key_of(app, "way")).label == "How the design is chosen"
+    assert next(iter(app.radio(key=key_of(app, "way")).options)) == "One fixed design for all data (free)"
     assert "Search for the best design" not in [button.label for button in app.button]
     assert work_of(app).choices["looks"] == 1
     app.radio(key=key_of(app, "looks")).set_value(2).run()
