@@ -16,7 +16,7 @@ from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.project.public_numbers import load_population
 from hexcursion.settings.names import Direction
-from hexcursion.words import side_words
+from hexcursion.words import is_the, side_words
 from pages.privacy import question_view
 from pages.privacy.question_view import Against, against_of, relative_unit
 from pages.shared import maps
@@ -41,11 +41,11 @@ DIFFER = {False: "amounts: so much more or less", True: "factors: so many per ce
 
 def ask(work: Workspace) -> None:
     """Threshold, side and what they are relative to, written into the workspace."""
-    counted = {"risk": "the risk", "density": "the density", "answers": "the share of yes"}
+    counted = {"risk": "risk", "density": "density", "answers": "share of yes"}
     st.header("The question", anchor=False)
     wanted = _wanted(work)
     against = against_of(work)
-    name = counted.get(against) or work.choices.get("value_name") or "the value"
+    name = counted.get(against) or work.choices.get("value_name") or "value"
     if wanted != against:  # limits without a file that will do
         work.choices.pop("threshold", None)
         return
@@ -54,7 +54,7 @@ def ask(work: Workspace) -> None:
     side, value = st.columns([2, 3], vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
-        f"Where is {plain(name)} …",
+        f"Where {is_the(name)} {plain(name)} …",
         sides,
         index=sides.index(work.choices.get("direction", "above")),
         format_func=side_words,
