@@ -19,7 +19,7 @@ from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
 from hexcursion.cli.options import settings_from_options, with_resolution
-from hexcursion.door.pipeline import Listener, plan_settings, publish_planned, told_that_it_stands
+from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
@@ -29,6 +29,7 @@ from hexcursion.project.baseline import compare, fit_baseline, free_map
 from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
+from hexcursion.releasing.once import told_that_it_stands
 from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.tuning import Tuned
@@ -161,7 +162,7 @@ def _release(
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     published = publish_planned(planned, out)
-    with told_that_it_stands(published):
+    with told_that_it_stands(published.release.release_id, published.folder):
         if key is not None:
             _sign(published, key)
         where = f"bundle in {published.folder} and {published.archive}"

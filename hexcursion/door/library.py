@@ -24,13 +24,13 @@ from hexcursion.door.pipeline import (
     compare_settings,
     plan_settings,
     publish_planned,
-    told_that_it_stands,
 )
 from hexcursion.door.released import Released
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.ledger.sentences import alike_text
 from hexcursion.new_place import new_place
 from hexcursion.project.model import HeldTable
+from hexcursion.releasing.once import told_that_it_stands
 from hexcursion.settings import ReleaseSettings, field, settings_from_mapping
 from hexcursion.settings.field import fields_of
 
@@ -190,7 +190,7 @@ def compare(
 def _published(plan: Planned, out: str | Path | None, *, aged: bool = False) -> Released:
     with _inside():
         published = publish_planned(plan, None if out is None else Path(out), aged=aged)
-        with told_that_it_stands(published):
+        with told_that_it_stands(published.release.release_id, published.folder):
             return Released(published.folder)
 
 

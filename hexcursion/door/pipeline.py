@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -203,17 +203,6 @@ def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool 
     if began_elsewhere or (moved and ledger.preview(plan.charge, plan.project.delta) != plan.preview):
         plan = plan_release(plan.project, plan.choice, ledger)
     return publish(plan, ledger, folder, planned.session)
-
-
-@contextmanager
-def told_that_it_stands(published: Published) -> Iterator[None]:
-    """Note on an interrupt that the release is made, so that nobody takes it for none."""
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        name = published.release.release_id
-        stop.add_note(f"The release {name} is charged and stands in {published.folder}.")
-        raise
 
 
 def _refuse_looks(settings: ReleaseSettings, wanted: float | None, pay: bool) -> None:

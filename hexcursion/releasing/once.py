@@ -118,7 +118,10 @@ def release_once(
     try:
         return release, staged.place()
     except KeyboardInterrupt as stop:
-        stop.add_note(standing_text(reservation.number, stop, ledger))
+        waiting = (work / target.name).exists()
+        stop.add_note(
+            standing_text(reservation.number, stop, ledger) if waiting else _stands(release_id, target)
+        )
         raise
     except WorkflowError as error:
         raise Unreleased(
@@ -126,6 +129,20 @@ def release_once(
             f"The release was committed as entry {reservation.number}, but {error} It is put there by itself "
             "at the next start, once the place is free.",
         ) from error
+
+
+@contextmanager
+def told_that_it_stands(release_id: str, folder: Path) -> Iterator[None]:
+    """Note on an interrupt that the release is made, so that nobody takes it for none."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(_stands(release_id, folder))
+        raise
+
+
+def _stands(release_id: str, folder: Path) -> str:
+    return f"The release {release_id} is charged and stands in {folder}."
 
 
 def _commit(ledger: Ledger, reservation: Reservation, release_id: str, staged: Staged) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +32,14 @@ from hexcursion.project.model import Project, area_facts, record_keys
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import bin_records
 from hexcursion.record import PrivacyFacts, ReceiptLine, Release
-from hexcursion.releasing.once import prepare_draw, read_release, release_once, try_draw, working_beside
+from hexcursion.releasing.once import (
+    prepare_draw,
+    read_release,
+    release_once,
+    told_that_it_stands,
+    try_draw,
+    working_beside,
+)
 from hexcursion.releasing.release_guard import stop_or_state
 from hexcursion.search.choice import Choice
 from hexcursion.search.pilot import fingerprint, with_pilot
@@ -156,7 +164,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     release_id = random_name()
     target = folder if folder is not None else home() / "releases" / release_id
     targets(target)
-    with working_beside(target, ledger) as work:
+    with ExitStack() as told, working_beside(target, ledger) as work:
         facts, records = plan.facts, plan.records
         trial = try_draw(plan.prepared)
         tried = read_release(plan.choice.design, facts, records, trial, trial=True)
@@ -174,6 +182,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
         release, written = release_once(
             ledger, plan.charge, request, release_id, draw, target, work.folder, facts
         )
+        told.enter_context(told_that_it_stands(release_id, target))
     return Published(release, written.directory, written.zip)
 
 

@@ -13,6 +13,7 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.mechanisms.design import Protection
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.releasing import PublicFacts
+from hexcursion.bundle.workplace import Workplace
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
@@ -100,6 +101,23 @@ def test_the_rehearsed_bundle_names_a_ledger_entry_of_the_form_of_the_real_one(
     for entry in (*seen, published.release.ledger_entry):
         assert SEAL.fullmatch(entry)
     assert len(seen) == 1
+
+
+def test_who_stops_while_the_work_folder_is_deleted_is_told_that_the_release_stands(
+    hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, remove = open_ledger(), Workplace.remove
+
+    def stop(work: Workplace) -> None:
+        remove(work)
+        if out.exists():
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Workplace, "remove", stop)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        publish(plan_release(hamlet, hamlet_tuned.choice, ledger), ledger, out)
+    (name,) = ledger.committed()
+    assert stopped.value.__notes__ == [f"The release {name} is charged and stands in {out}."]
 
 
 def test_the_curators_own_layers_go_with_the_release(

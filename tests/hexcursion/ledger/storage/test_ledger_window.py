@@ -250,6 +250,22 @@ def test_an_interrupt_after_the_commit_says_that_the_bundle_comes(
     assert recover(shelf.folder, ledger.identity, ledger.committed).placed == ("one",)
 
 
+def test_an_interrupt_after_the_bundle_is_in_place_says_that_it_stands(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = write.Staged.place
+
+    def late(staged: write.Staged) -> None:
+        place(staged)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(write.Staged, "place", late)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        shelf.release("one")
+    assert stopped.value.__notes__ == [f"The release one is charged and stands in {shelf.folder / 'one'}."]
+    assert (shelf.folder / "one").is_dir()
+
+
 def test_an_interrupt_stays_an_interrupt_and_is_noted(shelf: Shelf) -> None:
     def stop() -> None:
         raise KeyboardInterrupt
