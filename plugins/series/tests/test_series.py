@@ -335,6 +335,15 @@ def test_other_populations_are_refused_and_other_rows_are_told() -> None:
     assert not [note for note in notes_of(by_year) if "populations or filters" in note]
 
 
+def test_the_memory_of_unequal_periods_is_told_over_their_usual_distance(series: Series) -> None:
+    told = "% of its pattern from one period to the next, and values"
+    assert told in notes_of(series)[1]
+    months = replace(series, times=2018.0 + np.arange(3) / 12)
+    assert told in notes_of(months)[1]
+    uneven = replace(series, times=np.array([2010.0, 2011.0, 2019.0]))
+    assert "% of its pattern over the usual distance between two periods, and values" in notes_of(uneven)[1]
+
+
 def test_a_simulation_is_flagged_at_the_top_of_the_page(series: Series) -> None:
     changed = deepcopy(series.last.statement)
     changed["release"]["simulation"] = True

@@ -199,12 +199,14 @@ def periods_said(series: Series) -> Sequence[str]:
 
 def notes_of(series: Series) -> tuple[str, ...]:
     """What a reader should know of the reading."""
-    prior = series.reading.prior
+    prior, apart = series.reading.prior, np.diff(series.times)
+    even = np.allclose(apart, apart[0])
+    usual = "from one period to the next" if even else "over the usual distance between two periods"
     sentences = [
         f"Each map uses the releases of all {len(series.labels)} periods: it is not the map that a period's "
         "own bundle shows.",
-        f"The map is taken to keep {100 * prior.memory:.1f} % of its pattern from one period to the next, "
-        f"and values to stay similar over {significant(prior.lengthscale / 1e3, 3)} km: these numbers fit "
+        f"The map is taken to keep {100 * prior.memory:.1f} % of its pattern {usual}, and "
+        f"values to stay similar over {significant(prior.lengthscale / 1e3, 3)} km: these numbers fit "
         "the released sums best.",
     ]
     if not series.dated:
