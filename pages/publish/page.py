@@ -25,6 +25,7 @@ from pages.shared.steps import VIEWER
 work = workspace.current()
 release_id = st.query_params.get("release") or work.release_id
 here = release_id is not None and release_id == work.release_id
+TYPED, REFUSED = "signing_password", "signing_refused"
 
 
 def link(name: str, viewer: Viewer) -> None:
@@ -92,17 +93,27 @@ def signing(name: str) -> None:
             f"file in {KEY_VARIABLE}; or run `sign` on the downloaded bundle."
         )
     else:
-        given = os.environ.get(PASSWORD_VARIABLE)
-        with st.form("sign", border=True):  # not cleared: a double click would send an empty password
-            typed = given or st.text_input("Password of the signing key", type="password")
-            if not st.form_submit_button("Sign the bundle", icon=":material/verified:"):
-                return
-        try:
-            sign_bundle(archive, open_key(Path(key), lambda: typed))
-        except WorkflowError as error:
-            st.error(plain(error), icon=":material/error:")
-        else:
-            st.rerun()
+        with st.form("sign", border=True, clear_on_submit=True):
+            if not os.environ.get(PASSWORD_VARIABLE):
+                st.text_input("Password of the signing key", type="password", key=TYPED)
+            st.form_submit_button(
+                "Sign the bundle", icon=":material/verified:", on_click=_sign, args=(archive, Path(key))
+            )
+        if refused := st.session_state.get(f"{REFUSED}_{archive.stem}"):
+            st.error(plain(refused), icon=":material/error:")
+
+
+def _sign(archive: Path, key: Path) -> None:
+    """Sign as the run begins, which a second click cannot stop; that one comes with an empty password."""
+    typed = os.environ.get(PASSWORD_VARIABLE) or st.session_state.get(TYPED)
+    if not typed:
+        return
+    refused = f"{REFUSED}_{archive.stem}"
+    st.session_state[TYPED], st.session_state[refused] = "", ""
+    try:
+        sign_bundle(archive, open_key(key, lambda: typed))
+    except WorkflowError as error:
+        st.session_state[refused] = str(error)
 
 
 if not release_id:

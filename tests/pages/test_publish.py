@@ -60,10 +60,12 @@ def test_the_form_signs_with_the_right_password_alone(
     open_app: OpenApp, archive: Path, key: Ed25519PrivateKey
 ) -> None:
     app, before = published(open_app), archive.read_bytes()
-    for wrong in ("", PASSWORD + "r"):
+    for wrong, refused in (("", False), (PASSWORD + "r", True), ("", True)):
         passwords(app)[0].set_value(wrong)
         press(app, "Sign the bundle")
-        assert "The password does not open the signing key" in texts(app)
+        assert ("The password does not open the signing key" in texts(app)) is refused
+        assert passwords(app)[0].value == "", "it is kept nowhere"
+        assert app.session_state["signing_password"] == ""
         assert archive.read_bytes() == before
     passwords(app)[0].set_value(PASSWORD)
     press(app, "Sign the bundle")

@@ -126,6 +126,7 @@ def _(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     screen.query_params["release"] = _own_release()
     patch.setenv("HEXCURSION_SIGNING_KEY", "/nowhere/office.key")
     patch.delenv("HEXCURSION_SIGNING_PASSWORD", raising=False)
+    screen.session_state["signing_password"] = "a password"
     screen.answers["Sign the bundle"] = True
 
 
