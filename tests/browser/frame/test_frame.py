@@ -61,7 +61,8 @@ def test_back_leaves_a_screen_of_a_release_at_once(page: Page, app: RunningApp) 
         page.go_back()
         settle(page)
         assert page.get_by_role("heading", level=1).inner_text() == "How this works", title
-        assert page.url.removeprefix(app.url) == "/help", title
+        # Streamlit may have told the release before it went on: the step before then holds it too.
+        assert page.url.removeprefix(app.url).partition("?")[0] == "/help", title
 
 
 def test_two_tabs_know_of_each_other(page: Page, app: RunningApp) -> None:
