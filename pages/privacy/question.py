@@ -54,7 +54,7 @@ def ask(work: Workspace) -> None:
     side, value = st.columns([2, 3], vertical_alignment="bottom")
     sides = list(get_args(Direction))
     direction = side.selectbox(
-        f"Where {is_the(name)} {plain(name)} …",
+        plain(f"Where {is_the(name)} {name} …"),
         sides,
         index=sides.index(work.choices.get("direction", "above")),
         format_func=side_words,
