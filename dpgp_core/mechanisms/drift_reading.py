@@ -34,7 +34,7 @@ TRUSTS_OF_ANSWERS = (1.0,)  # in worlds drawn from their prior a wider one would
 
 COUNTS = 3  # draws of the private records' places for which the map without privacy is made
 MAPS = 24  # draws of that map for one simulated release
-ROUNDS = 8  # in which answers are made linear: from then on single shares move by about .003 at most
+ROUNDS = 7  # in which answers are made linear anew: from then on single shares move by about .003 at most
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
 
 Smoothed = tuple[Ints, Floats, Posterior]
@@ -115,7 +115,7 @@ class DriftReader:
 
         if self.law is None:
             return self
-        return settled_reader(self, linear, lambda made: made.around(sums), ROUNDS - 1)
+        return settled_reader(self, linear, lambda made: made.around(sums), ROUNDS)
 
     def around(self, sums: Floats) -> tuple[Floats, Floats]:
         """(M,) mean and deviation of the field itself given sums (p,), in linear form, of all beliefs."""

@@ -319,7 +319,7 @@ class Belief:
     def average_sd(self, weights: Floats, field: PublicField) -> float:
         """Standard deviation, given a release, of the field's sum over the nodes by weights (M,)."""
         own, drifted = (float(weights @ each @ weights) for each in (field.covariance, field.drift))
-        known = np.square(self.half() @ weights).sum()
+        known = np.square(solve_lower(self.root, self.link.T @ weights)).sum()
         return float(np.sqrt(max(self.trust * own + self.drift**2 * drifted - known, 0.0)))
 
     def unclipped(self, sums: Floats, linear: Floats) -> tuple[Floats, Floats, Floats]:

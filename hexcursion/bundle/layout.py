@@ -187,8 +187,8 @@ def _from_folder(folder: Path) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     try:
         names = sorted(entry.name for entry in os.scandir(folder))
-        inner = [name for name in names if (folder / name / STATEMENT).is_file()]
-        if inner and STATEMENT not in names:
+        within = () if STATEMENT in names else names
+        if inner := [name for name in within if (folder / name / STATEMENT).is_file()]:
             raise BundleError(
                 f"{str(folder)!r} is a folder of bundles: name one of them, such as "
                 f"{str(folder / inner[0])!r}."

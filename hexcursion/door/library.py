@@ -18,13 +18,7 @@ from dpgp_core.noise import random_name
 from geo import GeoError
 from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
 from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, has_points, split_settings
-from hexcursion.door.pipeline import (
-    Listener,
-    Planned,
-    compare_settings,
-    plan_settings,
-    publish_planned,
-)
+from hexcursion.door.pipeline import Listener, Planned, compare_settings, plan_settings, publish_planned
 from hexcursion.door.released import Released
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.ledger.sentences import alike_text

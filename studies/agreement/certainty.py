@@ -207,7 +207,7 @@ def releases(
         if reading is not None:
             yield field, reading.mean, reading.sd, reading.draws, (0.0, 0.0, False)
         elif released.mean is not None and released.sd is not None:
-            yield field, released.mean, released.sd, released.paths, (0.0, 0.0)
+            yield field, released.mean, released.sd, released.paths, (0.0, 0.0, False)
 
 
 def ranks(shares: np.ndarray, true: np.ndarray, chance: np.ndarray) -> np.ndarray:

@@ -33,8 +33,7 @@ from tests.browser.journeys.test_journey import (
 from tests.patience import HANG
 
 CLICKS = int(os.environ.get("HEXCURSION_CLICKS", "2"))
-"""Double clicks, and half as many with a reload, each with a search of its own; HEXCURSION_CLICKS=20 asks for
-more."""
+"""How many double clicks the test makes, and half as many reloads; HEXCURSION_CLICKS=20 makes more."""
 
 
 @pytest.fixture(scope="module")
