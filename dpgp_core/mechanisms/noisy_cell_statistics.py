@@ -34,7 +34,7 @@ from dpgp_core.mechanisms.design import (
     SearchSpec,
 )
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
-from dpgp_core.noise import Entropy, SimulationEntropy
+from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
@@ -284,7 +284,7 @@ def _apart_mu(design: NoisyCellStatisticsDesign, facts: PublicFacts, q: int) -> 
 
 @questions.least_cost.register
 def _least_cost(design: NoisyCellStatisticsDesign) -> Cost:
-    return Cost.gaussian(statistic_mu(design.statistic_noise))
+    return Cost.gaussian(statistic_mu(design.statistic_noise), distance_of(1))
 
 
 @questions.simulated_sets.register

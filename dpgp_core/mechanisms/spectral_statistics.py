@@ -282,7 +282,7 @@ def _alone(
 @questions.least_cost.register
 def _least_cost(design: SpectralStatisticsDesign) -> Cost:
     """Both looks by their own noise, which `read_again` compares with what was released."""
-    return Cost.gaussian(merged_mu(design.looks) if design.first else design.mu)
+    return Cost.gaussian(merged_mu(design.looks) if design.first else design.mu, distance_of(1))
 
 
 @questions.sharpened.register

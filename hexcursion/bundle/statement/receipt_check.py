@@ -132,7 +132,7 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
         ),
     ),
     "Orders": ((re.escape(AT_EDGE), False),), "Question": ((r"Every value is taken .+\.", False),),
-    "Covariates": ((r"Public numbers of each hexagon, .+\.", False),), "Neighbours": ((r".+", False),),
+    "Covariates": ((r"Public numbers of each hexagon, .+\.", False),),
 }  # fmt: skip
 _SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
 # In every version of the program, whatever was released.
@@ -217,7 +217,7 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         gaussian_mu=guarantee["cost"].get("gaussian_mu"),
         cost=replace(cost, distance=guarantee["cost"]["distance"]),
     )
-    return build_receipt(
+    lines = build_receipt(
         privacy,
         design_from(statement["design"]),
         ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
@@ -231,6 +231,11 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
         relation=guarantee["relation"],
         protects=guarantee["protects"],
     )
+    if not statement["ledger"]["entry"]:
+        return lines
+    values_only = guarantee["protects"] == "values"
+    told = neighbours_text(guarantee["unit"], guarantee["unit_word"], guarantee["relation"], values_only)
+    return (*lines, ReceiptLine("Neighbours", told))
 
 
 def _check_tuning(tuning: Mapping[str, Any]) -> None:
@@ -276,10 +281,6 @@ def _tidy(text: str) -> str:
 def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     """Whether a line is a sentence of the program's, whatever its numbers are."""
     guarantee, topic = statement["guarantee"], line["topic"]
-    if topic == "Neighbours":
-        values_only, one = guarantee["protects"] == "values", guarantee["unit_word"]
-        told = neighbours_text(guarantee["unit"], one, guarantee["relation"], values_only)
-        return bool(line["text"] == told and not line["warning"])
     if topic == "Question" and (relative := statement["subject"].get("relative")) is not None:
         by = "divided by" if relative["ratio"] else "less"
         asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"

@@ -13,6 +13,7 @@ from dpgp_core.priors.lattice import smooth
 from geo import Domain, domain_from_bbox, geometry_dict
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.bundle.statement.receipt_check import receipt_following
+from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import PrivacyFacts, ReceiptLine, Release, Tuning
 from hexcursion.releasing.release_guard import stop_or_state
@@ -101,6 +102,10 @@ def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
         receipt = (*receipt, ReceiptLine("Question", release.relative.sentence))
     if release.covariates is not None:
         receipt = (*receipt, ReceiptLine("Covariates", release.covariates.sentence))
+    if release.ledger_entry:
+        values_only, kept = release.protects == "values", release.privacy
+        told = neighbours_text(kept.unit, kept.unit_word, release.relation, values_only)
+        receipt = (*receipt, ReceiptLine("Neighbours", told))
     expected = release.expected
     return receipt + (() if expected is None else stop_or_state(expected, None, True))
 

@@ -68,7 +68,7 @@ def spectral_release(
     ).shifted(mean)
     if ranged:
         changes |= {"shown_map": drawn.shown_map, "map_draws": drawn.map_draws}
-    cost = Cost.gaussian(MU)
+    cost = Cost.gaussian(MU, 2.0**-150)
     privacy = replace(
         guarded(),
         epsilon=gaussian_epsilon(MU, 1e-5),

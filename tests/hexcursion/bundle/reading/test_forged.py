@@ -100,10 +100,21 @@ def test_an_epsilon_of_a_hundredth_without_an_order_is_refused(contents: Content
 
 
 def test_a_cost_is_not_below_what_the_noise_of_the_design_costs(domain: Domain) -> None:
-    """Noise 4 on sums and counts of sensitivity 2 is mu 0.5: a statement of mu 0.05 would be a lie."""
+    """Noise 4 on sums and counts of sensitivity 2 is mu 0.5: a statement of mu 0.05 would be a lie, and so
+    would be one that leaves out how far noise in whole numbers is from the ideal."""
     design = NoisyCellStatisticsDesign("car", 2000.0, 1.5, 0.4, 4.0, paths=12)
-    for mu, believed in ((0.5, True), (0.6, True), (0.499, False), (0.05, False)):
-        privacy = replace(priced(Cost.gaussian(mu)), bound="gaussian-mechanism", bound_source="a proof")
+    told = 2.0**-150  # of rounded noise to the ideal
+    for mu, distance, believed in (
+        (0.5, told, True),
+        (0.6, told, True),
+        (0.499, told, False),
+        (0.05, told, False),
+        (0.5, 0.0, False),
+        (0.5, told / 2, False),
+    ):
+        privacy = replace(
+            priced(Cost.gaussian(mu, distance)), bound="gaussian-mechanism", bound_source="a proof"
+        )
         made = build_statement(make_release(domain, design=design, privacy=privacy))
         if believed:
             check_statement(made)

@@ -32,7 +32,7 @@ SPECTRAL = SpectralStatisticsDesign(
 
 def spectral_release(domain: Domain) -> Release:
     """A Gaussian mechanism at mu 0.5, with a field whose probabilities rise to the east."""
-    cost = Cost.gaussian(0.5)
+    cost = Cost.gaussian(0.5, 2.0**-150)
     privacy = replace(
         guarded(),
         epsilon=gaussian_epsilon(0.5, 1e-5),
@@ -70,7 +70,7 @@ def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain
     }  # fmt: skip
     assert statement["guarantee"]["cost"] == {
         "gaussian_mu": 0.5,
-        "distance": 0.0,
+        "distance": 2.0**-150,
         "neighbours": "replace-one",
     }
     assert statement["guarantee"]["epsilon"] == pytest.approx(1.9931, abs=5e-4)

@@ -21,7 +21,8 @@ from tests.hexcursion.bundle.bundle_samples import make_release
 
 Statement = dict[str, Any]
 NEEDED = ["Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
-          "Bound", "This release", "Delta", "In words", "Group", "Computer", "Ledger", "Budget"]  # fmt: skip
+          "Bound", "This release", "Delta", "In words", "Group", "Computer", "Ledger", "Budget",
+          "Neighbours"]  # fmt: skip
 
 
 @pytest.fixture
@@ -86,7 +87,10 @@ FORGED: dict[str, tuple[Callable[[list[dict[str, Any]]], None], str]] = {
         lambda r: r.append(line("Orders", "The best Renyi order is right. Certified.")),
         "'Orders' does not follow",
     ),
-    "other neighbours": (lambda r: r.append(line("Neighbours", "Any two.")), "'Neighbours' does not follow"),
+    "other neighbours": (
+        lambda r: r[[one["topic"] for one in r].index("Neighbours")].update(text="Any two."),
+        "'Neighbours' does not follow",
+    ),
     "a whole owner for free": (
         lambda r: r.append(
             line(
@@ -113,11 +117,13 @@ def test_what_another_version_may_have_said_is_said_anew_or_is_the_publishers(st
         one["text"] = {"Records": "Nobody counts them.", "Ledger": "Nothing was spent."}.get(
             one["topic"], one["text"]
         )
-    statement["receipt"] = [one for one in statement["receipt"] if one["topic"] != "Computer"]
+    kept = [one for one in statement["receipt"] if one["topic"] not in ("Computer", "Neighbours")]
+    statement["receipt"] = kept
     read = check_statement(another_version(statement))
     said = {one["topic"]: one for one in read["receipt"]}
     assert said["Records"]["text"] == "30,123 sales; this number is treated as public."
     assert said["Computer"]["text"].startswith("The proof is about real numbers.")
+    assert said["Neighbours"]["text"].startswith("Two datasets with the same number of sales, ")
     own = {topic for topic, one in said.items() if publishers_own(one, read)}
     assert own == {"Domain", "Centre", "Clip bound", "Tuning", "Ledger"}
 

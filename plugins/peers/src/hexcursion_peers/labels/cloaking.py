@@ -127,7 +127,7 @@ class GaussianLabelSums(LabelSums):
 
 @questions.least_cost.register
 def _least_cost(design: GaussianLabelDesign) -> Cost:
-    return Cost.gaussian(design.mu).among("values-only")
+    return Cost.gaussian(design.mu, distance_of(1)).among("values-only")
 
 
 class CloakingSpace(LabelSpace):

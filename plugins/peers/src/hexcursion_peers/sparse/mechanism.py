@@ -315,7 +315,7 @@ class SparseGp(Mechanism):
 
 @questions.least_cost.register
 def _least_cost(design: SparseGpDesign) -> Cost:
-    return Cost.gaussian(design.mu)
+    return Cost.gaussian(design.mu, distance_of(1))
 
 
 questions.simulated_sets.register(SparseGpDesign)(questions.sets_without_paths)
