@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, its owner's share of it, a file
 FEW_LOOKS = 100_000  # new objects until the next look for what nobody holds: Python looks at every 700
 
 
@@ -21,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         # Python loses a Ctrl-C that comes while it tidies up after an import: it is heard when all is there.
         held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # no shell's background job
+            signal.signal(signal.SIGINT, _stop_once)
         import numpy
 
         # scipy takes over all that numpy has, and would load a compiler's front end: a tenth of a second
@@ -36,12 +41,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         gc.enable()
     try:
-        status = run(arguments)
-        sys.stdout.flush()
+        try:
+            return run(arguments)
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:  # whoever read has enough, as `| head` has: what is left goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return status
+        pass
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        print(
+            f"error: No more can be written ({error.strerror}): make room, or write elsewhere.",
+            file=sys.stderr,
+        )
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _stop_once(number: int, frame: object) -> NoReturn:
+    """What a Ctrl-C does: the command stops and tidies up, which no second one breaks off."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def app() -> None:

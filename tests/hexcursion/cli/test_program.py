@@ -42,6 +42,7 @@ def test_a_reader_that_has_enough_of_the_output_sees_no_traceback(
 
     monkeypatch.setattr("hexcursion.cli.main", run)
     monkeypatch.setattr("gc.set_threshold", lambda number: None)
+    monkeypatch.setattr("signal.signal", lambda number, handler: None)
     with (tmp_path / "out").open("w", encoding="utf-8") as out:
         monkeypatch.setattr("sys.stdout", out)
         assert program(["view", "bundle"]) == 1
@@ -110,6 +111,57 @@ def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(way: str) -> 
     )
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "error: Stopped; nothing was done.\n"
+
+
+TWICE = """
+import os, signal, sys, tempfile
+from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from hexcursion.__main__ import main
+import hexcursion.cli
+class Tidied(tempfile.TemporaryDirectory):
+    def cleanup(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        super().cleanup()
+class Command:
+    def parse_args(self, given):
+        return self
+    def run(self, options):
+        with Tidied(dir=sys.argv[1]):
+            os.kill(os.getpid(), signal.SIGINT)
+sys.modules["hexcursion.cli.main"].build_parser = lambda *wanted: Command()
+status = main(["view"])
+os.kill(os.getpid(), signal.SIGINT)
+sys.exit(status)
+"""
+
+
+def test_a_second_ctrl_c_does_not_break_off_the_tidying(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", TWICE, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (2, "error: Stopped; nothing was released.\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_disk_that_is_full_is_one_sentence() -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "hexcursion", "view", "static/tour/bundle.zip"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=HANG,
+            check=False,
+        )
+    said = "error: No more can be written (No space left on device): make room, or write elsewhere.\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
 
 
 @pytest.mark.parametrize("number", ["-1e-3", "-.5", "-2", "-1E+2", "-3."])
