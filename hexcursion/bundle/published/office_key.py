@@ -58,29 +58,33 @@ def new_key(path: Path, password: str) -> Ed25519PrivateKey:
 def open_key(path: Path, password: Callable[[], str]) -> Ed25519PrivateKey:
     """The key in a file. `path`: of the key's file; `password`: asked only where the file is there and closed
     to others. Raise `WorkflowError` if it is missing, open to other users, not encrypted, no Ed25519 key, or
-    the password is wrong."""
+    the password is wrong, naming the file without its folder: a browser shows the sentence."""
     try:
         with path.open("rb") as file:
             mode = os.fstat(file.fileno()).st_mode
             content = file.read(_MOST_BYTES)
     except OSError as error:
         raise WorkflowError(
-            f"The signing key {path} cannot be read ({error.strerror}): name its file, or make one with "
+            f"The signing key {path.name} cannot be read ({error.strerror}): name its file, or make one with "
             "`key new`."
         ) from None
     if not stat.S_ISREG(mode):
-        raise WorkflowError(f"{path} is no file: name the file of a signing key.")
+        raise WorkflowError(f"{path.name} is no file: name the file of a signing key.")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise WorkflowError(f"The signing key {path} is open to other users: run `chmod 600 {path}`.")
+        raise WorkflowError(
+            f"The signing key {path.name} is open to other users: run `chmod 600` on its file."
+        )
     if b"ENCRYPTED PRIVATE KEY" not in content:
-        raise WorkflowError(f"{path} is not an encrypted signing key: make one with `key new`.")
+        raise WorkflowError(f"{path.name} is not an encrypted signing key: make one with `key new`.")
     opening = _encoded(password())
     try:
         key = load_pem_private_key(content, opening)
     except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise WorkflowError(f"The password does not open the signing key {path}.") from None
+        raise WorkflowError(
+            f"The password does not open the signing key {path.name}: type it again."
+        ) from None
     if not isinstance(key, Ed25519PrivateKey):
-        raise WorkflowError(f"{path} is a key of another kind: make an Ed25519 key with `key new`.")
+        raise WorkflowError(f"{path.name} is a key of another kind: make an Ed25519 key with `key new`.")
     return key
 
 
