@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Callable
 from copy import deepcopy
@@ -205,6 +206,15 @@ def test_files_say_what_the_series_says(series: Series, tmp_path: Path) -> None:
     assert sorted(each.name for each in folder.iterdir()) == sorted(files)
     with pytest.raises(WorkflowError, match="exists already"):
         write_series(series, promise_of(series), folder)
+
+
+def test_an_epsilon_without_a_bound_is_nothing_in_json_and_said_in_words(series: Series) -> None:
+    promise = replace(promise_of(series), one_record=math.inf, every_period=math.inf)
+    files = series_files(series, promise)
+    told = json.loads(files["series.json"])["promise"]
+    assert (told["epsilon_of_one_record"], told["epsilon_in_every_period"]) == (None, None)
+    assert b"Infinity" not in files["cells.geojson"]
+    assert "inf" in _lead(promise)
 
 
 def test_the_page_holds_every_period_and_change_and_loads_nothing(series: Series) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -265,7 +266,7 @@ def series_files(series: Series, promise: Promise) -> dict[str, bytes]:
         "threshold": series.threshold,
         "threshold_unit": series.last.statement["subject"]["unit"],
         "direction": series.direction,
-        "epsilon_in_every_period": promise.every_period,
+        "epsilon_in_every_period": _bounded(promise.every_period),
         "delta": promise.delta,
     }
     shared = {name: neutral_cell(value) if isinstance(value, str) else value for name, value in facts.items()}
@@ -278,6 +279,11 @@ def series_files(series: Series, promise: Promise) -> dict[str, bytes]:
         PAGE: series_html(series, promise),
     }
     return {**made, layout.SUMS: layout.sums_text(made).encode()}
+
+
+def _bounded(epsilon: float | None) -> float | None:
+    """An epsilon as JSON holds it: nothing where no bound is known, as the sentences say."""
+    return None if epsilon is None or math.isinf(epsilon) else epsilon
 
 
 def series_statement(series: Series, promise: Promise) -> dict[str, Any]:
@@ -317,8 +323,8 @@ def series_statement(series: Series, promise: Promise) -> dict[str, Any]:
             "level": prior.level, "shift": prior.shift, "notes": list(notes_of(series)),
         },
         "promise": {
-            "delta": promise.delta, "epsilon_of_one_record": promise.one_record,
-            "epsilon_in_every_period": promise.every_period, "in_words": list(promise.sentences),
+            "delta": promise.delta, "epsilon_of_one_record": _bounded(promise.one_record),
+            "epsilon_in_every_period": _bounded(promise.every_period), "in_words": list(promise.sentences),
         },
         "attribution": list(
             dict.fromkeys(text for bundle in series.bundles for text in bundle.statement["attribution"])
