@@ -38,11 +38,13 @@ _NO_VALUE = re.compile(
 )
 _VALUE = re.compile(
     r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm|"
+    r"(price|prix|precio|preço|preco|prezzo|preis|prijs|valeur|valore?|waarde|wert)s?($|[^a-zà-ÿ])|"
     r"(^|[^a-z])[nmuµμ]?g ?/ ?(kg|g|l|m)|"
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
 )
 # Symbols of units, with prefixes and powers, in products and quotients; a method, a year, a kind, the
-# "(s)" of a plural or the "(min)" of a least value is none.
+# "(s)" of a plural or the "(min)" of a least value is none, unless behind a word of time.
+_LASTING = "|".join(f"(?<={word} )" for word in ("time", "duration", "delay", "dauer", "zeit", "durée"))
 _SYMBOL = (
     r"(?:%|‰|°[CF]?|deg(?:rees?)?(?: [CF])?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
     r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
@@ -52,8 +54,9 @@ _SYMBOL = (
     r"(?:\^?[-⁻−]?[1-4²³¹])?"
 )
 _UNIT = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"
+_BEFORE = rf"(?:(?i:{_LASTING})|(?!\((?:s|min)\)))"
 _UNITS = (
-    (re.compile(rf"(?!\((?:s|min)\))[(\[]\s*({_UNIT}|[^)\]/]{{1,14}}/\d*{_UNIT})\s*[)\]]"), None),
+    (re.compile(rf"{_BEFORE}[(\[]\s*({_UNIT}|[^)\]/]{{1,14}}/\d*{_UNIT})\s*[)\]]"), None),
     (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
     (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
     (re.compile(r"mg[_/ ]?kg"), "mg/kg"),

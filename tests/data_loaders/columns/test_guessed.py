@@ -143,6 +143,10 @@ def test_a_column_may_filter_with_at_most_thirty_entries(many: int, chosen: bool
         (",pb", "pb", None),
         ("no,pb", "no", None),  # nitric oxide
         ("NO2,pb", "NO2", None),
+        ("zimmer,preis", "preis", None),
+        ("pièces,prix €", "prix €", None),
+        ("piso,precio_m2", "precio_m2", None),
+        ("zimmer,preisklasse", "zimmer", None),
     ],
 )
 def test_a_running_number_is_no_value_and_a_concentration_is(
@@ -168,6 +172,10 @@ def test_a_running_number_is_no_value_and_a_concentration_is(
         ("answer (y/n)", "answer (y/n)", None),
         ("Value(s)", "Value(s)", None),
         ("noise level (min)", "noise level (min)", None),
+        ("Duration (min)", "Duration", "min"),
+        ("travel time (s)", "travel time", "s"),
+        ("time(s)", "time(s)", None),
+        ("price over time and place (min)", "price over time and place (min)", None),
         ("time [s]", "time", "s"),
         ("time [min]", "time", "min"),
         ("flow (m/s)", "flow", "m/s"),
