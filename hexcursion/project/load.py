@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,9 @@ def choose_response(settings: ReleaseSettings, reference: PlacedObservations | N
 PADDING_RINGS = 4
 LONGEST_YES = 80  # characters of what a yes is and of the word for a record: both stand in a map's legend
 
+# What the loader says of a table in memory, which has neither delimiter nor encoding
+_WRITTEN = re.compile(r"^Read with delimiter comma, (.*), encoding utf-8\.$")
+
 
 def load_source(
     source: SourceSettings, unit: str = "", owner: str | None = None, held: HeldTable | None = None
@@ -102,6 +106,8 @@ def load_source(
     named = replace(source, crs=crs_by_name(source.crs))
     if held is not None:
         found, report = load_sensors(held.content, named, unit, owner)
+        notes = (_WRITTEN.sub(r"Read with \1.", each) for each in report.notes)
+        report = replace(report, notes=tuple(notes))
     else:
         found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
     note = "" if named.is_sales else accuracy_note(named.crs)
