@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +19,7 @@ from hexcursion.bundle import BundleError
 from hexcursion.bundle.layout import contents_of
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.cli.main import build_parser
+from hexcursion.errors import Report
 from hexcursion_series import command as COMMAND
 from hexcursion_series.page import panel
 from hexcursion_series.page.panel import series_of
@@ -126,7 +128,16 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
 
     def at_once(work: Callable[..., tuple[bytes, bytes]]) -> Callable[..., Job[tuple[bytes, bytes]]]:
         apart.append(work)
-        return lambda sources: Job(lambda report: work(report, sources))
+
+        def in_turn(report: Report, sources: list[bytes]) -> tuple[bytes, bytes]:
+            report(0.0, "Waiting for a computation of somebody else to end; yours is next")
+            for _ in range(50):  # until it is said
+                if any("yours is next" in line for line in screen.lines):
+                    break
+                time.sleep(0.1)
+            return work(report, sources)
+
+        return lambda sources: Job(lambda report: in_turn(report, sources))
 
     monkeypatch.setattr(panel, "in_background", at_once)
     label = "Bundle files of other periods (.zip)"
@@ -145,6 +156,8 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     screen.lines.clear()
     screen.answers[label] = [SimpleNamespace(name="b.zip", getvalue=lambda: other)]
     panel.ask_together(opened)
+    waits = 'caption("Waiting for a computation of somebody else to end; yours is next")'
+    assert any(line.endswith(waits) for line in screen.lines)
     download, frame = screen.lines[-2:]
     assert download.startswith('download_button("The series: page, tables, layers, statement (ZIP)"')
     assert frame.startswith('iframe("data:text/html;charset=utf-8;base64,')

@@ -20,6 +20,7 @@ from hexcursion_series.read import read_series_of
 from pages.shared.plain_text import one_line, plain
 from pages.shared.released_view import BROUGHT, LARGEST_MB, Opened
 from pages.shared.session import workspace
+from pages.shared.session.side_jobs import POLL_SECONDS
 from pages.shared.subprocess_job import in_background
 
 MOST_PERIODS = 11  # other periods
@@ -67,7 +68,10 @@ def ask_together(opened: Opened) -> None:
                 refuse_others({file.name: file.getvalue() for file in brought})
                 job = in_background(series_job)(sources)
                 workspace.current().ends_with(job)
-                job.wait()
+                line = st.empty()
+                while not job.wait(POLL_SECONDS):
+                    line.caption(plain(job.state.text))  # such as what it waits for
+                line.empty()
                 st.session_state[HELD_SERIES] = (own, *job.result())
         except WorkflowError as error:
             st.error(plain(error), icon=":material/error:")
@@ -101,7 +105,7 @@ def refuse_others(brought: Mapping[str, bytes]) -> None:
 
 def series_job(report: Report, sources: Sequence[bytes]) -> tuple[bytes, bytes]:
     """As `series_of`: for a subprocess in its turn, since anybody may ask for it in a viewer."""
-    report(0.0, "Reading all periods together")
+    report(0.0, "")  # the screen says what is read
     return series_of(sources)
 
 
