@@ -229,10 +229,10 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
         return
     cost = stated_cost(guarantee)
     stated, needed = cost.gaussian_mu, least.gaussian_mu
-    if (
-        np.any(cost.curve.values < least.curve.values * (1.0 - SLACK))
-        or (stated is not None and needed is not None and stated < needed * (1.0 - SLACK))
-        or cost.distance < least.distance * (1.0 - SLACK)
+    lower_curve = np.any(cost.curve.values < least.curve.values * (1.0 - SLACK))
+    lower_curve_or_distance = lower_curve or cost.distance < least.distance * (1.0 - SLACK)
+    if lower_curve_or_distance or (
+        stated is not None and needed is not None and stated < needed * (1.0 - SLACK)
     ):
         raise BundleError(
             "The privacy statement's cost is smaller than what the noise of its design costs: do not trust "
