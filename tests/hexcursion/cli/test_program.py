@@ -98,17 +98,22 @@ sys.exit(main(["--version"]))
 """
 
 
-@pytest.mark.parametrize("way", ["stop()", "stop_while_tidying()"])
-def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(way: str) -> None:
-    """In what Python calls back for a weak reference the Ctrl-C was lost, and the release went on."""
-    ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED.replace("WAY", way)],
+def ended_script(script: str, *given: str) -> subprocess.CompletedProcess[str]:
+    """A Python script that ran to its end in a process of its own, with what it printed."""
+    return subprocess.run(
+        [sys.executable, "-c", script, *given],
         cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=HANG,
         check=False,
     )
+
+
+@pytest.mark.parametrize("way", ["stop()", "stop_while_tidying()"])
+def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(way: str) -> None:
+    """In what Python calls back for a weak reference the Ctrl-C was lost, and the release went on."""
+    ended = ended_script(INTERRUPTED.replace("WAY", way))
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr == "error: Stopped; nothing was done.\n"
 
@@ -137,14 +142,7 @@ sys.exit(status)
 
 
 def test_a_second_ctrl_c_does_not_break_off_the_tidying(tmp_path: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", TWICE, str(tmp_path)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=HANG,
-        check=False,
-    )
+    ended = ended_script(TWICE, str(tmp_path))
     assert (ended.returncode, ended.stderr) == (2, "error: Stopped; nothing was released.\n")
     assert not list(tmp_path.iterdir())
 
