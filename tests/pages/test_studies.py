@@ -21,7 +21,7 @@ PAGE = "studies/page.py"
 
 
 RECORDED = {"membership", "audit", "leaderboard", "london"}
-"""Their screens are recorded in `tests/pages/golden`, with every sentence, table and figure."""
+"""`tests/pages/scenes` runs their screens."""
 
 
 @pytest.mark.slow

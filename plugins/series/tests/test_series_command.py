@@ -28,7 +28,7 @@ from pages.shared.subprocess_job import Job
 from plugins.series.tests.test_series import made
 from tests.hexcursion.bundle.bundle_samples import small_domain
 from tests.hexcursion.cli.test_spoken import Calls
-from tests.pages.golden.screen import Screen
+from tests.pages.scenes.screen import Screen
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from pages.release import checks, release_panel
 from pages.shared.session import previews, side_jobs
 from pages.shared.session.workspace import Fetched, Workspace
 from pages.shared.shipped import shelved
-from tests.pages.golden.screen import Screen
-from tests.pages.golden.states import (
+from tests.pages.scenes.screen import Screen
+from tests.pages.scenes.states import (
     done,
     filled,
     fresh,

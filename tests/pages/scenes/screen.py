@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import runpy
@@ -26,7 +27,6 @@ from pages.shared.released_view import OPENED
 from pages.shared.session import side_jobs, workspace
 from pages.shared.steps import SCREENS
 from tests.pages.recorded import HOLDERS, Recorded
-from tests.records import hash_of
 
 ROOT = Path(__file__).resolve().parents[3]
 ASKS = (
@@ -47,6 +47,11 @@ ASKS = (
     "color_picker",
 )
 LONG, WIDE = 12, 2_000  # items of a list and characters of an argument that are written out
+
+
+def hash_of(text: str) -> str:
+    """Return the first digits of a text's hash."""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 class Ended(Exception):

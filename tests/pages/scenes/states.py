@@ -14,7 +14,7 @@ from pages.shared.session import side_jobs, workspace
 from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.shipped import shelved
 from pages.start.finished import finished_example
-from tests.pages.golden.screen import Screen
+from tests.pages.scenes.screen import Screen
 
 Scene = Callable[[Screen, pytest.MonkeyPatch], None]
 SCENES: dict[str, Scene] = {}

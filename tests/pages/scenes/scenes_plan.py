@@ -19,8 +19,8 @@ from pages.hexagons import ways
 from pages.shared import panels
 from pages.shared.session import side_jobs
 from pages.shared.session.workspace import Workspace
-from tests.pages.golden.screen import Screen
-from tests.pages.golden.states import (
+from tests.pages.scenes.screen import Screen
+from tests.pages.scenes.states import (
     SENSORS,
     done,
     filled,

@@ -33,9 +33,9 @@ from pages.shared.shipped import shelved
 from pages.shared.steps import SCREENS
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.bundle.spectral_samples import spectral_release
-from tests.pages.golden.scenes_pressed import AREA, begun
-from tests.pages.golden.screen import Ended, Screen
-from tests.pages.golden.states import (
+from tests.pages.scenes.scenes_pressed import AREA, begun
+from tests.pages.scenes.screen import Ended, Screen
+from tests.pages.scenes.states import (
     done,
     fresh,
     plain_scene,
