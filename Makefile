@@ -90,8 +90,8 @@ lock:  ## pin requirements*.in into requirements*.txt, with hashes (ARGS=--upgra
 studies: $(MAPS) $(TOOLS)  ## measure again every number the documents claim (long)
 	@$(BIN)/python -m studies --all
 
-mutations: $(TOOLS)  ## break the source in small ways and see whether the tests notice (hours; ARGS="--sample 30")
-	@$(BIN)/python -m studies.mutations $(ARGS)
+mutations: $(TOOLS)  ## break a room in small ways and list what its tests miss (ROOM= TESTS= NUMBER=30 SEED=1)
+	@.ci/mutations $(ROOM) $(TESTS) $(NUMBER) $(SEED)
 
 screenshots: $(MAPS) $(TOOLS)  ## photograph every screen, light and dark, into out/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
