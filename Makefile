@@ -9,7 +9,6 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
 OWN := $(VENV)/own.stamp
 TOOLS := $(VENV)/tools.stamp
-MAPS := $(VENV)/maps.stamp
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r
 # Each step of a first start says what it does and about how long that takes, then how long it took.
 BEGIN = begun=$$(date +%s); echo
@@ -42,23 +41,22 @@ endef
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-environment: $(MAPS) $(TOOLS)  ## create .venv with the pinned packages and build the linked maps
+environment: $(TOOLS)  ## create .venv with the pinned packages
 
-maps:  ## build the linked maps again (needs the npm registry)
-	@rm -f $(MAPS)
-	@$(MAKE) --no-print-directory $(MAPS)
+maps: $(TOOLS)  ## build the linked maps again after a change to frontend/ (needs the npm registry)
+	@$(BIN)/python frontend/build.py
 
-run: $(MAPS)  ## start the app at http://127.0.0.1:8501 (PORT=8501)
+run: $(OWN)  ## start the app at http://127.0.0.1:8501 (PORT=8501)
 	@echo "Starting the app: a few seconds. Ctrl-C stops it."
 	@$(BIN)/python app.py --server.port $(PORT)
 
-test: $(MAPS) $(TOOLS)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
+test: $(TOOLS)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
 	@$(BIN)/python -m pytest -n auto $(SELECTION) $(COVERED) $(ARGS)
 
 coverage:  ## run the everyday tests and say which lines they leave out
 	@$(MAKE) --no-print-directory test COVERAGE=true
 
-lint: $(MAPS) $(TOOLS)  ## check style, formatting, types and imports
+lint: $(TOOLS)  ## check style, formatting, types and imports
 	@status=0; for check in "ruff check ." "ruff format --check ." "mypy" "lint-imports --no-logo --no-cache .importlinter $(wildcard plugins/*/.importlinter)"; do \
 	  echo "-- $$check"; $(BIN)/$$check || status=1; done; exit $$status
 
@@ -70,7 +68,7 @@ report: $(TOOLS)  ## build the report for reviewers into out/report/report.pdf
 	  -r docs/report/requirements.txt
 	@PYTHONPATH=out/typst $(BIN)/python -m studies.report
 
-wheel: $(MAPS) $(TOOLS)  ## build the installable packages into out/wheel, with the linked maps where they are built
+wheel: $(TOOLS)  ## build the installable packages into out/wheel, the linked maps among them
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 	  --wheel-dir out/wheel . ./dpgp_core $(dir $(PLUGINS))
 
@@ -87,20 +85,14 @@ lock:  ## pin requirements*.in into requirements*.txt, with hashes (ARGS=--upgra
 	@$(LOCK) requirements-test.in --output-file requirements-test.txt
 	@rm -rf $(VENV)-lock
 
-studies: $(MAPS) $(TOOLS)  ## measure again every number the documents claim (long)
+studies: $(TOOLS)  ## measure again every number the documents claim (long)
 	@$(BIN)/python -m studies --all
 
 mutations: $(TOOLS)  ## break a room in small ways and list what its tests miss (ROOM= TESTS= NUMBER=30 SEED=1)
 	@.ci/mutations $(ROOM) $(TESTS) $(NUMBER) $(SEED)
 
-screenshots: $(MAPS) $(TOOLS)  ## photograph every screen, light and dark, into out/screenshots
+screenshots: $(TOOLS)  ## photograph every screen, light and dark, into out/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
-
-# Where the maps cannot be built the app falls back to plain ones; with HEXCURSION_REQUIRE_MAPS=1 that is an error.
-$(MAPS): $(OWN) $(wildcard frontend/src/*) $(wildcard frontend/*.mjs) frontend/build.py frontend/package-lock.json frontend/pyproject.toml
-	@$(BEGIN) "Building the linked maps, once: half a minute."; \
-	  $(BIN)/python frontend/build.py $(if $(HEXCURSION_REQUIRE_MAPS),--required) && $(END)
-	@touch $@
 
 $(STAMP): requirements.txt
 	@$(CHECK_PYTHON)
@@ -108,11 +100,11 @@ $(STAMP): requirements.txt
 	@$(BEGIN) "Installing the packages into it: one to three minutes."; $(INSTALL) requirements.txt && $(END)
 	@touch $@
 
-# The checkout, its core and its plugins in editable form: their commands, screens and the like are found by entry points.
+# The checkout, its core, its linked maps and its plugins in editable form: their commands, screens and the like are found by entry points.
 PLUGINS := $(wildcard plugins/*/pyproject.toml)
-$(OWN): $(STAMP) pyproject.toml hatch_build.py hexcursion/version.py dpgp_core/pyproject.toml $(PLUGINS)
+$(OWN): $(STAMP) pyproject.toml hatch_build.py hexcursion/version.py dpgp_core/pyproject.toml frontend/pyproject.toml $(PLUGINS)
 	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-index --no-deps \
-	  --no-build-isolation --editable . --editable ./dpgp_core $(patsubst %/pyproject.toml,--editable %,$(PLUGINS))
+	  --no-build-isolation --editable . --editable ./dpgp_core --editable ./frontend $(patsubst %/pyproject.toml,--editable %,$(PLUGINS))
 	@touch $@
 
 $(TOOLS): $(OWN) requirements-test.txt

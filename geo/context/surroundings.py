@@ -154,7 +154,7 @@ class Surroundings:
 
 
 def folder() -> Path | None:
-    """Return the folder of the files that `make maps` builds, None where they were not built."""
+    """Return the folder of the files that travel with the linked maps, None where these are not installed."""
     for package, inside in _HOLDERS.items():
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ("dpgp_core", "geo", "data_loaders", "hexcursion")
 LOCKS = ("requirements.txt", "requirements-test.txt")
 TOOLS = {"pytest", "hypothesis", "mypy", "ruff", "playwright", "mkdocs", "coverage"}
-RUNNING = ("app", "postgres", "cluster", "plugins", "checkout", "maps")
+RUNNING = ("app", "postgres", "cluster", "plugins", "checkout")
 MEASURING = tuple(f"studies/{room}/" for room in ROOMS)  # run by hand, with the tests' tools
 PAPERS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "studies/README.md")
 
@@ -103,7 +103,6 @@ def test_what_is_asked_for_stands_in_the_requirements_and_nowhere_else() -> None
         "cluster",
         "plugins",
         "checkout",
-        "maps",
         "test",
         "docs",
     ]
@@ -215,7 +214,7 @@ def foreign(folder: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("folder", [*LIBRARY, "pages", "studies", "app.py", "frontend/build.py"])
 def test_what_is_imported_is_declared(folder: str) -> None:
     """The library and the command line run without any extra; what one brings is imported where used."""
-    extras = {"geo": {"pydeck"}, "hexcursion": declared("cluster"), "frontend/build.py": declared("maps")}
+    extras = {"geo": {"pydeck"}, "hexcursion": declared("cluster"), "frontend/build.py": declared("test")}
     allowed = declared("app") if folder in ("pages", "studies", "app.py") else declared()
     allowed |= extras.get(folder, set())
     found = {item for item in foreign(folder) if not item[0].startswith(MEASURING)}
