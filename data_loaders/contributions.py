@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
 from data_loaders.observations import Observations, OwnerWord
+from data_loaders.repeats import bits_of, mixed
+
+_ROW = ("x", "y", "value", "time", "place_sd")  # what a row says, beside whose it is and how it is named
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,16 +39,16 @@ class BoundedContributions:
 def bound_contributions(
     observations: Observations, most: int, *, cells: NDArray[np.int64] | None = None
 ) -> BoundedContributions:
-    """Keep at most q = `most` >= 1 rows of each owner, chosen by a public rule that does not look at the
-    values: those at positions, in the order of the file, that look drawn at random and depend on the number
-    of the owner's rows alone. With `cells`, the (n,) cell of each row, all inside the domain, at most one row
-    of an owner is kept in each: the sharper price of proposition 3 in docs/units-of-protection.md holds.
-    Raise `DataError` where there is no owner column, no whole `most` from 1 on, or not one cell for each row.
+    """Keep at most q = `most` >= 1 rows of each owner: those whose content (place, value, time) has the
+    smallest hash, a public one that favours no value. With `cells`, the (n,) cell of each row, all inside the
+    domain, at most one row of an owner is kept in each: the sharper price of proposition 3 in
+    docs/units-of-protection.md holds. Raise `DataError` where there is no owner column, no whole `most` from
+    1 on, or not one cell for each row.
 
-    What an owner keeps is a function of that owner's rows alone. Hence two data sets that differ in one
-    owner's rows differ, after bounding, in that owner's at most q rows and in nothing else, which the
-    guarantee rests on (docs/units-of-protection.md, lemma 1). Not looking at values is honesty, not privacy:
-    keeping each owner's largest values would bend the map."""
+    What an owner keeps is a function of the set of that owner's rows, in whatever order the file has them.
+    Hence two data sets that differ in one owner's rows differ, after bounding, in that owner's at most q rows
+    and in nothing else, which the guarantee rests on (docs/units-of-protection.md, lemma 1). Without `cells`
+    one row of an owner exchanged, or one more, exchanges at most one kept row (lemma 3)."""
     if isinstance(most, bool) or most != int(most) or most < 1:
         raise DataError(f"An owner keeps a whole number of rows, at least 1, not {most!r}.")
     owner, word = observations.owner, observations.owner_word
@@ -56,10 +59,10 @@ def bound_contributions(
         )
     if cells is not None and cells.shape != owner.shape:
         raise DataError(f"Cells are one for each of the {owner.size:,} rows, not {cells.size:,}.")
-    rows = np.argsort(owner, kind="stable")
+    rows = np.lexsort((*_ties(observations), _content(observations), owner))
     if cells is not None:
         rows = _one_per_cell(rows, owner, cells)
-    kept = np.sort(rows[_chosen(owner[rows], int(most))])
+    kept = np.sort(rows[_rank(owner[rows]) < int(most)])
     left = np.bincount(owner[kept], minlength=int(owner.max()) + 1)
     had = np.bincount(owner, minlength=left.size)
     return BoundedContributions(
@@ -73,6 +76,20 @@ def bound_contributions(
     )
 
 
+_START = np.uint64(0x9E3779B97F4A7C15)  # what every hash of a content begins with, the same for everybody
+
+
+def _ties(observations: Observations) -> tuple[NDArray[Any], ...]:
+    """What orders rows whose hashes agree: their content, so never their order in the file."""
+    return tuple(column for name in _ROW if (column := getattr(observations, name)) is not None)
+
+
+def _content(observations: Observations) -> NDArray[np.uint64]:
+    """(n,) a hash of each row's content, the same in every process and on every machine."""
+    start = np.full(observations.size, _START)
+    return mixed(start, *(bits_of(column) for column in _ties(observations)))
+
+
 def _one_per_cell(
     rows: NDArray[np.int64], owner: NDArray[np.int64], cells: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -82,15 +99,7 @@ def _one_per_cell(
     return rows[np.sort(first)]
 
 
-def _chosen(owner: NDArray[np.int64], most: int) -> NDArray[np.bool_]:
-    """Which of the rows (sorted by owner) are kept: a function of rank and number within each owner."""
+def _rank(owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) how many rows of the same owner come before, of rows sorted by owner."""
     _, start, count = np.unique(owner, return_index=True, return_counts=True)
-    rank = np.arange(owner.size) - np.repeat(start, count)
-    number = np.repeat(count, count)
-    # A fixed scrambling: pandas documents its hash as deterministic. Of an owner's m rows those q are kept
-    # whose hash of (rank, m) is smallest.
-    scrambled = pd.util.hash_array(rank + (number << 32))
-    order = np.lexsort((scrambled, np.repeat(np.arange(count.size), count)))
-    place = np.empty(owner.size, dtype=np.int64)
-    place[order] = np.arange(owner.size) - np.repeat(start, count)
-    return np.asarray(place < most)
+    return np.asarray(np.arange(owner.size) - np.repeat(start, count), dtype=np.int64)

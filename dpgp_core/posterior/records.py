@@ -15,6 +15,8 @@ RESPONSE_BITS = 10
 """Responses are rounded to multiples of 2^-10 of a response unit, in every mechanism that adds them."""
 
 UNIT = 2.0**-RESPONSE_BITS  # that public step, response units
+FINE = 2.0**-32
+"""Step, response units, to which responses are rounded before their mean is taken."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,11 +77,14 @@ class CollapsedRecords:
         """
         index = np.asarray(index, dtype=np.int64)
         response = np.asarray(response, dtype=np.float64)
+        if not np.all(np.isfinite(response)):
+            raise InvalidValue("responses must be finite and clipped to [-1, 1].")
         order = np.argsort(index, kind="stable")
         cells, first, count = np.unique(index[order], return_index=True, return_counts=True)
-        inverse = np.empty(index.size, dtype=np.int64)
-        inverse[order] = np.repeat(np.arange(cells.size), count)
-        total = np.bincount(inverse, weights=response, minlength=cells.size)
+        # Sums of floating-point numbers depend on the order of the rows in their last bits, sums of whole
+        # numbers do not.
+        fine = np.rint(response / FINE).astype(np.int64)[order]
+        total = np.add.reduceat(fine, first) * FINE if first.size else np.zeros(0)
         units = np.rint(np.clip(response, -1.0, 1.0) / UNIT).astype(np.int16)[order]
         whole = np.add.reduceat(units, first, dtype=np.int64) if first.size else np.zeros(0, dtype=np.int64)
         return cls(cells, count, np.clip(total / np.maximum(count, 1), -1.0, 1.0), whole, units)

@@ -30,7 +30,14 @@ from hexcursion.project.public_numbers import (
     relative_field,
 )
 from hexcursion.project.record_store import read_or_remembered
-from hexcursion.project.records import PlacedObservations, cell_medians, located, place, public_n
+from hexcursion.project.records import (
+    PlacedObservations,
+    cell_medians,
+    located,
+    place,
+    public_n,
+    public_places,
+)
 from hexcursion.project.response import Answers, ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.project.trip import trip_protection
@@ -312,5 +319,5 @@ def _stand_in(
 ) -> PlacedObservations:
     """Simulate observations, as many as the public number of private records."""
     n = settings.records_about or public_n(private.placed, settings.unit)
-    known = private.placed.index if settings.places_public else None
+    known = public_places(private.placed) if settings.places_public else None
     return simulate_reference(settings, lattice, response, n, known, exposure=exposure)

@@ -149,6 +149,14 @@ def public_n(placed: PlacedObservations, unit: Unit) -> int:
     return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
 
 
+def public_places(placed: PlacedObservations) -> NDArray[np.int64]:
+    """(n,) cells of the records, ascending: which cells hold how many, and not in which order rows came.
+
+    Whatever is dealt to public places goes by this order. That of the rows may tell their values.
+    """
+    return np.sort(placed.index)
+
+
 def cell_shares(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
     """Return the non-empty cells, (k,), ascending, and the per cent of yes among their answers, (k,)."""
     count = np.bincount(placed.index)

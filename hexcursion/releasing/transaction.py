@@ -298,7 +298,7 @@ def _owner_line(project: Project, privacy: PrivacyFacts, apart: float | None) ->
     word = settings.record_word or settings.data.read_by.kind
     kept = f"one {word}" if most == 1 else plural(most, word)
     each = ", no two of them in one hexagon" if settings.owner_once_per_hexagon and most > 1 else ""
-    text = f"Used of each {whole}: at most {kept}{each}, by a public rule that does not look at the values. "
+    text = f"Used of each {whole}: at most {kept}{each}, by a public rule that prefers no value. "
     if most == 1:
         return (ReceiptLine("Owner", f"{text}So one record is one whole {whole}."),)
     epsilon, delta = next((epsilon, delta) for q, epsilon, delta in privacy.group if q == most)

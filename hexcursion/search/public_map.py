@@ -23,7 +23,7 @@ from dpgp_core.spectral.public_field import MapModel, PublicField
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import FieldModel
 from hexcursion.project.model import Project
-from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, public_n
+from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, public_n, public_places
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.search.scenes import private_n
 from hexcursion.search.task import SearchResult
@@ -300,7 +300,7 @@ def _places(project: Project, field: PublicField, entropy: SimulationEntropy) ->
     """(n,) cells of the records: the known ones, or drawn around those of the reference."""
     cell = project.settings.unit == "cell"
     if project.settings.places_public:
-        index = project.private.placed.index
+        index = public_places(project.private.placed)
         return np.unique(index) if cell else index
     n, size = private_n(project), project.domain.size
     reference = np.bincount(project.reference.index, minlength=size).astype(np.float64)

@@ -24,6 +24,7 @@ from dpgp_core.releasing import PublicFacts
 from dpgp_core.simulation import Agreement, World
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
+from hexcursion.project.records import public_places
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.search.executors import Executor
@@ -298,7 +299,7 @@ def simulated_scenes(
     The same worlds with their values exchanged come along where one design is tried, and records have values.
     """
     settings = project.settings
-    known = project.private.placed.index if settings.places_public else None
+    known = public_places(project.private.placed) if settings.places_public else None
     worlds: list[list[World]] = [[] for _ in scales]
     mixed: list[World] = []
     for number in range(count):

@@ -119,7 +119,8 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Owner": (
         (
             rf"Used of each [\w ]+: at most (?:one|{_N}) {_RECORD}(?:, no two of them in one hexagon)?"
-            r", by a public rule that does not look at the values\. (?:So one record is one whole [\w ]+\.|"
+            r", by a public rule that (?:prefers no value|does not look at the values)\. "
+            r"(?:So one record is one whole [\w ]+\.|"
             rf"A whole [\w ]+, all its {_RECORD} together(?:: (?P<group>.+)|, which lie in different "
             rf"hexagons: Someone with up to (?P<many>{_N}) {_RECORD}: (?:no useful guarantee\.|epsilon "
             rf"(?P<apart>{_N}) at delta .+)))", False,

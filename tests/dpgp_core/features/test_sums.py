@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.sums import GridRecords, SpectralSums, exact_sums, release_sums
 from tests.dpgp_core.features.worlds import FakeNoise, prepared, some_records
@@ -32,6 +33,17 @@ def test_sums_do_not_depend_on_the_order_of_rows() -> None:
         again = exact_sums(made.features, made.nodes, GridRecords.of(cells[order], responses[order]))
         assert np.array_equal(first[0], again[0])
         assert np.array_equal(first[1], again[1])
+
+
+def test_means_do_not_depend_on_the_order_of_rows() -> None:
+    """Their last bits did: 0.1 + 0.2 + 0.3 is another double than 0.3 + 0.2 + 0.1."""
+    responses = np.random.default_rng(3).uniform(-1.0, 1.0, 999)
+    means = {
+        CollapsedRecords.from_records(np.zeros(999), responses[order]).mean[0]
+        for order in (np.arange(999), np.argsort(responses), np.argsort(-responses))
+    }
+    assert len(means) == 1
+    assert means.pop() == pytest.approx(responses.mean(), abs=1e-9)
 
 
 def test_huge_values_cannot_swallow_small_ones() -> None:

@@ -85,9 +85,9 @@ def test_the_owner_s_own_number_has_a_group_line() -> None:
     ("most", "protected", "owner"),
     [
         (1, "One sensor: its value and its place, among 50 sensors.", "Used of each sensor: at most one "
-         "reading, by a public rule that does not look at the values. So one record is one whole sensor."),
+         "reading, by a public rule that prefers no value. So one record is one whole sensor."),
         (3, "One reading: its value and its place, among 150 readings.", "Used of each sensor: at most 3 "
-         "readings, by a public rule that does not look at the values. A whole sensor, all its readings "
+         "readings, by a public rule that prefers no value. A whole sensor, all its readings "
          "together: Someone with up to 3 readings:"),
     ],
 )  # fmt: skip

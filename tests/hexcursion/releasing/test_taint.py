@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import get_args
 
 import h3
+import numpy as np
 import pytest
 
 import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
@@ -18,8 +19,12 @@ import hexcursion.releasing.transaction as transaction
 from dpgp_core.mechanisms.base import SearchSpace
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.spectral.prior import Law
+from hexcursion.comparing.run import compare_mechanisms, csv_text
+from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n
+from hexcursion.settings.data_settings import SourceSettings
+from hexcursion.settings.model import ReleaseSettings
 from tests.dpgp_core.mechanisms.beside import rows, table
 from tests.hexcursion.releasing.leaving import RELEASES, Row, Run, Tape, leaving, rows_of, told_apart, written
 from tests.town import BOX
@@ -182,6 +187,75 @@ def test_so_do_those_of_every_mechanism_and_their_dry_runs(
     case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert differing(tmp_path, case, capsys, runs=("dry run", "release")) == {}
+
+
+def by_value(rows: Sequence[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: row[2])
+
+
+def mixed_up(rows: Sequence[Row]) -> list[Row]:
+    return [rows[i] for i in np.random.default_rng(9).permutation(len(rows))]
+
+
+def reordered(
+    folder: Path, options: Sequence[str], capsys: pytest.CaptureFixture[str], rows: Sequence[Row] = ROWS
+) -> dict[str, str]:
+    """What the order of the rows changes in anything that leaves, noise fixed and nothing else held."""
+    one, *others = (
+        leaving(folder / "work", each, options, capsys) for each in (rows, by_value(rows), mixed_up(rows))
+    )
+    assert one["release: status and refusal"] == b"0"
+    return told_apart(one, others[0]) | told_apart(one, others[1])
+
+
+ORDERED = [replace(case, reference=False) for case in EVERY_DAY if case.relation == "replace-one"]
+"""Where nobody names reference data: simulated values are dealt to the places of the records."""
+
+
+@pytest.mark.parametrize("case", ORDERED, ids=str)
+def test_the_order_of_the_rows_is_not_published(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert reordered(tmp_path, case.options(tmp_path), capsys) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reference", [False, True], ids=["simulated", "reference"])
+@pytest.mark.parametrize("case", SERVED, ids=str)
+def test_nor_is_it_by_any_mechanism(
+    case: Case, reference: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = reference or case.relation == "add-or-remove"
+    assert reordered(tmp_path, replace(case, reference=known).options(tmp_path), capsys) == {}
+
+
+def test_nor_is_it_where_a_public_map_is_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = Case("spectral-statistics", places_public=True)
+    options = case.options(tmp_path, "--reference-public", "--prior-mean")
+    assert reordered(tmp_path, options, capsys) == {}
+
+
+def test_nor_is_it_by_a_period_of_several(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = Case("bin-means", places_public=True, reference=False)
+    periods = ("--budget", "4", "--periods", "3", "--period-number", "1", "--delta", "1e-5")
+    options = [word for word in case.options(tmp_path, *periods)]
+    at = options.index("--epsilon")
+    assert reordered(tmp_path, options[:at] + options[at + 2 :], capsys) == {}
+
+
+def test_nor_is_it_by_a_comparison(tmp_path: Path) -> None:
+    tables = []
+    for each in (ROWS, by_value(ROWS)):
+        source = SourceSettings(str(written(tmp_path / "rows.csv", each)), value="no2", x="lon", y="lat")
+        settings = ReleaseSettings(
+            data=source, threshold=30.0, bbox=BOX, resolution=RESOLUTION, value_unit="ug/m3", centre=28.0,
+            clip=15.0, places_public=True, quick=True,
+        )  # fmt: skip
+        found = compare_mechanisms(load_project(settings), ["bin-means"], [2.0])
+        tables.append(csv_text(replace(found, rows=tuple(replace(row, seconds=0.0) for row in found.rows))))
+    assert tables[0] == tables[1]
 
 
 MORE_OR_LESS = {
