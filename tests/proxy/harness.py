@@ -131,8 +131,8 @@ def _caddy(folder: Path, proxy: Proxy, upstream: str, certificate: Path, key: Pa
         (f"{NAME} {{", f"https://localhost:{proxy.port} {{\n\tbind 127.0.0.1\n\ttls {certificate} {key}"),
         (UPSTREAM, upstream),
     )
-    options = "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n}\n"
-    (folder / "Caddyfile").write_text(options + site)
+    options = "\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n"
+    (folder / "Caddyfile").write_text(site.replace("{\n", "{\n" + options, 1))
     return ["run", "--config", str(folder / "Caddyfile"), "--adapter", "caddyfile"]
 
 

@@ -31,7 +31,7 @@ from websockets.server import ServerProtocol
 from geo import GeoError
 from hexcursion.bundle.signature import SIGNERS_VARIABLE, operators_signers
 from hexcursion.errors import WorkflowError
-from pages.shared.server import access, middleware
+from pages.shared.server import access, middleware, sockets
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.middleware import (
     Application,
@@ -50,7 +50,6 @@ from pages.shared.uploads import sweep_uploads
 
 MEBIBYTE = 1 << 20
 MOST_SAID = 1_000_000  # bytes of a message from a browser: a longer one is cut off as it comes
-MOST_OPEN = 1_000  # connections at once, of all readers together
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -79,6 +78,7 @@ def around(script: str) -> dict[str, Any]:
     app.py` and in `streamlit run app.py`. `SystemExit` like `start`."""
     granted = _checked()
     keep_little()
+    sockets.bound()
     try:
         middleware.check_the_operators_basemap()
     except GeoError as error:
@@ -220,7 +220,7 @@ class Connections:
         self._free = free or self._free_in_runtime
         self._ends: dict[str, asyncio.Event] = {}
         self._states: dict[str, SessionState] = {}
-        self.count = 0  # of open connections, those that have said nothing yet among them
+        self.held = sockets.Held(sockets.MOST_OPEN, sockets.MOST_OPEN_OF_ONE)
 
     def opened(self, session: str, end: asyncio.Event) -> None:
         """Note a connection; setting `end` ends it."""
@@ -280,35 +280,45 @@ class Watch:
         if scope["type"] != "websocket":
             await self.app(scope, receive, send)
             return
-        if self.connections.count >= MOST_OPEN:
+        end = asyncio.Event()
+        address = str((scope.get("client") or ("",))[0])  # of the reader, where a trusted proxy names it
+        if not self.connections.held.enter(address, end, end.set):
             await receive()
             await send({"type": "websocket.close", "code": TRY_AGAIN_LATER})  # uvicorn says HTTP 403 for it
             return
-        self.connections.count += 1
         try:
-            await self._watch(scope, receive, send)
+            await self._watch(end, scope, receive, send)
         finally:
-            self.connections.count -= 1
+            self.connections.held.leave(end)
 
-    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
-        end = asyncio.Event()
+    async def _watch(self, end: asyncio.Event, scope: Scope, receive: Receive, send: Send) -> None:
         # A browser that connects anew names its session; where nothing was going on, no run begins by that.
         named = scope.get("subprotocols") or ()
         session: str | None = next((name for name in named if self.connections.idle.knows(name)), None)
-        begun = over = False
+        asked = begun = over = False
         if session is not None:
             self.connections.opened(session, end)
+            self.connections.held.speaks(end)
 
         def unheard() -> None:
-            if session is None:  # its browser never asked for the app: the place is for another reader
+            if session is None and not asked:  # nothing was asked for: the place is for another reader
                 end.set()
 
-        waited = asyncio.get_running_loop().call_later(LEAVE_SECONDS, unheard)
+        def unbegun() -> None:
+            if session is None:
+                end.set()
+
+        later = asyncio.get_running_loop().call_later
+        waited = (later(sockets.SILENT_SECONDS, unheard), later(LEAVE_SECONDS, unbegun))
 
         async def receiving() -> Message:
+            nonlocal asked
             message = await _first(receive, end)
-            if session is not None and message["type"] == "websocket.receive":
-                self.connections.idle.heard(session)
+            if message["type"] == "websocket.receive":
+                asked = True
+                self.connections.held.speaks(end)
+                if session is not None:
+                    self.connections.idle.heard(session)
             return message
 
         async def sending(message: Message) -> None:
@@ -326,7 +336,8 @@ class Watch:
         try:
             await self.app(scope, receiving, sending)
         finally:
-            waited.cancel()
+            for timer in waited:
+                timer.cancel()
             if session is not None:
                 self.connections.closed(session, end)
         if end.is_set() and not over:

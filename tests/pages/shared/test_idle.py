@@ -13,7 +13,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state import SessionState
 
-from pages.shared.server import serve
+from pages.shared.server import serve, sockets
 from pages.shared.server.serve import Connections, IdleSessions, Watch, forget, session_of
 from tests.finished import finished
 
@@ -217,7 +217,7 @@ def test_who_connects_anew_and_only_reads_keeps_the_session(clock: Clock, app: A
 def test_more_connections_than_a_server_holds_are_refused_until_one_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(serve, "MOST_OPEN", 2)
+    monkeypatch.setattr(sockets, "MOST_OPEN", 2)
     connections = Connections(IdleSessions(3600.0))
 
     async def tried() -> list[list[str]]:
@@ -225,7 +225,11 @@ def test_more_connections_than_a_server_holds_are_refused_until_one_ends(
         heard: list[list[str]] = [[] for _ in ends]
 
         async def connect(number: int) -> None:
+            words = [{"type": "websocket.receive"}]
+
             async def receive() -> Message:
+                if words:
+                    return words.pop()
                 await ends[number].wait()
                 return {"type": "websocket.disconnect"}
 
@@ -235,7 +239,8 @@ def test_more_connections_than_a_server_holds_are_refused_until_one_ends(
             await Watch(_resumed, connections)({"type": "websocket"}, receive, send)
 
         first, second = (asyncio.create_task(connect(number)) for number in (0, 1))
-        await asyncio.sleep(0)
+        for _ in range(20):
+            await asyncio.sleep(0)
         ends[2].set()
         await connect(2)
         ends[0].set()
@@ -251,14 +256,21 @@ def test_more_connections_than_a_server_holds_are_refused_until_one_ends(
 
 
 @pytest.mark.parametrize(
-    ("app", "session", "ended"),
-    [(_resumed, None, True), (_resumed, "s0", False), (_streamlit, None, False)],
-    ids=["silent", "resumed", "begun"],
+    ("app", "session", "limit", "said", "ended"),
+    [
+        (_resumed, None, "SILENT_SECONDS", False, True),
+        (_resumed, None, "SILENT_SECONDS", True, False),
+        (_resumed, None, "LEAVE_SECONDS", True, True),
+        (_resumed, "s0", "LEAVE_SECONDS", False, False),
+        (_streamlit, None, "LEAVE_SECONDS", False, False),
+    ],
+    ids=["silent", "asks", "asks for nothing", "resumed", "begun"],
 )
 def test_a_connection_that_never_begins_a_session_gives_its_place_back(
-    monkeypatch: pytest.MonkeyPatch, app: Any, session: str | None, ended: bool
+    monkeypatch: pytest.MonkeyPatch, app: Any, session: str | None, limit: str, said: bool, ended: bool
 ) -> None:
-    monkeypatch.setattr(serve, "LEAVE_SECONDS", 0.0)
+    wait = 0.2 if said and not ended else 0.0  # time to ask in
+    monkeypatch.setattr(serve if limit == "LEAVE_SECONDS" else sockets, limit, wait)
     idle = IdleSessions(3600.0)
     if session is not None:
         idle.heard(session)
@@ -268,8 +280,11 @@ def test_a_connection_that_never_begins_a_session_gives_its_place_back(
     async def tried() -> list[str]:
         gone = asyncio.Event()
         heard: list[str] = []
+        words = [{"type": "websocket.receive"}] if said else []
 
         async def receive() -> Message:
+            if words:
+                return words.pop()
             await gone.wait()
             return {"type": "websocket.disconnect"}
 
@@ -279,8 +294,8 @@ def test_a_connection_that_never_begins_a_session_gives_its_place_back(
         scope = {"type": "websocket", "subprotocols": [session] if session else []}
         connection = asyncio.create_task(Watch(app, connections)(scope, receive, send))
         for _ in range(20):
-            await asyncio.sleep(0)
-        counts.append(connections.count)
+            await asyncio.sleep(wait / 10)
+        counts.append(len(connections.held))
         gone.set()
         await connection
         return heard
