@@ -77,6 +77,11 @@ class SpectralStatisticsDesign(Design):
     first: float = 0.0
     # clip bound of the second look, in deviations of a record about the map of the first, > 0
     tight: float = TIGHT
+    # Where several holders of records release the same sums, which readers add: records of all
+    # holders, and the Gaussian-DP parameter that the added noise would cost one holder. The sums
+    # are chosen for both, so that they do not depend on a single holder. 0: for this release alone.
+    pool_records: float = 0.0
+    pool_mu: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,6 +91,11 @@ class SpectralStatisticsDesign(Design):
         self.refuse_unless_among("law", get_args(Law))
         self.refuse_unless_among("cutoff_from", get_args(CutoffFrom))
         self.refuse_smoothing()
+        pool = (self.pool_records, self.pool_mu)
+        if pool != (0.0, 0.0) and not all(0.0 < number < np.inf for number in pool):
+            raise DesignError("pool_records and pool_mu must both be positive, or both 0.")
+        if self.pool_mu and self.first:
+            raise DesignError("the second look differs between holders: set first to 0.")
         if not np.isfinite(self.middle):
             raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
         if self.first and (self.drift or self.law != "amount"):

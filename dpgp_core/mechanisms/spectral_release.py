@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -19,6 +21,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed
 from dpgp_core.noise import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Released
+from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.counts import CHANCE, read_counts
 from dpgp_core.spectral.looks import PATTERNS, Look, second_look
 from dpgp_core.spectral.model import (
@@ -69,6 +72,7 @@ def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough
             rough,
             design.covariates,
             design.first > 0.0,
+            (design.pool_records / facts.lattice.size, design.pool_mu) if design.pool_mu else None,
         )
     )
 
@@ -181,6 +185,81 @@ def read_again(design: SpectralStatisticsDesign, facts: PublicFacts, kept: KeptS
     if found.mean is None or found.sd is None:
         raise InvalidValue("these sums state no field.")
     return found
+
+
+ADDED = 1e-9
+"""Relative difference between an added noise and that of the design with the added budget."""
+
+
+@dataclass(frozen=True, eq=False)
+class AddedSums:
+    """The sums that several holders released by one design, and the field (N,) read from them."""
+
+    design: SpectralStatisticsDesign  # its mu is that of the added noise
+    noise: SpectralNoise  # standard deviations of the added noise
+    reading: Released  # response units
+    expected: Floats  # (N,) expected number of records of each cell
+
+
+def add_sums(
+    designs: Sequence[SpectralStatisticsDesign], kept: Sequence[KeptSums], facts: PublicFacts
+) -> AddedSums:
+    """Add the released sums of several holders of disjoint records, and read the field from them: free.
+
+    Sums of disjoint records add, and so do the variances of independent noise. The noise of one design is
+    proportional to 1/mu, so the added noise is that of the mu with 1/mu^2 = sum of 1/mu_h^2.
+
+    Parameters
+    ----------
+    designs, kept : sequences of equal length
+        Of each holder; the designs differ in mu alone.
+    facts : PublicFacts
+        With the number of records of all holders.
+
+    Raises
+    ------
+    InvalidValue
+        If the sums are of other features or public numbers, or their noise is not that of their designs.
+    """
+    design = replace(designs[0], mu=1.0 / math.sqrt(sum(1.0 / each.mu**2 for each in designs)))
+    made = prepared_plan(design, facts)
+    added = _added_noise([part.noise for part in kept])
+    for computed, summed in ((made.noise.sums, added.sums), (made.noise.counts, added.counts)):
+        if computed is None or summed is None:
+            same = computed is summed
+        else:
+            same = math.isclose(computed, summed, rel_tol=ADDED)
+        if not same:
+            raise InvalidValue("the noise of these sums is not that of their designs.")
+    counts = [part.counts for part in kept if part.counts is not None]
+    sums = KeptSums(
+        np.sum([part.sums for part in kept], axis=0, dtype=np.int64),
+        np.sum(counts, axis=0, dtype=np.int64) if counts else None,
+        kept[0].features,
+        made.noise,
+        _shared_counts([part.public_counts for part in kept], facts),
+    )
+    expected = records_again(design, facts, sums)[0]
+    return AddedSums(design, added, read_again(design, facts, sums), expected)
+
+
+def _added_noise(noises: Sequence[SpectralNoise]) -> SpectralNoise:
+    """Standard deviations of the sum of independent noises."""
+    counts = [noise.counts for noise in noises if noise.counts is not None]
+    sums = math.hypot(*(noise.sums for noise in noises))
+    return SpectralNoise(sums, math.hypot(*counts) if counts else None)
+
+
+def _shared_counts(counts: Sequence[Floats | None], facts: PublicFacts) -> Floats | None:
+    """Public counts (N,) of all holders: public places add; numbers that are counted over are the same."""
+    given = [part for part in counts if part is not None]
+    if not given:
+        return None
+    if facts.neighbours == "values-only":
+        return np.asarray(np.sum(given, axis=0))
+    if len(given) < len(counts) or any(not np.array_equal(part, given[0]) for part in given):
+        raise InvalidValue("these releases count records over other public numbers: use one population.")
+    return given[0]
 
 
 def second_again(

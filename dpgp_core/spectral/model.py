@@ -79,12 +79,17 @@ class SpectralPlan:
     # share of the variance that the domain's public columns explain together, beside the field's own
     covariates: float = 0.0
     whole: bool = False  # whether all patterns of the domain are kept for the reading, for a second look
+    # records per cell and Gaussian-DP parameter that the features are chosen for, where several
+    # holders release the same features; None: `density` and `mu`
+    pool: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         for name in ("lengthscale", "mu", "density"):
             positive(name, getattr(self, name))
         if self.signal is not None:
             positive("signal", self.signal)
+        for number in self.pool or ():
+            positive("pool", number)
         for name, share in (("common share", self.common), ("share of covariates", self.covariates)):
             if not 0.0 <= share < 1.0:
                 raise InvalidValue(f"the {name} of the variance must be at least 0 and below 1.")
@@ -275,6 +280,7 @@ class SpectralModel:
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
             plan.covariates, plan.whole, deviation, scatter, plan.field.counted, plan.several,
+            plan.pool,
         )  # fmt: skip
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
@@ -294,15 +300,16 @@ class SpectralModel:
             if self.columns is None:
                 raise InvalidValue("this plan reads covariates, and the domain has none: name them.")
             pairs = smooth.with_columns(self.columns, plan.covariates)
+        density, mu = plan.pool or (plan.density, plan.mu)
         facts = StrategyFacts(
             nodes=self.nodes,
             pairs=pairs,
             lengthscale=plan.lengthscale,
             decay=PRIORS[plan.prior].decay,
-            density=plan.density,
+            density=density,
             deviation=deviation,
             record_noise=scatter,
-            noise=plan.sensitivity / plan.mu,
+            noise=plan.sensitivity / mu,
             hierarchy=self.hierarchy,
         )
         features = make_features(plan.strategy, facts)

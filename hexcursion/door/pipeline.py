@@ -28,6 +28,7 @@ from hexcursion.search.choice import Choice, given_choice, stated
 from hexcursion.search.executors import make_executor
 from hexcursion.search.pilot import run_pilot
 from hexcursion.search.results import settle_on
+from hexcursion.search.shared import read_shared_design, shared_choice, with_shared_scale
 from hexcursion.search.tuning import Tuned, tune
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
@@ -115,10 +116,14 @@ def plan_settings(
     _refuse_looks(settings, wanted, pay)
     if (reading := expected_reading(settings.data)) is not None:
         listener.note(reading)
+    shared = None
+    if settings.shared_design is not None:
+        shared = read_shared_design(settings.shared_design)
+        settings = with_shared_scale(settings, shared)
     project = load_with_earlier(settings, tables=tables)
     listener.loaded(project)
     project.refuse_large_delta()
-    searching = settings.lengthscale is None
+    searching = settings.lengthscale is None and shared is None
     if searching:
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
         refuse_what_cannot_fit(project, processes)
@@ -135,7 +140,10 @@ def plan_settings(
         beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
         tuned = search_design(project, listener.progress, settings.executor, beside=beside)
         listener.searched(tuned)
-    choice = given_choice(project) if tuned is None else tuned.choice
+    if shared is not None:
+        choice = shared_choice(project, shared)
+    else:
+        choice = given_choice(project) if tuned is None else tuned.choice
     if wanted is not None:
         project, choice = _at_wanted_iou(project, tuned, wanted, listener)
     return plan_choice(project, choice, ledger, tuned)
@@ -222,7 +230,9 @@ def _at_wanted_iou(
 ) -> tuple[Project, Choice]:
     """The release of the smallest epsilon that reaches the wanted IoU, if the settings' epsilon allows it."""
     if tuned is None:
-        raise WorkflowError("A wanted IoU needs the search: leave --lengthscale and --ridge out.")
+        raise WorkflowError(
+            "A wanted IoU needs the search: leave --lengthscale, --ridge and --shared-design out."
+        )
     point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
     if point is None:
         raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")

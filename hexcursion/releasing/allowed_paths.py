@@ -81,7 +81,8 @@ def public_folder() -> Path:
 
 def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Every path among the key-value pairs of settings; other kinds of value are refused elsewhere."""
-    found = [values.get(name) for name in ("region", "limits", "basemap", "population_file")]
+    single = ("region", "limits", "basemap", "population_file", "shared_design")
+    found = [values.get(name) for name in single]
     for several in (values.get("layers"), values.get("covariates")):
         found += several if isinstance(several, list | tuple) else [several]
     for table in (values.get("data"), values.get("reference")):

@@ -88,6 +88,11 @@ class Choices(PrivacySettings, DataSettings):
         "Noise-to-signal ratio given by hand; with a lengthscale it replaces the search.", "design", above=0,
         otherwise="the search chooses",
     )] = None
+    shared_design: Annotated[str | None, Setting(
+        "Design file of several holders, from `hexcursion design`: its sums are released, which "
+        "`hexcursion together` adds.", "design", shortest=1,
+        metavar="FILE", otherwise="a design for this release alone",
+    )] = None
     quick: Annotated[bool, Setting("Search on a coarser grid, which is faster.", "design")] = False
     budget: Annotated[float | None, Setting(
         "Total epsilon of all releases of this dataset, kept in the ledger.", "running", above=0,

@@ -121,7 +121,7 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     )
     monkeypatch.setattr(panel, "stored_bundles", list)
     monkeypatch.setattr(panel, "stored_sums", lambda bundle: None)
-    monkeypatch.setattr(panel, "refuse_unreadable", lambda bundle: None)
+    monkeypatch.setattr(panel, "PERIODS", replace(panel.PERIODS, refuse=lambda bundle: None))
     screen = Screen({"Read together": True})
     monkeypatch.setattr(panel, "st", screen)
     apart: list[object] = []
@@ -145,10 +145,10 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     panel.ask_together(opened)
     caption, *asked, said = screen.lines
     assert caption.startswith('caption("Releases of the same area and question are read together')
-    brought = 'accept_multiple_files=True, key="viewer_period_files", max_upload_size=95'
+    brought = 'accept_multiple_files=True, key="viewer_series_files", max_upload_size=95'
     assert asked == [
         f'file_uploader("{label}", "zip", {brought})',
-        'button("Read together", icon=":material/timeline:", disabled=False)',
+        'button("Read together", icon=":material/timeline:", disabled=False, key="viewer_series_read")',
         'spinner("Reading all periods together")',
     ]
     assert said.startswith('error("a.zip: This file is no zip of a bundle: ')
@@ -159,7 +159,7 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     waits = 'caption("Waiting for a computation of somebody else to end; yours is next")'
     assert any(line.endswith(waits) for line in screen.lines)
     download, frame = screen.lines[-2:]
-    assert download.startswith('download_button("The series: page, tables, layers, statement (ZIP)"')
+    assert download.startswith('download_button("Page, tables, layers and statement (ZIP)"')
     assert frame.startswith('iframe("data:text/html;charset=utf-8;base64,')
     assert screen.session_state[panel.HELD_SERIES][0] == "hx-2017-1"
     assert apart == [panel.series_job], "a stranger's press would hold the server itself"

@@ -130,16 +130,7 @@ def read_together(
     `BundleError` for a bundle that cannot be read, holds no sums, or does not fit the others."""
     if len(sources) < 2:
         raise BundleError("A series needs at least two bundles: name one for each period.")
-    contents = [_named(contents_of, source, source) for source in sources]
-    bundles = [
-        _named(bundle_from_contents, each, source) for each, source in zip(contents, sources, strict=True)
-    ]
-    digests = [hashlib.sha256(each[layout.SUMS]).hexdigest() for each in contents]
-    names = [each.statement["release"]["id"] for each in bundles]
-    if len(set(names)) < len(names):
-        raise BundleError(f"Release {_twice(names)} is named twice: name each period once.")
-    for each in bundles:
-        stored_sums(each)
+    bundles, digests = open_bundles(sources)
     stated = [str(each.statement["subject"].get("scope", {}).get("period", "")) for each in bundles]
     found, dated = _times(stated, times)
     labels = _labels(bundles, stated)
@@ -172,11 +163,10 @@ def read_together(
         reading = read_series(model, periods, prior, around=around, areas=weights)
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"These bundles cannot be read together: {str(error).rstrip('.')}.") from error
-    named, sealed = tuple(labels[k] for k in order), tuple(digests[k] for k in order)
     return Series(
         ordered,
-        sealed,
-        named,
+        tuple(digests[k] for k in order),
+        tuple(labels[k] for k in order),
         moments,
         dated,
         asked,
@@ -187,8 +177,25 @@ def read_together(
     )
 
 
+def open_bundles(sources: Sequence[str | Path | bytes]) -> tuple[list[Bundle], list[str]]:
+    """Return checked bundles with released sums, and the SHA-256 of each one's SHA256SUMS.
+
+    Raise `BundleError`, naming the file, for a bundle that cannot be read, and for one release that
+    is named twice."""
+    contents = [_named(contents_of, source, source) for source in sources]
+    bundles = [
+        _named(bundle_from_contents, files, source) for files, source in zip(contents, sources, strict=True)
+    ]
+    names = [bundle.statement["release"]["id"] for bundle in bundles]
+    if len(set(names)) < len(names):
+        raise BundleError(f"Release {_twice(names)} is named twice: name each release once.")
+    for bundle in bundles:
+        stored_sums(bundle)
+    return bundles, [hashlib.sha256(files[layout.SUMS]).hexdigest() for files in contents]
+
+
 def _named(read: Callable[[Any], Read], given: Any, source: object) -> Read:
-    """What is read of a bundle; a refusal says which of several it is about."""
+    """Read a bundle. A refusal names the file."""
     try:
         return read(given)
     except BundleError as error:

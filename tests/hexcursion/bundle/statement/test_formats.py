@@ -67,6 +67,7 @@ def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain
         "strategy": "water-filled", "prior": "car", "lengthscale": 900.0, "signal": 0.5, "middle": 0.1,
         "spread": 0.6, "amplitude": 1.0, "ridge": 1.2, "mu": 0.5, "common": 0.0, "cutoff_from": "design",
         "drift": False, "covariates": 0.0, "law": "amount", "first": 0.0, "tight": 0.9,
+        "pool_records": 0.0, "pool_mu": 0.0,
     }  # fmt: skip
     assert statement["guarantee"]["cost"] == {
         "gaussian_mu": 0.5,

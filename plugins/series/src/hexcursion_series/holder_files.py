@@ -1,0 +1,259 @@
+"""The files of a map of several holders: statement, cells, areas and page, all written or none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.accounting.composition import epsilon as composed
+from dpgp_core.accounting.guarantee import together
+from dpgp_core.numbers import upper
+from geo import decimals_for
+from geo.context.surroundings import around
+from geo.geojson import cells_collection, collection_bytes
+from hexcursion import words
+from hexcursion.bundle import layout
+from hexcursion.bundle.layers import cell_columns
+from hexcursion.bundle.page import html
+from hexcursion.bundle.page.drawn import Released, drawing
+from hexcursion.bundle.products import counted
+from hexcursion.bundle.signature import Signers
+from hexcursion.bundle.statement.designs import plain_design
+from hexcursion.bundle.statement.expected import shown_words, told_block
+from hexcursion.bundle.statement.guarantee import stated_cost
+from hexcursion.bundle.tables import parquet_bytes
+from hexcursion.bundle.untrusted import neutral_cell
+from hexcursion.new_place import made_whole, new_place, write_files
+from hexcursion.version import NAME, VERSION
+from hexcursion_series.holders import Holders
+
+SCHEMA = "hexcursion-together-1"
+PAGE, STATEMENT, CELLS, TABLE = "together.html", "together.json", "cells.geojson", "cells.parquet"
+
+
+@dataclass(frozen=True)
+class HolderPromise:
+    """What several holders promise, each for its own records: upper bounds."""
+
+    delta: float  # the smallest delta of the holders; the epsilon below is stated at it
+    every_holder: float  # epsilon for a person with one record at every holder
+    sentences: tuple[str, ...]
+
+
+def promise_of_holders(holders: Holders) -> HolderPromise:
+    """Return what the holders promise.
+
+    A record of one holder enters that holder's sums alone, so that holder's guarantee holds for it
+    whatever the others publish. A person with one record at every holder changes the input of
+    every release: the releases are independent mechanisms, and their costs compose
+    (docs/accounting.md, section 9).
+    """
+    guarantees = [bundle.statement["guarantee"] for bundle in holders.bundles]
+    delta = min(guarantee["delta"] for guarantee in guarantees)
+    every = composed(together(map(stated_cost, guarantees)), delta).epsilon
+    unit_words = {guarantee["unit_word"] for guarantee in guarantees}
+    record = unit_words.pop() if len(unit_words) == 1 else "record"
+    own = [
+        f"{title_of(bundle)}: each {record} is protected by this holder's own noise, epsilon "
+        f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."
+        for bundle, guarantee in zip(holders.bundles, guarantees, strict=True)
+    ]
+    several = (
+        f"A person with one {record} at each of the {len(guarantees)} holders: epsilon {upper(every)} "
+        f"at delta {upper(delta, 3)}, by composition. The holders cannot know who that is."
+    )
+    free = "Adding the released sums costs no privacy: it reads only what each holder has published."
+    simulated = "At least one bundle is a simulation, which protects no record."
+    more = [simulated] if _any(holders, "simulation") else []
+    return HolderPromise(delta, every, (*own, several, free, *more))
+
+
+def title_of(bundle: Any) -> str:
+    """The title of a holder's release."""
+    return str(bundle.statement["release"]["title"])
+
+
+def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[str, Any]:
+    """Return the statement of the map as JSON values.
+
+    `signers` are the keys known by name to the person who reads.
+    """
+    known = signers or Signers()
+    promise, subject = promise_of_holders(holders), holders.first.statement["subject"]
+    classes = np.bincount(holders.products.classes, minlength=4).tolist()
+    reading = holders.reading
+    return {
+        "schema": SCHEMA,
+        "software": {"name": NAME, "version": VERSION},
+        "question": question_of(holders),
+        "value": subject["value"],
+        "unit": subject["unit"],
+        "threshold": holders.threshold,
+        "direction": subject["direction"],
+        "records": holders.records,
+        "holders": [
+            {
+                "title": title_of(bundle),
+                "release_id": bundle.statement["release"]["id"],
+                "created": bundle.statement["release"]["created"],
+                "sha256sums": digest,
+                "records": bundle.statement["guarantee"]["n"],
+                "epsilon": bundle.statement["guarantee"]["epsilon"],
+                "delta": bundle.statement["guarantee"]["delta"],
+                "signed": known.says(bundle.signature),
+            }
+            for bundle, digest in zip(holders.bundles, holders.digests, strict=True)
+        ],
+        "design": plain_design(holders.design),
+        "noise": {"sums": holders.noise.sums, "counts": holders.noise.counts},
+        "features": holders.first.sums.kept.features,  # type: ignore[union-attr]
+        "hexagons": dict(zip(("likely", "open", "likely_not", "no_records"), classes, strict=True)),
+        "told": told_block(
+            holders.products,
+            (reading.mean, reading.sd),  # type: ignore[arg-type]
+            reading.shown_map,
+            reading.model_check,
+            None,
+            reading.map_draws,
+        ),
+        "promise": {
+            "delta": promise.delta,
+            "epsilon_at_every_holder": promise.every_holder,
+            "in_words": list(promise.sentences),
+        },
+        "attribution": _attribution(holders),
+    }
+
+
+def question_of(holders: Holders) -> str:
+    """The question of the map as a reader would ask it."""
+    subject = {**holders.first.statement["subject"], "threshold": holders.threshold}
+    return words.asked(subject, holders.first.statement["guarantee"]["unit_word"])
+
+
+def holder_files(holders: Holders, signers: Signers | None = None) -> dict[str, bytes]:
+    """Return all files by name, with their checksums."""
+    statement = holder_statement(holders, signers)
+    shared = {
+        "title": neutral_cell(statement["question"]),
+        "holders": len(holders.bundles),
+        "records": holders.records,
+        "threshold": holders.threshold,
+        "threshold_unit": neutral_cell(str(statement["unit"])),
+        "direction": statement["direction"],
+    }
+    columns = cell_columns(
+        holders.domain,
+        holders.products,
+        (holders.reading.mean, holders.reading.sd),  # type: ignore[arg-type]
+        holders.first.response,
+    )
+    cells = {name: list(values) for name, values in columns.items() if name != "h3"}
+    decimals = decimals_for(holders.domain.resolution)
+    files = {
+        STATEMENT: (json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
+        CELLS: collection_bytes(cells_collection(holders.domain, cells, shared, decimals)),
+        TABLE: parquet_bytes({name: list(values) for name, values in columns.items()}),
+        PAGE: holder_page(holders, statement),
+    }
+    return {**files, layout.SUMS: layout.sums_text(files).encode()}
+
+
+def write_holders(holders: Holders, place: str | Path, signers: Signers | None = None) -> Path:
+    """Write the files into a new folder and return it.
+
+    Raise `WorkflowError` if the path exists already or cannot be written.
+    """
+    folder = new_place(place)
+    with made_whole(folder) as unfinished:
+        write_files(unfinished, holder_files(holders, signers))
+    return folder
+
+
+def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
+    """Return the page's bytes. Every text of a bundle is escaped and nothing is loaded."""
+    question, said = str(statement["question"]), counted(holders.products)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(str(holder["title"]))}</th>'
+        f'<td class="number">{holder["records"]:,}</td>'
+        f'<td class="number">{escape(upper(holder["epsilon"]))}</td>'
+        f"<td>{escape(str(holder['signed']))}</td></tr>\n"
+        for holder in statement["holders"]
+    )
+    promise = statement["promise"]["in_words"]
+    body = f"""<header>
+<h1>{escape(question)}</h1>
+<p class="answer">{escape(said)}</p>
+<p class="brief">{escape(shown_words(holders.products))}</p>
+{html.flags_of({"release": {name: _any(holders, name) for name in ("simulation", "generated")}})}
+</header>
+<main>
+<div class="first">
+<div>
+{html.board_of("Map of all holders", "<p>The page's script draws this map.</p>")}
+<div id="live" hidden>
+<p class="detail" id="detail"></p>
+<ul class="legend" id="legend"></ul>
+<div class="controls">
+{html.MODES}
+<div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
+<output id="stop" for="threshold"></output> <button id="published" type="button">As asked</button></div>
+</div>
+<p class="said" id="said"></p>
+</div>
+</div>
+<div class="facts">
+<div class="fact"><h2>Who is protected</h2>
+<p class="lead">Each holder protects its own records</p>
+<p class="text">{escape(" ".join(promise[len(holders.bundles) :]))}</p></div>
+</div>
+</div>
+<section>
+<h2>Holders</h2>
+<table><thead><tr><th scope="col">Release</th><th scope="col">Records</th>\
+<th scope="col">Epsilon</th><th scope="col">Signature</th></tr></thead>
+<tbody>
+{rows}</tbody></table>
+</section>
+</main>
+<footer>
+<p>Made with {escape(f"{NAME} {VERSION}")} from {len(holders.bundles)} bundles.</p>
+{"".join(f"<blockquote>{escape(line)}</blockquote>" for line in statement["attribution"])}
+</footer>
+<script type="application/json" id="data">{html.json_text(_drawing(holders))}</script>
+<script>{html.script_text()}</script>"""
+    return html.whole_page(question, f"{question} {said}", body, html.style_text(), html.script_text())
+
+
+def _drawing(holders: Holders) -> dict[str, Any]:
+    """What the page's script draws: the same as for one release, at the asked threshold."""
+    asked = deepcopy(dict(holders.first.statement))
+    asked["subject"] = {
+        **asked["subject"],
+        "threshold": holders.threshold,
+        "threshold_response": holders.products.level,
+    }
+    released = Released(
+        asked,
+        holders.domain,
+        np.empty((0, holders.domain.size)),
+        (holders.reading.mean, holders.reading.sd),  # type: ignore[arg-type]
+        around(holders.domain, holders.first.layers),
+    )
+    return drawing(released, holders.products)
+
+
+def _any(holders: Holders, flag: str) -> bool:
+    return any(bundle.statement["release"][flag] for bundle in holders.bundles)
+
+
+def _attribution(holders: Holders) -> list[str]:
+    lines = (line for bundle in holders.bundles for line in bundle.statement["attribution"])
+    return list(dict.fromkeys(lines))
