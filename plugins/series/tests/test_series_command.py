@@ -161,7 +161,7 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     download, frame = screen.lines[-2:]
     assert download.startswith('download_button("Page, tables, layers and statement (ZIP)"')
     assert frame.startswith('iframe("data:text/html;charset=utf-8;base64,')
-    assert screen.session_state[panel.HELD_SERIES][0] == "hx-2017-1"
+    assert screen.session_state["series-read"][0] == "hx-2017-1"
     assert apart == [panel.series_job], "a stranger's press would hold the server itself"
     screen.lines.clear()
     statement["release"]["id"] = "another"
