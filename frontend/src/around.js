@@ -13,11 +13,12 @@ export function unpacked(flat, steps) {
   return line;
 }
 
-/** The parts of a ring that do not follow the edge of the box [west, south, east, north]. */
+/** The parts of a ring that follow neither the edge of the box [west, south, east, north] nor the date line, where
+ * Antarctica is cut. */
 export function shores(ring, [west, south, east, north], within = 1e-4) {
   const on = (value, edge) => Math.abs(value - edge) <= within;
-  const along = ([x, y], [u, v]) =>
-    (on(x, west) && on(u, west)) || (on(x, east) && on(u, east)) || (on(y, south) && on(v, south)) || (on(y, north) && on(v, north));
+  const upright = (x, u) => [west, east, -180, 180].some((edge) => on(x, edge) && on(u, edge));
+  const along = ([x, y], [u, v]) => upright(x, u) || (on(y, south) && on(v, south)) || (on(y, north) && on(v, north));
   const lines = [];
   let line = [];
   [...ring, ring[0]].forEach((corner, at, closed) => {
@@ -32,14 +33,16 @@ export function shores(ring, [west, south, east, north], within = 1e-4) {
 }
 
 /** Unpack once for an area what `layersAround` draws and the names that labels and search use. */
-export function surroundings({ steps, box, land, borders, places, own = [] }) {
+export function surroundings({ steps, box, land, lakes, isles, rivers, borders, places, own = [] }) {
   const [west, south, east, north] = box;
-  const rings = land.map((flat) => unpacked(flat, steps));
+  const lines = (packed) => packed.map((flat) => unpacked(flat, steps));
+  const rings = { land: lines(land), lakes: lines(lakes), isles: lines(isles) };
   return {
     sea: east > west ? [[[west, south], [east, south], [east, north], [west, north]]] : [],
-    land: rings,
-    shores: rings.flatMap((ring) => shores(ring, box)),
-    borders: borders.map((flat) => unpacked(flat, steps)),
+    ...rings,
+    shores: Object.values(rings).flat().flatMap((ring) => shores(ring, box)),
+    rivers: lines(rivers),
+    borders: lines(borders),
     own: own.map(({ lines, names, ...layer }) => ({ ...layer, lines: lines.map((flat) => unpacked(flat, steps)) })),
     places: [...own.flatMap(({ names }) => names.map((one) => [...one, true])), ...places].map(
       ([name, longitude, latitude, population, own = false]) => ({ name, longitude, latitude, population, own }),
@@ -63,22 +66,40 @@ export function ownLayers(prefix, { own }, { ink, halo }) {
   ]); // prettier-ignore
 }
 
+/** What is filled and drawn under the cells, in order: [name, rings or lines, role, width]; rings without a width. */
+export const BENEATH = [
+  ["sea", "water"],
+  ["land", "ground"],
+  ["lakes", "water"],
+  ["isles", "ground"],
+  ["rivers", "shore", 1.2],
+  ["borders", "border", 1],
+  ["shores", "shore", 1.2],
+];
+/** What of it is drawn over the cells again, so that a place is known by its water. */
+export const OVER = ["rivers", "shores"];
+export const FAINT = 0.45; // how much of these lines is seen there
+
 /** Layers under the cells, for every pane. */
-export function layersAround(prefix, drawn, { water, shore, border, ground }) {
-  const filled = (name, data, colour) =>
-    new SolidPolygonLayer({
-      id: `${prefix}/${name}`, data, getPolygon: (ring) => ring, getFillColor: colour,
-      updateTriggers: { getFillColor: colour },
-    }); // prettier-ignore
-  const lined = (name, data, colour, width) =>
-    new PathLayer({
-      id: `${prefix}/${name}`, data, getPath: (path) => path, getColor: colour, getWidth: width,
-      widthUnits: "pixels", jointRounded: true, updateTriggers: { getColor: colour },
-    }); // prettier-ignore
-  return [
-    filled("sea", drawn.sea, water),
-    filled("land", drawn.land, ground),
-    lined("borders", drawn.borders, border, 1),
-    lined("shores", drawn.shores, shore, 1.2),
-  ];
+export function layersAround(prefix, drawn, colours) {
+  return BENEATH.map(([name, role, width]) =>
+    width
+      ? lined(`${prefix}/${name}`, drawn[name], colours[role], width)
+      : new SolidPolygonLayer({
+          id: `${prefix}/${name}`, data: drawn[name], getPolygon: (ring) => ring, getFillColor: colours[role],
+          updateTriggers: { getFillColor: colours[role] },
+        }),
+  ); // prettier-ignore
+}
+
+/** Lines over the cells, for every pane. */
+export function layersOver(prefix, drawn, ink) {
+  return OVER.map((name) => lined(`${prefix}/over-${name}`, drawn[name], [...ink, 255 * FAINT], 1));
+}
+
+function lined(id, data, colour, width) {
+  return new PathLayer({
+    id, data, getPath: (path) => path, getColor: colour, getWidth: width,
+    widthUnits: "pixels", jointRounded: true, updateTriggers: { getColor: colour },
+  }); // prettier-ignore
 }

@@ -1,4 +1,5 @@
 // The map as a picture, for browsers without WebGL: the same cells and lines on an ordinary canvas.
+import { BENEATH, FAINT, OVER } from "./around.js";
 import { paneCamera, projected } from "./cameras.js";
 import { opacityOf, spotColour } from "./scene.js";
 
@@ -25,10 +26,8 @@ export function drawFlat(canvas, { scene, shape, far, zoomedOut, columns, drawn,
       Object.assign(pen, { strokeStyle: css(colour), lineWidth: wide, lineJoin: "round" });
       pen.stroke();
     }; // prettier-ignore
-    drawn.sea.forEach((ring) => fill(ring, scene.around.water));
-    drawn.land.forEach((ring) => fill(ring, scene.ground));
-    drawn.borders.forEach((line) => stroke(line, scene.around.border, 1));
-    drawn.shores.forEach((line) => stroke(line, scene.around.shore, 1.2));
+    const paint = { ...scene.around, ground: scene.ground };
+    for (const [name, role, wide] of BENEATH) drawn[name].forEach((line) => (wide ? stroke(line, paint[role], wide) : fill(line, paint[role])));
     for (const { image, bounds: [west, south, east, north] } of beneath) {
       const [left, top] = at([west, north]);
       const [right, bottom] = at([east, south]);
@@ -38,6 +37,8 @@ export function drawFlat(canvas, { scene, shape, far, zoomedOut, columns, drawn,
     const number = scene.panes.indexOf(pane);
     if (zoomedOut && far[number]) regions(pen, pane, far[number], at);
     else if (pane.classes) cells(pen, pane, columns[`class${number}`], shape(), at);
+    pen.globalAlpha = FAINT;
+    for (const name of OVER) drawn[name].forEach((line) => stroke(line, scene.ink, 1));
     pen.globalAlpha = 1;
     (pane.points?.places ?? []).forEach((spot, index) => {
       pen.fillStyle = css(spotColour(pane.points, index));

@@ -1,5 +1,5 @@
 // What is drawn: the scene that Python sends, as deck.gl layers. A layer's id starts with its pane.
-import { layersAround, ownLayers } from "./around.js";
+import { layersAround, layersOver, ownLayers } from "./around.js";
 import { outlineLayers } from "./outline.js";
 import { BitmapLayer, PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
 import { cellToBoundary, cellToLatLng, splitLongToH3Index } from "h3-js";
@@ -76,6 +76,7 @@ export function layers(scene, columns, { bins, around, hovered, near, far, zoome
     for (const line of pane.lines) drawn.push(lineLayer(`${pane.id}/${line.id}`, line));
   });
   if (near) for (const bin of bins) if (bin.visible) drawn.push(outlinesLayer(bin, scene));
+  drawn.push(...layersOver(WHOLE, around, scene.ink));
   drawn.push(...ownLayers(WHOLE, around, scene));
   if (outline) drawn.push(...outlineLayers(WHOLE, outline, scene));
   for (const line of scene.lines) drawn.push(lineLayer(`${WHOLE}/${line.id}`, line));

@@ -39,7 +39,7 @@ test("the line returns to where it began once it has three corners", () => {
 
 test("own layers are unpacked for drawing, and their names stand before the places of the world", () => {
   const around = surroundings({
-    steps: 10_000, box: [0, 0, 1, 1], land: [], borders: [], places: [["Town", 0.5, 0.5, 9000]],
+    steps: 10_000, box: [0, 0, 1, 1], land: [], lakes: [], isles: [], rivers: [], borders: [], places: [["Town", 0.5, 0.5, 9000]],
     own: [{ lines: [[5000, 5000, 100, 0]], points: [[0.1, 0.2]], names: [["Borough", 0.3, 0.4, 60000]] }],
   }); // prettier-ignore
   assert.deepEqual(around.own, [{ lines: [[[0.5, 0.5], [0.51, 0.5]]], points: [[0.1, 0.2]] }]);

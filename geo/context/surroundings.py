@@ -1,18 +1,11 @@
-"""What lies around a region: coast, borders and named places; the open sea is cut out of an area.
-
-From files that ship with the app or are built at set-up.
-"""
+"""What is drawn around a region: coast, lakes, rivers, borders and named places."""
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
-import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,32 +14,24 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import shapely
 from numpy.typing import NDArray
-from shapely.geometry import MultiPolygon, Polygon
-from shapely.geometry.base import BaseGeometry
 
 from geo.colours import channels
 from geo.context.own_layers import OwnLayer
+from geo.context.shores import FILE, Lines, cut, shores
 from geo.domains.domain import Domain
-from geo.domains.hexagons import EARTH_RADIUS, average_spacing
 from geo.domains.view import Box, region_box, wide_box
-from geo.region import Region
 
-SOURCE = "Place names: GeoNames, CC BY 4.0. Coast and borders: Natural Earth, 1:10 million."
+NAMES_SOURCE = "Place names: GeoNames, CC BY 4.0."
+SHORES_SOURCE = "Coast, lakes, rivers and borders: Natural Earth, 1:10 million."
+SOURCE = f"{NAMES_SOURCE} {SHORES_SOURCE}"
 STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to about a kilometre
-CORNERS = 1_500  # at most so many are drawn of coast and borders together
+CORNERS = 4_000  # at most so many are drawn of all shores, rivers and borders together
+CLOSE = 0.75  # of its sides from a region's middle lines are drawn finely
+COARSER = 6.0  # times as coarsely beyond
+RIVERS_FROM = 0.2  # degrees: the side of a region from which rivers are right enough to be drawn
 OWN_SIZE = 60_000  # a name of an own layer is drawn as that of a town of so many people
 NEAR, FAR = 260, 90  # at most so many places within a region's own size around it, and beyond
 _HOLDERS = {"hexcursion_maps": "assets", "hexcursion": "app/hexcursion_maps/assets"}  # a checkout, a wheel
-
-Lines = tuple[NDArray[np.float64], ...]
-
-NEAR_KM = 2.0
-"""Water so near to land is kept: the shores are right to about a kilometre, and sensors stand on piers."""
-
-WIDEST = 1.3  # of a cell's own reach to that of an average one
-_CORNERS = 2_000  # of a side of the area: finer bends of a shore do not matter
-_ROUND = 0.9  # of a distance that a corner widened in two steps keeps: cos(pi / 8) is 0.92
-_LEAST = 1e-3  # share of an area that must be sea for anything to be cut
 
 
 @dataclass(frozen=True)
@@ -66,6 +51,9 @@ class Surroundings:
     # what is known: west, south, east, north, degrees; longitudes as in `Place`
     box: Box = (0.0, 0.0, 0.0, 0.0)
     land: Lines = ()  # (K, 2) polygons in that box, without holes; the rest is sea
+    lakes: Lines = ()  # (K, 2) polygons of water on that land
+    isles: Lines = ()  # (K, 2) polygons of land in those lakes
+    rivers: Lines = ()  # (K, 2) lines, degrees
     borders: Lines = ()  # (K, 2) lines between countries, degrees
     places: tuple[Place, ...] = ()  # those near the region first, each part by falling population
     own: tuple[OwnLayer, ...] = ()  # public layers of the curator's own
@@ -94,35 +82,37 @@ class Surroundings:
     @property
     def source(self) -> str:
         """Who is to be named under a map with these: one line, empty where nothing is drawn."""
-        return SOURCE if self.places or self.land or self.borders else ""
+        drawn = self.land or self.lakes or self.rivers or self.borders
+        return " ".join([*([NAMES_SOURCE] if self.places else []), *([SHORES_SOURCE] if drawn else [])])
 
     @property
     def coast(self) -> Lines:
-        """Shores of the land, without what only follows the edge of the box; (K, 2) float64, degrees."""
+        """Shores of land, lakes and their isles, without what only follows the edge of the box or the cut of
+        Antarctica at the date line; (K, 2) float64, degrees."""
         west, south, east, north = self.box
         found: list[NDArray[np.float64]] = []
-        for ring in self.land:
+        for ring in (*self.land, *self.lakes, *self.isles):
             closed = np.vstack([ring, ring[:1]])
-            on_edge = np.hstack(
-                [
-                    np.asarray(closed[:, axis] == limit, dtype=np.bool_)[:, None]
-                    for axis, limit in ((0, west), (1, south), (0, east), (1, north))
-                ]
-            )
+            x, y = closed.T
+            on_edge = np.column_stack([x == west, y == south, x == east, y == north, np.abs(x) == 180.0])
             along: NDArray[np.bool_] = np.logical_and(on_edge[:-1], on_edge[1:]).max(axis=1)
             parts = np.split(np.arange(len(ring)), np.flatnonzero(along[1:] != along[:-1]) + 1)
             found += [closed[part[0] : part[-1] + 2] for part in parts if not along[part[0]]]
         return tuple(found)
 
     def packed(self) -> dict[str, Any]:
-        """Put it into few numbers for a browser: `steps`, how many a degree has; `box` in degrees; `land` and
-        `borders`, lines of whole steps, each the first corner and then the differences, flat; `places` as
+        """Put it into few numbers for a browser: `steps`, how many a degree has; `box` in degrees; `land`,
+        `lakes`, `isles`, `rivers` and `borders`, lines of whole steps, each the first corner and then the
+        differences, flat; `places` as
         [name, longitude, latitude, population]; `own`, layers of `lines`, `points` in degrees, `names` as
         places, `colour` as three numbers or None, `width` and `dot` in pixels; `source`."""
         return {
             "steps": STEPS,
             "box": [*self.box],
             "land": [_packed(line) for line in self.land],
+            "lakes": [_packed(line) for line in self.lakes],
+            "isles": [_packed(line) for line in self.isles],
+            "rivers": [_packed(line) for line in self.rivers],
             "borders": [_packed(line) for line in self.borders],
             "places": [
                 [p.name, round(p.longitude, 4), round(p.latitude, 4), p.population] for p in self.other_names
@@ -154,39 +144,38 @@ class Surroundings:
 
 
 def folder() -> Path | None:
-    """Return the folder of the files that travel with the linked maps, None where these are not installed."""
+    """Return the folder of the named places, which travel with the linked maps; None where these are not
+    installed."""
     for package, inside in _HOLDERS.items():
         spec = importlib.util.find_spec(package)
         if spec is not None and spec.origin is not None:
             found = Path(spec.origin).parent / inside
-            if (found / "places.tsv.gz").is_file() and (found / "land.json.gz").is_file():
+            if (found / "places.tsv.gz").is_file():
                 return found
     return None
 
 
 def around(domain: Domain, layers: Sequence[OwnLayer] = (), *, world: bool = True) -> Surroundings:
-    """Find what lies around a domain: with `world` coast, borders and places, and the curator's own layers,
-    which are drawn over the cells (these alone where the files were not built). It depends on the public
+    """Find what lies around a domain: with `world` shores, rivers, borders and places, and the curator's own
+    layers, which are drawn over the cells. No places where they were not built. It depends on the public
     cells and on these layers, and on nothing else."""
     own = tuple(layers)
-    built = folder() if world else None
-    if built is None:
+    if not world:
         return Surroundings(own=own, middle=domain.middle[0]) if own else Surroundings()
-    found = _around(built, region_box(domain))
+    found = _around(folder(), FILE, region_box(domain))
     return replace(found, own=own, middle=domain.middle[0]) if own else found
 
 
 def around_box(box: Box) -> Surroundings:
     """Find what lies around a box of degrees. It is remembered nowhere: it may be that of private places."""
-    built = folder()
-    return Surroundings() if built is None else _around.__wrapped__(built, box)
+    return _around.__wrapped__(folder(), FILE, box)
 
 
-def land_near(box: Box) -> Lines:
-    """Return the land in a box: outer shores, cut at its edges; (K, 2) float64, degrees."""
+def all_places() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the (n, 2) longitudes and latitudes, degrees, and the (n,) populations of all named places,
+    the largest first; n is 0 where they were not built."""
     built = folder()
-    rings = () if built is None else _land(built)[0].near(box)
-    return tuple(cut for ring in rings if len(cut := _cut(ring, box)) > 2)
+    return (np.empty((0, 2)), np.empty(0, dtype=np.int64)) if built is None else _gazetteer(built)[1:]
 
 
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
@@ -207,27 +196,46 @@ def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
 
 
 @lru_cache(maxsize=32)
-def _around(built: Path, region: Box) -> Surroundings:
+def _around(built: Path | None, file: Path, region: Box) -> Surroundings:
     kept, side, stretch = wide_box(region)
     middle = ((region[0] + region[2]) / 2, (region[1] + region[3]) / 2)
-    land, borders = _land(built)
-    rings, lines = land.near(kept), borders.near(kept)
-    shores = [_cut(ring, kept) for ring in rings]
-    exact = _exactness(side / 1500.0, (*shores, *lines))
-    return Surroundings(
-        box=kept,
-        land=tuple(drawn for shore in shores if len(drawn := _simple(shore, exact)) > 3),
-        borders=tuple(part for line in lines for part in _within(line, kept, exact)),
-        places=_places(built, kept, (middle[0], middle[1], side * stretch, side)),
-    )
+    world = shores(file)
+    rings = [[cut(ring, kept) for ring in some.near(kept)] for some in (world.land, world.lakes, world.isles)]
+    rivers = world.rivers.near(kept) if side >= RIVERS_FROM else ()
+    lines = [
+        [part for line in some for part in _within(line, kept)] for some in (rivers, world.borders.near(kept))
+    ]
+    finest = _Fineness(middle, CLOSE * side * np.array([stretch, 1.0]), side / 1500.0)
+    every = [line for some in (*rings, *lines) for line in some]
+    while sum(len(finest.simple(line)) for line in every) > CORNERS and finest.exact < 1.0:
+        finest = replace(finest, exact=1.6 * finest.exact)
+    drawn = [tuple(finest.simple(line) for line in some) for some in (*rings, *lines)]
+    land, lakes, isles = (tuple(ring for ring in some if len(ring) > 3) for some in drawn[:3])
+    places = () if built is None else _places(built, kept, (middle[0], middle[1], side * stretch, side))
+    return Surroundings(kept, land, lakes, isles, drawn[3], drawn[4], places)
 
 
-def _exactness(finest: float, lines: Lines) -> float:
-    """By how many degrees lines are simplified so that few enough corners are left; at least the finest."""
-    exact = finest
-    while sum(len(_simple(line, exact)) for line in lines) > CORNERS and exact < 1.0:
-        exact *= 1.6
-    return exact
+@dataclass(frozen=True, eq=False)
+class _Fineness:
+    """How exactly lines are drawn: finely about a region, more coarsely beyond."""
+
+    middle: tuple[float, float]  # of the region, degrees
+    reach: NDArray[np.float64]  # (2,) degrees east and north of it up to which lines are fine
+    exact: float  # degrees of latitude
+
+    def simple(self, line: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Those corners of a (K, 2) line that matter. Beyond the reach the plane is drawn together, so that
+        one tolerance is a coarser one there."""
+        if len(line) < 3:
+            return line
+        away = line - self.middle
+        beyond = np.clip(np.abs(away) - self.reach, 0.0, None)
+        flat = np.sign(away) * (np.abs(away) - beyond * (1.0 - 1.0 / COARSER))
+        flat[:, 0] *= self.reach[1] / self.reach[0]
+        numbered = shapely.LineString(np.column_stack([flat, np.arange(len(line))]))
+        kept = shapely.simplify(numbered, self.exact, preserve_topology=False)
+        places = shapely.get_coordinates(kept, include_z=True)[:, 2].astype(np.int64)
+        return np.asarray(line[places])
 
 
 def _places(built: Path, kept: Box, near: Box) -> tuple[Place, ...]:
@@ -258,112 +266,13 @@ def _gazetteer(built: Path) -> tuple[pa.ChunkedArray, NDArray[np.float64], NDArr
     return rows["name"], where, rows["people"].to_numpy()
 
 
-class _Lines:
-    """Many lines in degrees and the box around each, from first corners and differences in whole steps."""
-
-    def __init__(self, packed: list[list[int]], steps: float) -> None:
-        sizes = np.array([len(flat) // 2 for flat in packed])
-        starts = np.cumsum(sizes) - sizes
-        moves = np.fromiter(chain.from_iterable(packed), dtype=np.int64).reshape(-1, 2)
-        moved = np.cumsum(moves, axis=0)
-        before = moved[starts] - moves[starts]  # where the line in front of each ends
-        corners = (moved - np.repeat(before, sizes, axis=0)) / steps
-        self.lines = np.split(corners, starts[1:])
-        self.low = np.minimum.reduceat(corners, starts, axis=0)
-        self.high = np.maximum.reduceat(corners, starts, axis=0)
-
-    def near(self, kept: Box) -> Lines:
-        """Those whose box touches a box, moved by whole turns to where that box is."""
-        found: list[NDArray[np.float64]] = []
-        for turn in (-360.0, 0.0, 360.0):
-            west, east = kept[0] - turn, kept[2] - turn
-            across = (self.low[:, 0] <= east) & (self.high[:, 0] >= west)
-            along = (self.low[:, 1] <= kept[3]) & (self.high[:, 1] >= kept[1])
-            found += [self.lines[at] + (turn, 0.0) for at in np.flatnonzero(across & along).tolist()]
-        return tuple(found)
-
-
-@cache
-def _land(built: Path) -> tuple[_Lines, _Lines]:
-    """The shores of the land, closed rings, and the borders between countries."""
-    with gzip.open(built / "land.json.gz", "rb") as packed:
-        found: dict[str, Any] = json.load(packed)
-
-    return _Lines(found["land"], float(found["steps"])), _Lines(found["borders"], float(found["steps"]))
-
-
-def _cut(ring: NDArray[np.float64], kept: Box) -> NDArray[np.float64]:
-    """A ring cut by a box (Sutherland and Hodgman 1974, doi 10.1145/360767.360802), edge after edge."""
-    for axis, limit, sign in ((0, kept[0], 1.0), (1, kept[1], 1.0), (0, kept[2], -1.0), (1, kept[3], -1.0)):
-        inward = sign * (ring[:, axis] - limit)
-        if not len(ring) or (inward >= 0).all():
-            continue
-        after = np.roll(ring, -1, axis=0)
-        beyond = np.roll(inward, -1)
-        inside = inward >= 0
-        crossing = inside != (beyond >= 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            met = ring + (after - ring) * (inward / (inward - beyond))[:, None]
-        pair = np.stack([ring, met], axis=1).reshape(-1, 2)
-        ring = pair[np.stack([inside, crossing], axis=1).reshape(-1)]
-    return ring
-
-
-def _within(line: NDArray[np.float64], kept: Box, exact: float) -> Lines:
+def _within(line: NDArray[np.float64], kept: Box) -> Lines:
     """The parts of a line in a box."""
     parts = shapely.get_parts(shapely.clip_by_rect(shapely.LineString(line), *kept))
-    return tuple(_simple(shapely.get_coordinates(part), exact) for part in parts if not part.is_empty)
+    return tuple(shapely.get_coordinates(part) for part in parts if not part.is_empty)
 
 
 def _packed(line: NDArray[np.float64]) -> list[int]:
     steps = np.round(line * STEPS).astype(np.int64)
     flat: list[int] = np.vstack([steps[:1], np.diff(steps, axis=0)]).ravel().tolist()
     return flat
-
-
-def _simple(line: NDArray[np.float64], exact: float) -> NDArray[np.float64]:
-    if len(line) < 3:
-        return line
-    return np.asarray(
-        shapely.get_coordinates(shapely.simplify(shapely.LineString(line), exact, preserve_topology=False))
-    )
-
-
-def without_sea(region: Region, resolution: int | None = None) -> Region:
-    """Cut the open sea out of a region: keep what lies on land or within `NEAR_KM` of it, with a note. Given
-    the `resolution` of the cells that fill it, keep the centre of every cell that touches land as well.
-    Return the region as it is where it has no land or no open sea, and where the shores were not built (`make
-    maps`)."""
-    if folder() is None:
-        return region
-    reach = 0.0 if resolution is None else WIDEST * average_spacing(resolution) / math.sqrt(3.0) / 1000.0
-    kilometres = max(NEAR_KM, reach)
-    parts = [_dry(part, kilometres) for part in region.shape.geoms]
-    dry = MultiPolygon([one for part in parts for one in shapely.get_parts(part) if isinstance(one, Polygon)])
-    if dry.is_empty or dry.area > (1.0 - _LEAST) * region.shape.area:
-        return region
-    note = f"The open sea, more than {kilometres:.0f} km from land, is left out unless asked for (land_only)."
-    return Region(dry, (*region.notes, note))
-
-
-def _dry(part: Polygon, kilometres: float) -> BaseGeometry:
-    """What of a polygon lies on or near land."""
-    west, south, east, north = part.bounds
-    stretch = math.cos(math.radians((south + north) / 2.0))
-    fine = max(east - west, north - south) / _CORNERS
-    near = math.degrees(1000.0 * kilometres / EARTH_RADIUS) + fine
-    pad = 2.0 * near  # where shores are cut, beyond what is kept
-    rings = land_near((west - pad / stretch, south - pad, east + pad / stretch, north + pad))
-    land = [_wide(Polygon(ring), stretch) for ring in rings]
-    wide = _wide(part, stretch)
-    across = math.hypot((east - west) * stretch, north - south)
-    if across < _ROUND * near and any(wide.distance(one) + across < _ROUND * near for one in land):
-        return part  # widening shores far beyond a small part takes seconds
-    land = shapely.simplify(land, fine)
-    reach = _wide(shapely.union_all(shapely.buffer(land, near, quad_segs=2)), 1.0 / stretch)
-    return shapely.intersection(part, reach)
-
-
-def _wide(shape: BaseGeometry, times: float) -> BaseGeometry:
-    """A shape with its longitudes times a number."""
-    return shapely.transform(shape, lambda corners: corners * np.array([times, 1.0]))

@@ -26,6 +26,7 @@ from geo.maps.painting import LegendEntry, Mark, Painting, legend
 MOST_NAMES = 30
 SIDE = 0.25  # inches on both sides of the map
 FINER = 2  # shapes are drawn so many times as fine as the picture, so that their edges are smooth
+FAINT = 110  # of 255: how much of shores and rivers is seen over the hexagons
 BESIDE = 7.9  # least inches of a picture whose legend has room beside the scale bar, else it stands below
 _POINTS_PER_INCH = 72.0
 _POINTS_PER_PIXEL = 0.46  # of lines: a printed map is seen from nearer than a screen
@@ -79,6 +80,7 @@ def draw_map(
     sheet = _MapSheet.showing(low - pad, high + pad, page.at(wide, tall), dpi, colour("ground"))
     sheet.ground(around, domain.crs)
     sheet.cells(domain, painting, polygons)
+    sheet.water(around, domain.crs)
     sheet.lines(outline, colour("halo"), 2.4)
     sheet.lines(outline, colour("line"), 0.9)
     sheet.own(around, domain.crs)
@@ -210,7 +212,7 @@ class _MapSheet(_Sheet):
         for shape in shapes:
             self.pen.polygon(self.placed(shape).ravel().tolist(), face, face)
 
-    def lines(self, shapes: Iterable[Floats], ink: str, points: float) -> None:
+    def lines(self, shapes: Iterable[Floats], ink: str | int, points: float) -> None:
         wide = max(1, round(self.points(points)))
         for shape in shapes:
             self.pen.line(self.placed(shape).ravel().tolist(), ink, wide, "curve")
@@ -221,8 +223,17 @@ class _MapSheet(_Sheet):
             return
         self.image.paste(colour("water"), (0, 0, *self.image.size))
         self.polygons((project(ring, crs) for ring in around.land), colour("ground"))
-        self.lines((project(line, crs) for line in around.coast), colour("shore"), 0.7)
+        self.polygons((project(ring, crs) for ring in around.lakes), colour("water"))
+        self.polygons((project(ring, crs) for ring in around.isles), colour("ground"))
         self.lines((project(line, crs) for line in around.borders), colour("border"), 0.7)
+        self.lines((project(line, crs) for line in (*around.rivers, *around.coast)), colour("shore"), 0.7)
+
+    def water(self, around: Surroundings, crs: str) -> None:
+        """Shores and rivers over the hexagons, faintly: a place is known by its water."""
+        faint = _MapSheet(Image.new("L", self.image.size), self.dpi)
+        faint.corner, faint.scale = self.corner, self.scale
+        faint.lines((project(line, crs) for line in (*around.rivers, *around.coast)), FAINT, 0.6)
+        self.image.paste(colour("line"), (0, 0, *self.image.size), faint.image)
 
     def cells(self, domain: Domain, painting: Painting, polygons: list[Floats]) -> None:
         """The hexagons, (k, 2) metres, and marks a third as wide, never less than a visible dot."""

@@ -21,7 +21,7 @@ from geo import (
     to_lonlat,
 )
 from geo.context.own_layers import OwnLayer, fitted, own_layer
-from geo.context.surroundings import without_sea
+from geo.context.shores import without_sea
 from geo.domains.domain import domain_from_region
 from geo.domains.view import Box
 from geo.errors import Progress, silent

@@ -20,6 +20,7 @@ from geo.colours import colour, ink_on, steps
 from geo.context.surroundings import Place, Surroundings
 from geo.crs import project
 from geo.domains.hexagons import boundary, parents, rings
+from geo.domains.view import region_box
 from geo.maps.detail import FEWEST
 from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words
@@ -47,6 +48,7 @@ THRESHOLD = "{}"  # where the script writes the threshold it shows
 SPAN = 60_000  # whole numbers along the longer side of the map
 CORNERS = 6
 NAMES = 120  # places, the largest near the region first
+SHOWN_ASIDE = 1.0  # of the region's width: so far aside of it the page draws shores
 OWN_NAMES = 200  # besides: of the curator's own layers
 OWN_LINE_CORNERS = 8_000  # of these layers, together
 EMPTY = 128  # the bit that says: no record expected there; the other seven hold the share in per cent
@@ -246,13 +248,22 @@ def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
             }
             for layer, lines in zip(near.own, own_lines(near), strict=True)
         ],
-        "around": [_whole(placed(project(line, domain.crs))) for line in (*near.coast, *near.borders)],
+        "around": [_whole(placed(project(line, domain.crs))) for line in _lines_near(domain, near)],
         "names": [
             [one.name, *_whole(placed(project([(one.longitude, one.latitude)], domain.crs)))]
             for one in _names(near)
         ],
         "ownNames": len(near.own_names[:OWN_NAMES]),
     }
+
+
+def _lines_near(domain: Domain, near: Surroundings) -> list[Floats]:
+    """Shores, rivers and borders as far as the page shows them."""
+    west, south, east, north = region_box(domain)
+    wide, high = SHOWN_ASIDE * (east - west), 0.5 * SHOWN_ASIDE * (north - south)
+    lines = [shapely.LineString(line) for line in (*near.coast, *near.rivers, *near.borders)]
+    parts = shapely.clip_by_rect(lines, west - wide, south - high, east + wide, north + high)
+    return [shapely.get_coordinates(part) for part in shapely.get_parts(parts) if len(part.coords) > 1]
 
 
 def _names(near: Surroundings) -> tuple[Place, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from geo import domain_from_bbox
-from geo.context import surroundings
+from geo.context import shores, surroundings
 from geo.context.surroundings import Place, Surroundings, around, find_places
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
@@ -19,6 +19,10 @@ PLACES = ["Far\t3.0\t51.5\t900000", "Middleton\t-0.1\t51.5\t5000", "Midway\t-0.2
 # One square of land from 20 degrees west to the meridian of Greenwich, and one border across it.
 LAND = [-200_000, 500_000, 200_000, 0, 0, 20_000, -200_000, 0, 0, -20_000]
 BORDER = [-100_000, 515_000, 200_000, 0]
+# A lake of a tenth of a degree with an isle, and a river along a parallel.
+LAKE = [-2_000, 514_500, 1_000, 0, 0, 1_000, -1_000, 0]
+ISLE = [-1_600, 514_800, 200, 0, 0, 200, -200, 0]
+RIVER = [-30_000, 515_200, 60_000, 0]
 
 
 @pytest.fixture
@@ -27,10 +31,12 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with gzip.open(tmp_path / "places.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(PLACES))
     with gzip.open(tmp_path / "land.json.gz", "wt") as file:
-        json.dump({"steps": 10_000, "land": [LAND], "borders": [BORDER]}, file)
+        world = {"land": [LAND], "lakes": [LAKE], "isles": [ISLE], "rivers": [RIVER], "borders": [BORDER]}
+        json.dump({"steps": 10_000} | world, file)
     monkeypatch.setattr(surroundings, "folder", lambda: tmp_path)
+    monkeypatch.setattr(surroundings, "FILE", tmp_path / "land.json.gz")
     yield tmp_path
-    for kept in (surroundings._around, surroundings._gazetteer, surroundings._land):
+    for kept in (surroundings._around, surroundings._gazetteer, shores.shores):
         kept.cache_clear()
 
 
@@ -62,8 +68,12 @@ def test_land_is_cut_at_the_box_and_the_shore_is_where_the_land_ends(built: Path
     (land,) = found.land
     assert land.min(axis=0) == pytest.approx((west, south))
     assert land.max(axis=0) == pytest.approx((0.0, north))
-    (shore,) = found.coast
+    shore, lake, isle = found.coast
     np.testing.assert_allclose(shore[:, 0], 0.0)
+    assert (lake.min(axis=0).tolist(), lake.max(axis=0).tolist()) == ([-0.2, 51.45], [-0.1, 51.55])
+    assert (isle.min(axis=0).tolist(), isle.max(axis=0).tolist()) == ([-0.16, 51.48], [-0.14, 51.5])
+    (river,) = found.rivers
+    assert river[:, 0].tolist() == pytest.approx([west, east])
     (border,) = found.borders
     assert border[:, 0].min() == pytest.approx(west)
     assert border[:, 0].max() == pytest.approx(east)
@@ -95,17 +105,37 @@ def test_the_search_takes_a_whole_name_before_a_larger_place(built: Path) -> Non
     assert find_places(" ") == ()
 
 
-def test_many_corners_are_thinned() -> None:
+def test_lines_are_fine_about_the_region_and_coarser_beyond() -> None:
     angle = np.linspace(0, 2 * np.pi, 20_000)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
-    exact = surroundings._exactness(1e-9, (circle,))
-    assert 100 < len(surroundings._simple(circle, exact)) <= 1500
+    inside = surroundings._Fineness((0.0, 0.0), np.array([2.0, 2.0]), 1e-4).simple(circle)
+    outside = surroundings._Fineness((9.0, 9.0), np.array([2.0, 2.0]), 1e-4).simple(circle)
+    assert (len(inside), len(outside)) == (257, 129)
+    np.testing.assert_array_equal(inside[0], circle[0])
 
 
-def test_without_the_files_there_is_nothing_and_nobody_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ragged_coast_has_at_most_four_thousand_corners(built: Path) -> None:
+    up = np.random.default_rng(1).integers(-900, 901, 60_000)
+    steps = np.column_stack([np.full(60_000, 10), up])
+    shore = np.vstack([[-300_000, 515_000], steps, [0, -300_000], [-600_000, 0]]).ravel().tolist()
+    with gzip.open(built / "land.json.gz", "wt") as file:
+        json.dump({"steps": 10_000, "land": [shore]}, file)
+    (land,) = around(domain_from_bbox(-30.0, 46.0, 20.0, 60.0, 1)).land
+    assert 1_500 < len(land) <= 4_000
+
+
+def test_a_small_region_has_no_river_of_a_map_of_the_world(built: Path) -> None:
+    """At 1:10 million a river may be a kilometre aside: too much for an area of 10 km."""
+    assert around(domain_from_bbox(-0.15, 51.45, -0.05, 51.55, 9)).rivers == ()
+
+
+def test_without_places_shores_alone_are_drawn_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(surroundings, "folder", lambda: None)
-    assert around(DOMAIN) == Surroundings()
-    assert around(DOMAIN).source == ""
+    found = around(DOMAIN)
+    assert found.places == ()
+    assert found.source == "Coast, lakes, rivers and borders: Natural Earth, 1:10 million."
+    assert around(DOMAIN, world=False) == Surroundings()
+    assert around(DOMAIN, world=False).source == ""
     assert find_places("London") == ()
 
 

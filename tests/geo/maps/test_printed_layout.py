@@ -13,7 +13,7 @@ from PIL import Image
 from geo import domain_from_bbox
 from geo.colours import _luminance, channels, colour, ink_on, steps
 from geo.context.own_layers import Feature, OwnLayer
-from geo.context.surroundings import SOURCE, Place, Surroundings, around
+from geo.context.surroundings import NAMES_SOURCE, Place, Surroundings, around
 from geo.maps import static_map
 from geo.maps.painting import paint_set
 from geo.maps.static_map import _MapSheet, _Sheet, draw_map
@@ -81,7 +81,7 @@ def test_the_legend_of_a_narrow_picture_stands_below_the_scale_bar(
 def test_the_source_of_what_lies_around_is_the_last_line(written: list[tuple[Any, ...]]) -> None:
     town = Surroundings(places=(Place("Town", -0.05, 51.5, 9),))
     draw_map(DOMAIN, SET, around=town, attribution=["Mine"], dpi=20)
-    assert [line[2] for line in written[-2:]] == ["Mine", SOURCE]
+    assert [line[2] for line in written[-2:]] == ["Mine", NAMES_SOURCE]
 
 
 def test_a_picture_is_a4_of_150_dots_an_inch_unless_asked() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from shapely.geometry import MultiPolygon, box
 
-from geo.context import surroundings
+from geo.context import shores
 from hexcursion.cli.main import build_parser
 from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.errors import WorkflowError
@@ -78,8 +78,7 @@ def test_the_command_line_proposes_only_where_nobody_says_it(
 def test_the_sea_of_a_box_speaks_for_no_resolution(monkeypatch: pytest.MonkeyPatch) -> None:
     """A box that is sea but for a strip of 0.1 degrees has the hexagons of the strip alone."""
     shore = np.array([[3.9, 50.0], [4.1, 50.0], [4.1, 60.0], [3.9, 60.0]])
-    monkeypatch.setattr(surroundings, "folder", lambda: "built")
-    monkeypatch.setattr(surroundings, "land_near", lambda box: (shore,))
+    monkeypatch.setattr(shores, "land_near", lambda box: (shore,))
     source = SourceSettings("t.csv", value="v", x="x", y="y")
     sea = ReleaseSettings(data=source, threshold=9.0, value_unit="u", bbox=(0.0, 52.0, 4.0, 55.0))
     assert propose_resolution(sea, None).resolution == 7
