@@ -8,7 +8,8 @@ from data_loaders.contributions import BoundedContributions, bound_contributions
 from data_loaders.demo_data import DEMO_SEED, DEMO_YEARS, DemoField, DemoFiles, write_demo
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import LIMITS, Limits
-from data_loaders.files.layers import POINT_SUFFIXES, POINT_X, POINT_Y, is_geopackage, shapes_of
+from data_loaders.files.layers import POINT_X, POINT_Y
+from data_loaders.files.shapes import is_geopackage, shapes_of
 from data_loaders.files.sources import Source
 from data_loaders.house_prices.download import (
     CODE_POINT_OPEN,
@@ -32,7 +33,6 @@ __all__ = [
     "LIMITS",
     "LOADERS",
     "ONSPD_INSTRUCTIONS",
-    "POINT_SUFFIXES",
     "POINT_X",
     "POINT_Y",
     "SEGMENTS",

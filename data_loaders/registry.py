@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data_loaders.errors import DataError
-from data_loaders.files.layers import POINT_SUFFIXES
 from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
 from data_loaders.house_prices.sales import load_sales
 from data_loaders.observations import Kind, LoadReport, Observations
@@ -17,8 +16,9 @@ from data_loaders.wanted import Wanted
 
 _kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
 NOTHING_MEASURED = (
-    "Nothing says what is measured: name the measured column of a table with `value` (--value), or the "
-    "lookup of a Price Paid file with `postcodes` (--postcodes)."
+    "Nothing says what is measured: name the measured column of a table with `value` (--value), count its "
+    "rows with `values` (--values count), or name the lookup of a Price Paid file with `postcodes` "
+    "(--postcodes)."
 )
 
 
@@ -82,10 +82,7 @@ def forget_postcodes(folder: Path) -> None:
 
 
 def _table_lacks(wanted: Wanted) -> str:
-    unnamed = (wanted.x, wanted.y).count(None)
-    if wanted.value is None and unnamed == 2 and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES:
-        return NOTHING_MEASURED
-    if unnamed == 1 or (unnamed and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES):
+    if (wanted.x, wanted.y).count(None) == 1:  # without both a file may have points: it is opened first
         return (
             "A sensor table needs its coordinate columns (longitude and latitude, or easting and northing "
             "with `crs`): set `x` and `y` in a settings file, or give --lon and --lat on the command line."

@@ -126,7 +126,7 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     marks = _marks(table, shape, numeric, chosen, stated)
     reading = _Reading(table, chosen, stated, marks)
-    found.written |= dict.fromkeys((_written(table, shape, marks), *shape.header.notes))
+    found.written |= dict.fromkeys((_written(table, shape, marks), *table.notes, *shape.header.notes))
     if stated.condition is None and (telling := quality_columns(shape.called, wanted.values())):
         found.written[
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "

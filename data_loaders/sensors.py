@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.columns.coordinates import check_named, check_places, in_degrees, in_range, system_of
+from data_loaders.columns.coordinates import check_named, check_places, in_range, system_of
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.numbers import repeated, suspects
 from data_loaders.errors import DataError
@@ -20,6 +20,7 @@ from data_loaders.files.sources import Source, open_tables, source_name
 from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, tables_note
 from data_loaders.repeats import find_repeats, numbered_again, refuse_to_guess
 from data_loaders.sensor_rows import ONE_EACH, Columns, Found, read_rows
+from data_loaders.systems import in_degrees
 from data_loaders.wanted import Wanted
 
 _RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}
@@ -33,7 +34,7 @@ def load_sensors(
     word: OwnerWord | None = None,
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
-    """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
+    """Load one reading per row of a CSV table, a sheet, or the places of a file that `files.drivers` knows.
     Without a `value` the rows are counted, and each is 1. Without `x` (easting or longitude) and `y` the
     points of a file serve; a system that the file states for them is believed, else `crs` holds. Rows of one
     `identifier` are one record, and must be equal. `owner` is the column of sensors or of persons; `word`

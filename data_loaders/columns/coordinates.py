@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyproj import CRS
-from pyproj.exceptions import CRSError
 
 from data_loaders.columns.numbers import Numbers
 from data_loaders.columns.sensortable import Shape
@@ -25,6 +22,7 @@ from data_loaders.files.blocks import mask
 from data_loaders.files.layers import POINT_X
 from data_loaders.files.sources import Table
 from data_loaders.observations import crs_name
+from data_loaders.systems import WGS84, in_degrees, is_projected
 
 LONGEST = 120  # characters of a name that are looked at
 
@@ -56,7 +54,6 @@ _WRITTEN = (
     r"(?:(?P<seconds>" + _NUMBER + r")\s*(?:\"|″|”|''|’’|´´|SEC|S)?\s*)?(?P<after>[NSEW]?)$"
 )
 _WORDS = {"EAST": "E", "WEST": "W", "NORTH": "N", "SOUTH": "S"}
-WGS84 = "EPSG:4326"
 _NORTHERNMOST = 1.2e7  # metres: no northing reaches it
 
 
@@ -119,28 +116,6 @@ def is_ten_millionths(name: str) -> bool:
 def names_hemisphere(name: str, *, of_latitude: bool) -> bool:
     """Whether a column may hold the letters N and S of latitudes, or E and W of longitudes."""
     return bool((_NORTH_SOUTH if of_latitude else _EAST_WEST).search(name[:LONGEST].lower()))
-
-
-@lru_cache(maxsize=64)
-def _parsed(system: str) -> CRS | None:
-    """What PROJ knows of a system; None for an unknown code, which whoever converts the places refuses."""
-    try:
-        return CRS.from_user_input(system)
-    except CRSError:
-        return None
-
-
-def in_degrees(system: str) -> bool:
-    """Whether a system "AUTHORITY:CODE" counts in degrees: not projected, unknown, grads or radians."""
-    crs = _parsed(system)
-    return crs is not None and crs.is_geographic and all(a.unit_name == "degree" for a in crs.axis_info[:2])
-
-
-def is_projected(system: str) -> bool:
-    """Whether a system "AUTHORITY:CODE" counts in metres or feet on a plane: False for geographic and unknown
-    ones."""
-    crs = _parsed(system)
-    return crs is not None and crs.is_projected
 
 
 def hemisphere_column(shape: Shape, used: Iterable[int], *, of_latitude: bool) -> int | None:

@@ -107,7 +107,7 @@ def guess_columns(source: Source, *, layer: str | None = None, header_row: int |
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
     sampled = _Sample(shape, table.typed)
-    reasons = list(shape.header.notes)
+    reasons = [*table.notes, *shape.header.notes]
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = split_unit(value)[1] if value else None

@@ -21,6 +21,8 @@ MOST_PLACES = 20_000_000
 
 _LETTERS = re.compile(r"[A-Za-z]{1,3}")
 
+_LINKS = "xl/_rels/workbook.xml.rels"
+
 MAGIC = b"SQLite format 3\0"
 _STEPS = 2_000_000  # instructions of SQLite's machine for all questions asked here; a plain file needs 1,000s
 _STEPS_PER_BYTE = 2  # a row takes about 40 bytes and a dozen instructions
@@ -37,9 +39,15 @@ class Unfolded:
         self._said: list[str] = []
         self._rows = self._columns = self._column = 0
 
-    def add(self, part: Any) -> None:
+        self.titles: dict[str, str] = {}  # identifiers of sheets in the workbook, by their titles
+        self.targets: dict[str, str] = {}  # parts of the workbook, by those identifiers
+        self.merged: dict[str, list[str]] = {}  # merged cells such as "A2:A5", by part
+        self.hidden: Counter[str] = Counter()  # hidden rows, by part
+
+    def add(self, part: Any, called: str = "") -> None:
         """Read a part of XML to its end (what is none is left to the reader of workbooks); raise `DataError`
-        for a sheet of more than `MOST_PLACES`."""
+        for a sheet of more than `MOST_PLACES`, and for a document type, whose entities may unfold."""
+        self._called = called
         self._rows = self._columns = self._column = 0
         self._shared = False
         self._texts: list[int] = []
@@ -48,6 +56,7 @@ class Unfolded:
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._characters
+        parser.StartDoctypeDeclHandler = refuse_doctype
         self._inside = ""
         try:
             while content := part.read(1 << 20):
@@ -74,15 +83,23 @@ class Unfolded:
             self._shared = attributes.get("t") == "s"
             self._column += 1
             if found := _LETTERS.match(attributes.get("r", "")):
-                self._column = _number(found.group())
+                self._column = column_number(found.group())
             if self._column > self._columns:
                 self._columns = self._column
                 self._check_places()
         elif kind == "row":
             self._rows, self._column = self._rows + 1, 0
             self._check_places()
+            self.hidden[self._called] += attributes.get("hidden") in ("1", "true")
         elif kind == "si":
             self._inside, self._said = "text", []
+        elif kind == "mergeCell":
+            self.merged.setdefault(self._called, []).append(attributes.get("ref", ""))
+        elif kind == "sheet":
+            identifier = next((word for key, word in attributes.items() if key.endswith(" id")), "")
+            self.titles[attributes.get("name", "")] = identifier
+        elif kind == "Relationship" and self._called == _LINKS:
+            self.targets[attributes.get("Id", "")] = attributes.get("Target", "")
         elif kind == "v" and self._shared:
             self._inside, self._said = "number", []
 
@@ -104,7 +121,12 @@ class Unfolded:
             self._inside = ""
 
 
-def _number(letters: str) -> int:
+def refuse_doctype(*_: object) -> None:
+    """Raise `DataError`: a handler for the document type of XML, whose entities may unfold without end."""
+    raise DataError("A part of this file declares a document type (DOCTYPE): save the table as CSV.")
+
+
+def column_number(letters: str) -> int:
     """The number of a column from 1: A, B, ..., Z, AA."""
     found = 0
     for letter in letters.upper():

@@ -30,8 +30,6 @@ GEOJSON_TYPE = re.compile(
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document: export the table as CSV"),
     (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel: save it as .xlsx or CSV"),
-    (b"PAR1", "a Parquet file: export it as CSV"),
-    (b"\x00\x00\x27\x0a", "a Shapefile: export it as GeoPackage, GeoJSON or CSV"),
     (b"SQLite format 3", "a database: export the table as CSV"),
     (b"\x89PNG", "a picture: choose the CSV file"),
     (b"\xff\xd8\xff", "a picture: choose the CSV file"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import shutil
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
 from data_loaders.errors import DataError, unopened
+from data_loaders.files.drivers import PYARROW, Format, driver_of, driver_of_zip
 from data_loaders.files.guarded import (
     DAMAGE,
     LIMITS,
@@ -23,7 +26,7 @@ from data_loaders.files.guarded import (
     open_zip,
     refusal,
 )
-from data_loaders.files.layers import Format, format_of, is_workbook, read_layer
+from data_loaders.files.layers import read_layer
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 _SUFFIXES = (".csv", ".txt", ".tsv")
@@ -43,6 +46,7 @@ class Table:
     points: bool = False  # whether the columns `layers.POINT_X` and `layers.POINT_Y` hold points
     crs: str = ""  # the system that the file states for its points, "" where none
     layer: str = ""  # which of `layers` it is, "" where they have no names
+    notes: tuple[str, ...] = ()  # what was filled in, or is hidden, in the file
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,8 @@ def open_tables(
     folders: bool = False,
 ) -> Generator[Table, None, None]:
     """Open the tables of a path, bytes or open binary file one after another; each must be read before the
-    next. A file or a folder with a CSV file, plain or packed (.gz, .zip, .tar.gz), an Excel workbook, a
-    GeoPackage or GeoJSON points: all are recognised by content, not by name. `layer` chooses a sheet or
+    next. A file or a folder with a CSV file, plain or packed (.gz, .zip, .tar.gz), or a file that a driver
+    reads (`drivers.DRIVERS`): all are recognised by content, not by name. `layer` chooses a sheet or
     layer; `ask` refuses several where None is chosen, otherwise the first is opened. `folders` allows a
     folder with several CSV files, at any depth: what lies there by chance is no data. Raise `DataError` for
     anything else."""
@@ -150,13 +154,18 @@ def _check_members(name: str, count: int, meter: Meter) -> None:
 def _file(name: str, handle: Any, asked: _Asked) -> Iterator[Table]:
     start = GuardedStream(name, handle, Meter(asked.meter.limits)).head()
     handle.seek(0)
-    kind = format_of(start)
+    kind = driver_of(start)
     if kind is not None:
         yield _layer(kind, name, handle, asked)
         return
     zipped = start[:4] in (b"PK\x03\x04", b"PK\x05\x06")
-    if zipped and is_workbook(_members(name, handle, asked.meter.limits)[1]):
-        yield _layer("XLSX", name, handle, asked)
+    kind = driver_of_zip(_members(name, handle, asked.meter.limits)[1]) if zipped else None
+    if kind is not None:
+        yield _layer(kind, name, handle, asked)
+        return
+    if zipped and (inner := _single(name, handle, asked.meter)) is not None:
+        with inner.content:
+            yield from _file(inner.name, inner.content, replace(asked, path=None))
         return
     if asked.layer is not None:
         raise DataError(f"{name} has neither sheets nor layers: leave the name of one out.")
@@ -173,7 +182,8 @@ def _file(name: str, handle: Any, asked: _Asked) -> Iterator[Table]:
 def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
     limits = asked.meter.limits
     found = read_layer(kind, name, asked.path, handle, asked.layer, asked.ask, limits)
-    stream = GuardedStream(name, found.stream, asked.meter)
+    packed = _size(handle) if kind in PYARROW else None
+    stream = GuardedStream(name, found.stream, asked.meter, None if packed is None else lambda: packed)
     head = stream.head()
     if not head.strip(b",\n"):
         raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
@@ -186,16 +196,68 @@ def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
         points=found.points,
         crs=found.crs,
         layer=asked.layer or found.layers[0],
+        notes=found.notes,
     )
+
+
+def _size(handle: Any) -> int:
+    at = handle.tell()
+    size = int(handle.seek(0, os.SEEK_END))
+    handle.seek(at)
+    return size
 
 
 def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     with gzip.GzipFile(fileobj=handle, mode="rb") as unpacked:
         stream = GuardedStream(name, unpacked, meter, handle.tell)
-        if stream.head()[257:262] == b"ustar":
+        head = stream.head()
+        if head[257:262] == b"ustar":
             yield from _tar(name, stream, meter)
+        elif driver_of(head) is not None:
+            with tempfile.SpooledTemporaryFile(max_size=16 << 20) as content:
+                shutil.copyfileobj(stream, content)
+                content.seek(0)
+                yield from _file(name, content, _Asked(None, False, Meter(meter.limits)))
         else:
             yield _checked(name, stream)
+
+
+@dataclass(frozen=True)
+class _Single:
+    """The only file of an archive."""
+
+    name: str
+    content: IO[bytes]
+
+
+def _single(name: str, handle: Any, meter: Meter) -> _Single | None:
+    """The only file of a zip archive where that is a layer or a workbook; None for tables and all else."""
+    archive, members = _members(name, handle, meter.limits)
+    files = [one for one in members if not one.filename.endswith("/") and "__MACOSX" not in one.filename]
+    if (
+        len(files) != 1
+        or not files[0].filename
+        or _wanted(files[0].filename)
+        or files[0].filename == "[Content_Types].xml"
+    ):
+        return None
+    called = PurePosixPath(files[0].filename).name
+    failure: DataError | None = None
+    content = tempfile.SpooledTemporaryFile(max_size=16 << 20)  # noqa: SIM115 - the caller closes it
+    try:
+        with archive.open(files[0]) as part:
+            stream = GuardedStream(called, part, Meter(meter.limits), lambda: files[0].compress_size)
+            head = stream.head()
+            if driver_of(head) is None and head[:4] != b"PK\x03\x04":
+                content.close()
+                return None
+            shutil.copyfileobj(stream, content)
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    if failure is not None:
+        raise failure
+    content.seek(0)
+    return _Single(called, content)
 
 
 def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
@@ -233,8 +295,6 @@ def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     if any(member.filename == "[Content_Types].xml" for member in members):
         raise DataError(f"{name} is a Word file or a damaged Excel workbook: save the sheet as CSV.")
     chosen = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)
-    if not chosen and any(member.filename.lower().endswith(".shp") for member in members):
-        raise DataError(f"{name} holds a Shapefile: export it as GeoPackage, GeoJSON or CSV.")
     _check_members(name, len(chosen), meter)
     for member in chosen:
         yield _zip_member(name, archive, member, meter)

@@ -29,7 +29,8 @@ class SourceSettings(Checked, Wanted):
 
     # fmt: off
     path: Annotated[str, Setting(
-        "Price Paid file (.csv, .csv.gz, .xlsx), or sensor table (.csv, .xlsx, .gpkg, .geojson).", "data",
+        "Price Paid file (.csv, .csv.gz, .xlsx), or sensor table (.csv, .xlsx, .ods, .parquet, .gpkg, "
+        ".geojson, a packed Shapefile and others).", "data",
         metavar="FILE",
     )]
     postcodes: Annotated[str | None, Setting(
@@ -74,8 +75,8 @@ class SourceSettings(Checked, Wanted):
         otherwise="none",
     )] = None
     layer: Annotated[str | None, Setting(
-        "Sheet of a workbook, or layer of a GeoPackage.", "data", shortest=1, also="sheet", metavar="NAME",
-        otherwise="the only one",
+        "Sheet of a workbook, or layer of a file of places.", "data", shortest=1, also="sheet",
+        metavar="NAME", otherwise="the only one",
     )] = None
     header_row: Annotated[int | None, Setting(
         "Row of a sensor table that names its columns, counted from 1 as a spreadsheet does.", "data",

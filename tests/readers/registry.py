@@ -10,7 +10,7 @@ from typing import Any
 
 from data_loaders import DataError
 from data_loaders.files.blocks import blocks, first_rows, sniff_delimiter
-from data_loaders.files.layers import is_geopackage, shapes_of
+from data_loaders.files.shapes import is_geopackage, shapes_of
 from data_loaders.files.sources import open_tables
 from dpgp_core.errors import HexcursionError
 from geo import GeoError, domain_from_bbox

@@ -1,0 +1,145 @@
+"""Lays a file out under plain names in a folder of its own, since GDAL reads paths as orders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from data_loaders.errors import DataError
+from data_loaders.files.drivers import DRIVERS, SHAPEFILE_PARTS, Driver, Format, check_xml
+from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence, open_zip
+
+_ZIP = b"PK"
+
+
+@contextmanager
+def laid_out(
+    kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
+) -> Iterator[Mapping[str, Path]]:
+    """The file, linked where it has a path and else copied, by the names of the layers that it holds; the
+    name is "" where the file itself knows its layers. A packed Shapefile or KMZ file is unpacked. Raise
+    `DataError` where it is too large, damaged, lacks a part, or is XML with a document type."""
+    driver = DRIVERS[kind]
+    with tempfile.TemporaryDirectory(prefix="hexcursion-read-") as folder:
+        try:
+            places = _placed(kind, driver, name, path, handle, Path(folder), limits)
+        except OSError:
+            failure = DataError(f"{name} cannot be read: check that the file exists and may be read.")
+        else:
+            yield places
+            return
+        raise failure
+
+
+def _placed(
+    kind: Format, driver: Driver, name: str, path: Path | None, handle: Any, folder: Path, limits: Limits
+) -> Mapping[str, Path]:
+    handle.seek(0)
+    packed = handle.read(2) == _ZIP
+    if packed and kind in ("ESRI Shapefile", "LIBKML"):
+        places = _unpacked(kind, driver, name, handle, folder, limits)
+    elif kind == "ESRI Shapefile":
+        places = _with_siblings(name, path, folder)
+    else:
+        size = os.path.getsize(path) if path is not None else int(handle.seek(0, os.SEEK_END))
+        most = min(driver.most_bytes, limits.max_bytes)
+        if size > most:
+            raise DataError(
+                f"{name} is larger than {most >> 20:,} MiB, the most that is read of a {driver.words}: "
+                "export it as CSV."
+            )
+        places = {"": folder / f"table{driver.suffix}"}
+        if path is not None:
+            _link(path, places[""])
+        else:
+            handle.seek(0)
+            with places[""].open("wb") as copy:
+                shutil.copyfileobj(handle, copy)
+    if driver.xml:
+        for place in places.values():
+            with place.open("rb") as document:
+                check_xml(name, document)
+    return places
+
+
+def _link(path: Path, place: Path) -> None:
+    try:
+        place.symlink_to(path.absolute())
+    except OSError:  # a system without links
+        shutil.copyfile(path, place)
+
+
+def _with_siblings(name: str, path: Path | None, folder: Path) -> Mapping[str, Path]:
+    """The files of a Shapefile that stand in one folder."""
+    parts = {} if path is None else {
+        one.suffix.lower(): one
+        for one in path.absolute().parent.iterdir()
+        if one.stem == path.stem and one.suffix.lower() in SHAPEFILE_PARTS and one.is_file()
+    }  # fmt: skip
+    if not {".shp", ".dbf"} <= set(parts):
+        raise DataError(
+            f"{name} is one part of a Shapefile: pack its .shp, .shx, .dbf and .prj files into one .zip file."
+        )
+    for suffix, part in parts.items():
+        _link(part, folder / f"layer0{suffix}")
+    return {path.stem if path is not None else "": folder / "layer0.shp"}
+
+
+def _unpacked(
+    kind: Format, driver: Driver, name: str, handle: Any, folder: Path, limits: Limits
+) -> Mapping[str, Path]:
+    """The Shapefiles of a zip file by their names, or the first document of a KMZ file."""
+    most = min(driver.most_bytes, limits.max_bytes)
+    meter = Meter(Limits(most, limits.max_ratio, limits.free_bytes))
+    wanted = SHAPEFILE_PARTS if kind == "ESRI Shapefile" else (".kml",)
+    failure: DataError | None = None
+    places: dict[str, Path] = {}
+    try:
+        with open_zip(name, handle, limits) as archive:
+            members = [one for one in archive.infolist() if _suffix(one) in wanted and _visible(one)]
+            if len(members) > limits.max_members:
+                raise DataError(f"{name} holds too many files: pack the one layer that is meant.")
+            if kind == "LIBKML":
+                members = sorted(members, key=lambda one: one.filename.lower() != "doc.kml")[:1]
+            stems = list(dict.fromkeys(one.filename[: -len(_suffix(one))] for one in members))
+            for member in members:
+                at = stems.index(member.filename[: -len(_suffix(member))])
+                place = folder / f"layer{at}{_suffix(member)}"
+                with archive.open(member) as part, place.open("wb") as copy:
+                    _copy(name, part, copy, meter, member)
+                if _suffix(member) == wanted[0]:
+                    key = "" if kind == "LIBKML" else PurePosixPath(stems[at]).name
+                    places[key if key not in places else stems[at]] = place
+    except DataError:
+        raise
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    if failure is not None:
+        raise failure
+    lacking = [
+        place for place in places.values() if kind != "LIBKML" and not place.with_suffix(".dbf").exists()
+    ]
+    if not places or lacking:
+        raise DataError(
+            f"{name} lacks the .dbf file of its Shapefile: pack .shp, .shx, .dbf and .prj together."
+        )
+    return places
+
+
+def _copy(name: str, part: Any, copy: IO[bytes], meter: Meter, member: zipfile.ZipInfo) -> None:
+    shutil.copyfileobj(GuardedStream(name, part, meter, lambda: member.compress_size), copy, 1 << 20)
+
+
+def _suffix(member: zipfile.ZipInfo) -> str:
+    return PurePosixPath(member.filename).suffix.lower()
+
+
+def _visible(member: zipfile.ZipInfo) -> bool:
+    """Not one of the hidden files that some systems pack beside the others."""
+    return "__MACOSX" not in member.filename and not PurePosixPath(member.filename).name.startswith(".")

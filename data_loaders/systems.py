@@ -1,0 +1,52 @@
+"""Coordinate systems: what PROJ knows of a code, and the code of what a file states."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from pyproj import CRS
+from pyproj.exceptions import CRSError
+
+from data_loaders.errors import DataError
+
+WGS84 = "EPSG:4326"
+_EPSG = re.compile(r"(EPSG|ESRI|OGC):[A-Z0-9]{1,12}")
+
+
+@lru_cache(maxsize=64)
+def _parsed(system: str) -> CRS | None:
+    """What PROJ knows of a system; None for an unknown code, which whoever converts the places refuses."""
+    try:
+        return CRS.from_user_input(system)
+    except CRSError:
+        return None
+
+
+def in_degrees(system: str) -> bool:
+    """Whether a system "AUTHORITY:CODE" counts in degrees: not projected, unknown, grads or radians."""
+    crs = _parsed(system)
+    return crs is not None and crs.is_geographic and all(a.unit_name == "degree" for a in crs.axis_info[:2])
+
+
+def is_projected(system: str) -> bool:
+    """Whether a system "AUTHORITY:CODE" counts in metres or feet on a plane: False for geographic and unknown
+    ones."""
+    crs = _parsed(system)
+    return crs is not None and crs.is_projected
+
+
+def system_named(name: str, crs: str) -> str:
+    """A system as "AUTHORITY:CODE"; raise `DataError` where it has no code."""
+    if not _EPSG.fullmatch(crs):
+        try:
+            known = CRS.from_user_input(crs).to_authority(min_confidence=70)
+        except CRSError:
+            known = None
+        if known is None:
+            raise DataError(
+                f"{name} states a coordinate system without an EPSG code: export the layer in one that has a "
+                "code, such as EPSG:4326."
+            )
+        crs = ":".join(known)
+    return WGS84 if crs == "OGC:CRS84" else crs
