@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from geo.context.named_areas import SOURCE, areas_like, areas_named
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.areas import AreaAnswer, new_table, write_table
+from hexcursion.bundle.page.officer import officer_text
 from hexcursion.bundle.published.office_key import (
     PASSWORD_VARIABLE,
     SHORTEST_PASSWORD,
@@ -118,6 +119,30 @@ def line(answer: AreaAnswer) -> str:
 
 def _share(share: float) -> str:
     return f"{share * 100:.0f} %"
+
+
+def add_explain_command(commands: Any) -> None:
+    """Add the subcommand and its options."""
+    text = "explain a bundle's promise to a data protection officer, with its own numbers"
+    parser = commands.add_parser("explain", help=text, description=f"{text}; opens nothing private")
+    parser.add_argument("bundle", metavar="BUNDLE", help="folder or zip of a bundle")
+    parser.add_argument(
+        "--out", metavar="FILE", help="new text file (Markdown); without it the text is printed"
+    )
+    parser.set_defaults(run=run_explain)
+
+
+def run_explain(options: argparse.Namespace) -> int:
+    """Print the text or write it. Raise `BundleError` for a bundle that cannot be read."""
+    out = None if options.out is None else new_place(options.out, "file")
+    text = officer_text(read_bundle(options.bundle).statement)
+    if out is None:
+        print(text, end="")
+        return 0
+    with made_whole(out) as file:
+        file.write_text(text, encoding="utf-8")
+    print(f"Written: {out}.")
+    return 0
 
 
 def add_signing_commands(commands: Any) -> None:

@@ -17,6 +17,7 @@ from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
 from hexcursion.cli.bundles import (
     add_areas_command,
+    add_explain_command,
     add_outline_command,
     add_sign_option,
     add_signers_option,
@@ -201,6 +202,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     add_signers_option(view)
     view.set_defaults(run=run_view)
     add_areas_command(commands)
+    add_explain_command(commands)
     add_outline_command(commands)
     add_site_command(commands, tuple(READINGS) if wanted in (None, "site") else ())
     add_signing_commands(commands)
