@@ -7,7 +7,8 @@ reference data or in simulated worlds; of the private records only what a search
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -135,28 +136,56 @@ def weak(expected: Expected | None) -> bool:
     return expected is not None and expected.little
 
 
+SECONDS = 20.0
+"""Of one remedy, after which what it reaches remains unknown."""
+
+
+class _Late(Exception):
+    """A remedy that takes too long."""
+
+
 def try_remedies(project: Project, tuned: Tuned, report: Report | None = None) -> Iterator[Tried]:
-    """Judge one remedy after the other; those of a plan with a paid look are not tried.
+    """Judge one remedy after the other, each as `try_remedy` does; none where a look was paid for."""
+    tell = report or (lambda fraction, text: None)
+    known = () if project.pilot is not None else remedies(project.settings, project)
+    for number, remedy in enumerate(known):
+
+        def part(fraction: float, text: str, number: int = number) -> None:
+            tell((number + fraction) / len(known), text)
+
+        yield try_remedy(project, tuned, remedy, part)
+
+
+def try_remedy(
+    project: Project,
+    tuned: Tuned,
+    remedy: Remedy,
+    report: Report | None = None,
+    *,
+    seconds: float = SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+) -> Tried:
+    """Judge a remedy in at most about so many seconds of `clock`.
 
     A search is a quick one, so that what it finds may be a little less than a full one would. Tell
     `report(fraction, text)`, which may raise to cancel.
     """
-    if project.pilot is not None:
-        return
-    tell, found = report or (lambda fraction, text: None), remedies(project.settings, project)
-    for number, remedy in enumerate(found):
+    tell, end = report or (lambda fraction, text: None), clock() + seconds
 
-        def part(fraction: float, text: str, number: int = number, label: str = remedy.label) -> None:
-            tell((number + fraction) / len(found), f"Trying in simulation: {label}")
+    def part(fraction: float, text: str) -> None:
+        tell(fraction, f"Trying in simulation: {remedy.label}")
+        if clock() > end:
+            raise _Late
 
+    try:
         part(0.0, "")
-        try:
-            changed, choice = _tried(project, tuned, remedy, part)
-        except (WorkflowError, CoreError, DataError, GeoError) as error:
-            yield Tried(remedy, note=str(error))
-            continue
-        against = objections(choice.expected, choice.yardsticks, choice.level(changed.settings.threshold))
-        yield Tried(remedy, choice.expected, bool(against))
+        changed, choice = _tried(project, tuned, remedy, part)
+    except _Late:
+        return Tried(remedy, note=f"it takes more than {seconds:g} s to try")
+    except (WorkflowError, CoreError, DataError, GeoError) as error:
+        return Tried(remedy, note=str(error))
+    against = objections(choice.expected, choice.yardsticks, choice.level(changed.settings.threshold))
+    return Tried(remedy, choice.expected, bool(against))
 
 
 def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tuple[Project, Choice]:

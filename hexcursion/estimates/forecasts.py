@@ -18,6 +18,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.model import (
     Asked,
     Estimate,
+    crowding,
     memory_limit,
     own_speed,
     reading_estimate,
@@ -53,6 +54,11 @@ FINER = 7
 """Hexagons of one resolution in one of the next coarser."""
 
 
+def pace() -> float:
+    """CPU seconds of the function `speed`, times what this machine's present load makes of them."""
+    return own_speed() * crowding()
+
+
 def duration(seconds: float) -> str:
     """A forecast in words, no finer than it can be.
 
@@ -81,7 +87,7 @@ def memory(megabytes: float) -> str:
 
 
 def expected(estimate: Estimate, processes: int = 1) -> str:
-    """What a step takes where nothing else runs; shared out among so many processes."""
+    """What a step takes; shared out among so many processes."""
     each = f" in each of {processes} processes" if processes > 1 else ""
     return f"about {duration(estimate.seconds / processes)} and {memory(estimate.megabytes)} of memory{each}"
 
@@ -93,10 +99,10 @@ def expected_of(project: Project, processes: int = 1, *, alone: bool = False) ->
 
 def expected_of_search(asked: Asked, processes: int = 1) -> str:
     """The same of what is known before anything is loaded."""
-    search = search_estimate(asked, own_speed())
-    release = release_estimate(asked.cells, own_speed())
+    search = search_estimate(asked, pace())
+    release = release_estimate(asked.cells, pace())
     text = (
-        f"Expected where nothing else runs: {expected(search, processes)} for the "
+        f"Expected now: {expected(search, processes)} for the "
         f"{'simulated releases' if asked.fixed else 'search'}, {duration(release.seconds)} for the release."
     )
     if asked.fixed or search.seconds / processes < LONG:
@@ -112,9 +118,7 @@ def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
         if mechanism.search.quick and mechanism.name in asked.mechanisms:
             alone = replace(asked, mechanisms=(mechanism.name,))
             others[f"a search of {mechanism.title.lower()} alone"] = alone
-    found = {
-        name: search_estimate(each, own_speed()).seconds for name, each in others.items() if each != asked
-    }
+    found = {name: search_estimate(each, pace()).seconds for name, each in others.items() if each != asked}
     parts = [
         f"{name} about {duration(seconds / processes)}"
         for name, seconds in found.items()
@@ -125,26 +129,26 @@ def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
 
 def expected_release(project: Project) -> str | None:
     """What a release of a loaded project will take, as a sentence; None where it is not worth saying."""
-    found = release_estimate(project.domain.size, own_speed())
+    found = release_estimate(project.domain.size, pace())
     if found.seconds < WORTH_SAYING:
         return None
-    return f"Expected where nothing else runs: {expected(found)} for the release."
+    return f"Expected now: {expected(found)} for the release."
 
 
 def expected_study(name: str) -> str | None:
     """What the quick run of a study will take, as a sentence; None where that was not measured."""
-    found = study_estimate(name, own_speed())
-    return None if found is None else f"Expected where nothing else runs: {expected(found)}."
+    found = study_estimate(name, pace())
+    return None if found is None else f"Expected now: {expected(found)}."
 
 
 def expected_reading(*sources: SourceSettings) -> str | None:
     """What reading one source after the other will take, as a sentence; None where it is not worth saying."""
-    each = [reading_estimate(_megabytes(source), own_speed()) for source in sources]
+    each = [reading_estimate(_megabytes(source), pace()) for source in sources]
     found = Estimate(sum(one.seconds for one in each), max(one.megabytes for one in each))
     if found.seconds < WORTH_SAYING:
         return None
     first = " for the first time; a second look is quicker" if any(map(is_kept, sources)) else ""
-    return f"Expected where nothing else runs: {expected(found)} for reading the data{first}."
+    return f"Expected now: {expected(found)} for reading the data{first}."
 
 
 def _megabytes(source: SourceSettings) -> float:

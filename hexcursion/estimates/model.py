@@ -239,6 +239,18 @@ def own_speed() -> float:
     return _task()
 
 
+def crowding() -> float:
+    """How many times as long a step takes in this machine's present load as where nothing else runs.
+
+    The load of the last minute, and the step itself, share the cores.
+    """
+    try:
+        load = os.getloadavg()[0]
+    except OSError:  # not known on every system
+        return 1.0
+    return max(1.0, (load + 1.0) / (os.cpu_count() or 1))
+
+
 def speed() -> float:
     """CPU seconds of a small fixed task, about 0.1 s: the least of three."""
     return min(_task() for _ in range(3))

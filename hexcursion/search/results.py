@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, cast
 
@@ -31,6 +31,7 @@ from hexcursion.search.task import (
     Scored,
     SearchResult,
     Unconstrained,
+    family_of,
     judged_from,
     scored_from,
     scored_mapping,
@@ -156,14 +157,13 @@ def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
     return min(points, key=lambda point: result.loss_of(point.scored.utility), default=None)
 
 
-def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Tuned]:
-    """Return project and answer as if the search had been asked for this point's budget.
-
-    What held at the other budget alone is left out; its cutoffs are kept for a way back.
-    """
-    settled, choice = settle_on(project, tuned, point)
-    result = replace(tuned.result, chosen=point.scored, on_edge=())
-    return settled, replace(tuned, result=result, choice=choice, starts="")
+def with_frontier(tuned: Tuned, points: Iterable[FrontierPoint]) -> Tuned:
+    """Return the answer with further designs to show, epsilon increasing; its own ones remain as they are."""
+    kept = {
+        (point.epsilon, *family_of(point.scored.design)): point for point in (*points, *tuned.result.frontier)
+    }
+    frontier = tuple(kept[key] for key in sorted(kept))
+    return replace(tuned, result=replace(tuned.result, frontier=frontier))
 
 
 def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:

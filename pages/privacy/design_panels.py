@@ -14,10 +14,9 @@ from geo.maps.painting import legend, paint_set
 from hexcursion.project.model import Project
 from hexcursion.search.bench import SimulatedRelease, Variation, simulated_release
 from hexcursion.search.task import Scored, family_of
-from hexcursion.words import agreement_words, design_words
+from hexcursion.words import agreement_words
 from pages.privacy import frontier, trials
 from pages.privacy.ask import threshold_words
-from pages.privacy.designs import family
 from pages.privacy.trials import Entry
 from pages.shared import maps
 from pages.shared.charts import alt
@@ -142,7 +141,6 @@ KEPT = 4
 def show_simulated(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     """The drawn map and the one it aims at, both of the reference data."""
     seen = _simulated(work, found, scored)
-    st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
     titles = (f"Simulated release, agreement {agreement_words(seen.iou)}", "Without privacy")
     show_release_beside(work, found.project, seen, titles, key)
 

@@ -13,19 +13,31 @@ from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
 from hexcursion.bundle.published.earlier import load_with_earlier
 from hexcursion.door.pipeline import search_design
-from hexcursion.door.remedies import BUDGETS
 from hexcursion.errors import Report, WorkflowError
-from hexcursion.estimates.forecasts import refuse_what_cannot_fit
+from hexcursion.estimates.forecasts import asked_of, refuse_what_cannot_fit
+from hexcursion.estimates.model import own_speed, search_estimate
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.pilot import pilot_warning, run_pilot
-from hexcursion.search.task import Scored, family_of
+from hexcursion.search.public_map import answered
+from hexcursion.search.results import as_searched
+from hexcursion.search.task import FrontierPoint, Scored, SearchResult, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.names import ExecutorName
 from hexcursion.words import design_words, error_words, off_words, ratio_words, right_words
-from pages.shared.subprocess_job import Job, Lost, executor_of, in_background, in_subprocess, workers
+from pages.shared.subprocess_job import (
+    UNASKED,
+    Job,
+    Lost,
+    executor_of,
+    in_background,
+    in_subprocess,
+    workers,
+)
 
+SHORT = 20.0  # seconds of work, below which a search stays in one process
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 
 
@@ -45,16 +57,41 @@ def load_and_tune(
     else:
         project = replace(piloted, settings=settings)
     blind = replace(project, settings=settings.with_changes(looked=False))
-    name, several = executor_of(settings)
-    refuse_what_cannot_fit(blind, several)
+    refuse_what_cannot_fit(blind, executor_of(settings)[1])
 
     def tell(fraction: float, text: str) -> None:
         report(0.05 + 0.95 * fraction, text)
 
-    return project, search_design(blind, tell, name, several, walked=BUDGETS)
+    return project, search_design(blind, tell, *where_of(blind), beside=())
+
+
+def where_of(project: Project) -> tuple[ExecutorName, int]:
+    """Where a search runs: further processes would take longer to start than a short search takes."""
+    name, several = executor_of(project.settings)
+    short = search_estimate(asked_of(project, alone=True), own_speed()).seconds < SHORT
+    return ("serial", 1) if name == "processes" and short else (name, several)
+
+
+def draw_curve(report: Report, project: Project, tuned: Tuned, name: str) -> tuple[FrontierPoint, ...]:
+    """What one mechanism reaches at the budgets of the chart, from the start that the search chose."""
+    asked = answered(as_searched(project, tuned), tuned.result)
+    alone = replace(asked, settings=asked.settings.with_changes(mechanisms=(name,), looked=False))
+    try:
+        found = search_design(alone, report, *where_of(alone))
+    except WorkflowError:  # this mechanism has no design for these data: it has no line either
+        return ()
+    return found.result.frontier
+
+
+def lines_of(found: SearchResult, settings: ReleaseSettings) -> tuple[str, ...]:
+    """The mechanisms of which a chart shows lines, the chosen design's first."""
+    own = found.chosen.design.mechanism
+    serve = () if found.fixed or settings.values != "amount" else settings.mechanisms
+    return tuple(dict.fromkeys((own, *serve)))
 
 
 search_job = in_background(load_and_tune)
+curve_job = in_background(draw_curve, UNASKED)
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> dict[str, tuple[str, str]]:

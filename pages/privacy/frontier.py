@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,11 +17,11 @@ from hexcursion.search.bench import STEPS
 from hexcursion.search.choice import Choice
 from hexcursion.search.limit import why_no_limit
 from hexcursion.search.public_map import answered
-from hexcursion.search.results import settle_on, settle_on_typed
+from hexcursion.search.results import settle_on, settle_on_typed, with_frontier
 from hexcursion.search.scenes import private_n, public_facts
 from hexcursion.search.task import FrontierPoint, Scored
 from pages.privacy import trials
-from pages.privacy.designs import dots
+from pages.privacy.designs import curve_job, dots, lines_of
 from pages.privacy.trials import achieved_words, best_reached, cost, solve_job
 from pages.shared.charts import alt
 from pages.shared.glossary import tip
@@ -102,12 +104,39 @@ def clicked(layers: list[alt.Chart], key: str, alt_text: str) -> int | None:
     return int(numbers[0]["number"]) if numbers else None
 
 
-def show(found: Found, key: str) -> FrontierPoint | None:
-    """Draw the frontier; the point a person clicked, or None."""
+def show(work: Workspace, found: Found, key: str) -> tuple[Found, FrontierPoint | None]:
+    """Draw the frontier as far as it is known; what is found now, and the point a person clicked, or None."""
+    st.markdown("**What other budgets and mechanisms reach**", help=tip("iou"))
+    chart, bar = st.container(), st.container()
+    with bar:
+        found = continued(work, found)
+    with chart:
+        return found, _chart(found, key)
+
+
+def continued(work: Workspace, found: Found) -> Found:
+    """Search other budgets, mechanism by mechanism, while nothing else runs; what is known so far."""
+    settings = found.project.settings
+    neutral = {"accept_low_agreement": False, "accept_weaker_promise": False, "looked": False}
+    budget = {} if found.project.pilot is not None else {"epsilon": 1.0}
+    about = (settings.with_changes(basemap=None, **neutral, **budget),)
+    steps = {
+        name: partial(curve_job, found.project, found.tuned, name)
+        for name in lines_of(found.tuned.result, settings)
+    }
+    brought = side_jobs.one_by_one(work, CURVE, about, steps, "Stop drawing the curve")
+    known = found.tuned.result.frontier
+    tuned = with_frontier(found.tuned, (point for points in brought.values() for point in points))
+    if len(tuned.result.frontier) > len(known):
+        side_jobs.renew(work, found.tuned, tuned)
+        found = work.found = replace(found, tuned=tuned)
+    return found
+
+
+def _chart(found: Found, key: str) -> FrontierPoint | None:
     rows = dots(found.tuned)
     if not rows:
         return None
-    st.markdown("**Agreement that each budget buys**", help=tip("iou"))
     lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
     scale = alt.Scale(domain=[round(lowest, 1), 1.0])
     height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
@@ -129,7 +158,7 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         )
     number = clicked(
         layers,
-        key,
+        f"{key}_{len(found.tuned.result.frontier)}",
         "Agreement with the map without privacy, against the privacy budget: one dot for each design.",
     )
     st.caption(
@@ -211,6 +240,12 @@ def limit_lines(rows: list[dict[str, Any]], height: alt.Y) -> list[alt.Chart]:
     return [each.encode(x="epsilon:Q", y=height) for each in (line, note)]
 
 
+def take_budget(work: Workspace, epsilon: float) -> None:
+    """Set the budget as the slider does: the screen searches for its design."""
+    work.choose(epsilon=epsilon)
+    st.session_state[f"epsilon_{work.mark}"] = epsilon
+
+
 def use_point(work: Workspace, found: Found, point: FrontierPoint) -> None:
     """Release a design of the search at its own epsilon."""
     project, choice = settle_on(found.project, found.tuned, point)
@@ -239,6 +274,7 @@ def design_to_release(found: Found) -> Scored:
 
 
 SOLVE: side_jobs.SideJobName = "solve"
+CURVE: side_jobs.SideJobName = "curve"
 
 
 def begin_solving(work: Workspace, found: Found, wanted: float) -> None:

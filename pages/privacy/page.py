@@ -26,15 +26,15 @@ with right:
         scored = search_panel.show(work, settings)
 
 if scored is not None and work.found is not None:
-    st.header("A closer look at this design", anchor=False)
-    numbers, own, sure, least = st.tabs(
-        ["What each number does", "Your own design", "How sure are the sets?", "Against the limit"]
-    )
-    with numbers:
-        design_panels.show_variations(work, work.found, scored)
-    with own:
-        design_panels.show_own_design(work, work.found, scored)
-    with sure:
-        design_panels.show_coverage(work, work.found, scored)
-    with least:
-        frontier.show_limit(work, work.found)
+    with st.expander("A closer look at this design", icon=":material/biotech:"):
+        numbers, own, sure, least = st.tabs(
+            ["What each number does", "Your own design", "How sure are the sets?", "Against the limit"]
+        )
+        with numbers:
+            design_panels.show_variations(work, work.found, scored)
+        with own:
+            design_panels.show_own_design(work, work.found, scored)
+        with sure:
+            design_panels.show_coverage(work, work.found, scored)
+        with least:
+            frontier.show_limit(work, work.found)

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
 from hexcursion.record import LEAST_GAIN
-from hexcursion.search.results import at_budget, moved_to
+from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.task import FrontierPoint, Scored
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
-from hexcursion.words import agreement_words, range_words
+from hexcursion.words import agreement_words, design_words, range_words
 from pages.privacy import design_panels, frontier, pilot_panel, question
-from pages.privacy.designs import cutoff_rows, report_rows, search_job
+from pages.privacy.designs import cutoff_rows, family, report_rows, search_job
 from pages.privacy.trials import achieved_words
 from pages.shared.glossary import TERMS, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
 from pages.shared.session.side_jobs import show_progress
 from pages.shared.session.workspace import Found, Workspace
+from pages.shared.steps import RELEASE
 from pages.shared.subprocess_job import Job, workers
 
 
@@ -33,7 +32,6 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     job = work.job
     if job is not None and job.state.state == "running":
         show_progress(job, "Cancel the search", lambda: _cancelled(work))
-        _how_long(work, settings)
         return None
     if job is not None:
         work.job = None
@@ -43,8 +41,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         st.info(plain(plan.note), icon=":material/cancel:")
     if work.found is not None and work.fits():
         return _found(work, work.found)
-    if work.found is not None and follow(work, work.found):
-        st.rerun()  # what stands beside and above names the design, too
+    if work.found is not None and moved(work, work.found):
+        begin(work)
+        st.rerun()
     if work.found is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
     if settings.lengthscale is not None:
@@ -97,7 +96,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
 def _how_long(work: Workspace, settings: ReleaseSettings) -> None:
     """What search and release are expected to take, once it is known how much there is to do."""
     if work.domain is not None and work.records is not None:
-        asked = planned(settings, work.domain.size, work.records)
+        asked = planned(settings, work.domain.size, work.records, alone=True)
         st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
 
 
@@ -122,7 +121,7 @@ def begin(work: Workspace) -> None:
 
 def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
     work.found, side_jobs.planning(work).note = None, ""
-    side_jobs.stop(work, "remedies")
+    side_jobs.give_way(work)
     work.choose(accept_low_agreement=False)  # a poor map is accepted when it is seen, not before
     work.design_changed()
     settings = settings.with_changes(accept_low_agreement=False, looked=bool(work.choices.get("looked")))
@@ -153,37 +152,56 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
 
 
 def _found(work: Workspace, found: Found) -> Scored:
-    st.header("What the budget can buy", anchor=False)
-    scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
-    what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
-    st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
+    """The proposal, its preview and the way on; then what other budgets and mechanisms reach."""
+    st.header("The proposal", anchor=False)
     wanted = side_jobs.planning(work).wanted
     solved = None if wanted is None else frontier.show_solved(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")
-    with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
-        _report(found)
-        _cutoffs(found)
-        for remark in found.tuned.remarks():
-            st.caption(f":material/lightbulb: {plain(remark)}")
-    picked = frontier.show(found, f"frontier_{work.mark}_{found.project.settings.epsilon:g}")
+    preview = st.container()
+    if st.button("Go to the release", type="primary", icon=RELEASE.icon, key=f"to_release_{work.mark}"):
+        st.switch_page(RELEASE.path)
+    key = f"frontier_{work.mark}_{found.project.settings.epsilon:g}"
+    found, picked = frontier.show(work, found, key)
     if picked is not None:
         _offer(work, found, picked)
     looked_at = picked or solved
     scored = frontier.design_to_release(found) if looked_at is None else looked_at.scored
-    st.markdown(
-        f"**{'The design to release' if looked_at is None else 'The design looked at'}:** agreement "
-        f"{plain(achieved_words(scored))}."
-    )
-    design_panels.show_simulated(work, found, scored, "simulated")
+    with preview:
+        design_panels.show_simulated(work, found, scored, "simulated")
+    with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
+        scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
+        what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
+        st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
+        st.markdown(
+            f"**{'The design to release' if looked_at is None else 'The design looked at'}:** agreement "
+            f"{plain(achieved_words(scored))}."
+        )
+        st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
+        _report(found)
+        _cutoffs(found)
+        for remark in found.tuned.remarks():
+            st.caption(f":material/lightbulb: {plain(remark)}")
     return scored
 
 
 def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
-    """The button that makes a clicked dot the design to release."""
+    """The button that makes a clicked dot the design to release.
+
+    The best of another budget is searched for there, so that the command line finds the same."""
     if found.project.pilot is not None:
         st.caption(
             f"What was paid for is part of a total of ε {found.project.settings.epsilon:g} that was fixed "
             "before it was drawn, so neither the slider nor another dot changes the design."
+        )
+        return
+    best = at_budget(found.tuned, picked.epsilon)
+    other = picked.epsilon != found.project.settings.epsilon
+    if other and best is not None and best.scored.design == picked.scored.design:
+        st.button(
+            f"Search at ε {picked.epsilon:g}",
+            icon=":material/search:",
+            on_click=frontier.take_budget,
+            args=(work, picked.epsilon),
         )
     elif picked.scored.design != found.choice.design:
         st.button(
@@ -229,28 +247,17 @@ def _report(found: Found) -> None:
             st.markdown(tip(term))
 
 
-def follow(work: Workspace, found: Found) -> bool:
-    """Settle on the best design at the budget as it stands now, if nothing else was changed since.
+def moved(work: Workspace, found: Found) -> bool:
+    """Whether the budget alone has changed since a search: another search answers for the new one.
 
-    A poor map is accepted when it is seen, so what was accepted at another budget is not carried over. Beside
-    an accounted look nothing follows: what is stated of both together was fixed before it was drawn."""
+    What was paid for beforehand belongs to one budget, and a typed design to the one it was typed for."""
     try:
         asked = work.settings()
     except WorkflowError:
         return False
     before = found.project.settings
     same = before.with_changes(epsilon=asked.epsilon, accept_low_agreement=asked.accept_low_agreement)
-    point = at_budget(found.tuned, asked.epsilon)
-    if asked != same or point is None or found.project.pilot is not None:
-        return False
-    project, tuned = moved_to(found.project, found.tuned, point)
-    if project.settings.paths != asked.paths:  # a typed design with another number of paths was settled on
-        return False
-    settings = project.settings.with_changes(accept_low_agreement=False)
-    work.found = Found(replace(project, settings=settings), tuned, tuned.choice)
-    work.choose(accept_low_agreement=False)
-    work.design_changed()
-    return True
+    return asked == same and asked.epsilon != before.epsilon and found.project.pilot is None
 
 
 SELDOM = 0.25  # share of the changes in which public data may be as good as a map that is worth releasing

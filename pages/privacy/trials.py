@@ -11,7 +11,8 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design, Parameter, SearchSpec
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
-from hexcursion.door.remedies import Tried, try_remedies
+from hexcursion.door.pipeline import search_design
+from hexcursion.door.remedies import Remedy, Tried, try_remedy
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.search.bench import (
@@ -28,8 +29,8 @@ from hexcursion.search.results import as_searched
 from hexcursion.search.task import FrontierPoint, Scored, family_of
 from hexcursion.search.tuning import Tuned
 from hexcursion.words import plural, ratio_words, spread_words
-from pages.privacy.designs import expected_words, family
-from pages.shared.subprocess_job import in_background
+from pages.privacy.designs import expected_words, family, where_of
+from pages.shared.subprocess_job import UNASKED, in_background
 
 NO_BOUND = "no finite bound"
 
@@ -46,13 +47,17 @@ class Entry:
 
 
 def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
-    """The smallest epsilon that reaches a wanted agreement."""
-    return smallest_epsilon(as_searched(project, tuned), tuned, wanted, report)
+    """The smallest epsilon that reaches a wanted agreement: from a search at several budgets, as the command
+    line has it."""
+    asked = as_searched(project, tuned)
+    blind = replace(asked, settings=asked.settings.with_changes(looked=False))
+    searched = search_design(blind, lambda share, text: report(0.7 * share, text), *where_of(blind))
+    return smallest_epsilon(asked, searched, wanted, lambda share, text: report(0.7 + 0.3 * share, text))
 
 
-def _try(report: Report, project: Project, tuned: Tuned) -> tuple[Tried, ...]:
-    """What other choices reach in simulation."""
-    return tuple(try_remedies(as_searched(project, tuned), tuned, report))
+def _try(report: Report, project: Project, tuned: Tuned, remedy: Remedy) -> Tried:
+    """What another choice reaches in simulation."""
+    return try_remedy(as_searched(project, tuned), tuned, remedy, report)
 
 
 def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[Variation, ...]:
@@ -84,7 +89,7 @@ def _lose(report: Report, project: Project, tuned: Tuned) -> tuple[Loss, ...]:
 
 
 solve_job = in_background(_solve)
-remedies_job = in_background(_try)
+remedy_job = in_background(_try, UNASKED)
 sweep_job = in_background(_sweep)
 typed_job = in_background(_judge)
 coverage_job = in_background(_cover)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import streamlit as st
@@ -13,12 +15,13 @@ from hexcursion.lint.checks import LEAK, NOT_STATED, PRIVATE, Finding, PlannedRe
 from hexcursion.lint.command import plan_from_settings
 from hexcursion.releasing.transaction import Plan
 from pages.privacy import search_panel
-from pages.privacy.trials import remedies_job
+from pages.privacy.trials import remedy_job
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs
 from pages.shared.session.previews import domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
+from pages.shared.subprocess_job import Job
 
 ORIGIN = {
     "public": "From public knowledge",
@@ -175,23 +178,18 @@ def _offer(work: Workspace, found: Found, at_once: bool) -> None:
 
 
 def _tried(work: Workspace, found: Found, at_once: bool) -> dict[str, Tried]:
-    """What was tried for this plan; where nothing was, it begins by itself or when asked."""
-    about = (found.tuned, found.project.settings.epsilon)
-    known = side_jobs.planning(work).jobs.get("remedies")
-    if at_once and (known is None or not side_jobs.same(known.about, about)):
-        side_jobs.start(work, "remedies", about, remedies_job(found.project, found.tuned))
-    answer = side_jobs.follow(
-        work,
-        "remedies",
-        about,
-        "Try them in simulation",
-        "Stop trying",
-        lambda: remedies_job(found.project, found.tuned),
-    )
-    if answer is None:
-        st.caption("What each reaches is told by simulated releases: nothing is drawn or charged.")
+    """What was tried for this plan, each as soon as it is known; it begins by itself or when asked."""
+    project, about = found.project, (found.tuned, found.project.settings.epsilon)
+    chain = side_jobs.planning(work).chains.get("remedies")
+    begun = chain is not None and side_jobs.same(chain.about, about)
+    if not at_once and not begun and not st.button("Try them in simulation", icon=":material/play_arrow:"):
         return {}
-    return {each.remedy.name: each for each in answer.result}
+    st.caption("What each reaches is found out by simulation: nothing is drawn or charged.")
+    steps: dict[str, Callable[[], Job[Tried]]] = {
+        each.name: partial(remedy_job, project, found.tuned, each)
+        for each in remedies(project.settings, project)
+    }
+    return side_jobs.one_by_one(work, "remedies", about, steps, "Stop trying")
 
 
 def _take(work: Workspace, remedy: Remedy) -> None:

@@ -250,6 +250,8 @@ def at_once(cores: int, workers: int) -> int:
     return int(said)
 
 
+NICE = 2  # a computation that a person waits for gives way to the web process, and to little else
+UNASKED = NICER  # one that nobody has asked for gives way to everything
 HEARS = 0.1  # seconds between two looks at whether the person has cancelled
 MOST_WORKERS = 4  # of one search: other sessions search too
 ROOT = Path(__file__).resolve().parents[2]
@@ -264,29 +266,35 @@ class Lost(WorkflowError):
     """A subprocess ended without an answer; how far it had come is not known."""
 
 
-def in_subprocess(report: Report, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
+def in_subprocess(
+    report: Report, work: Callable[..., Result], *arguments: Any, niceness: int = NICE, **named: Any
+) -> Result:
     """Run `work(report, ...)` in a subprocess when its turn comes; return its result or raise its error.
 
     `report` may raise to cancel: the process and its children are ended then. Function and arguments are
     pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer."""
     with _turns().turn(whose(), lambda why: report(0.0, why)):
-        return _in_a_process(report, partial(work, **named) if named else work, arguments)
+        return _in_a_process(report, partial(work, **named) if named else work, arguments, niceness)
 
 
-def in_background(work: Callable[Concatenate[Report, Given], Result]) -> Callable[Given, Job[Result]]:
-    """Return a function that starts `work(report, ...)` as a job in another process."""
+def in_background(
+    work: Callable[Concatenate[Report, Given], Result], niceness: int = NICE
+) -> Callable[Given, Job[Result]]:
+    """Return a function that starts `work(report, ...)` as a job in another process of this niceness."""
 
     def begin(*arguments: Given.args, **named: Given.kwargs) -> Job[Result]:
-        return Job(lambda report: in_subprocess(report, work, *arguments, **named))
+        return Job(lambda report: in_subprocess(report, work, *arguments, niceness=niceness, **named))
 
     return begin
 
 
-def _in_a_process(report: Report, work: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+def _in_a_process(
+    report: Report, work: Callable[..., Result], arguments: tuple[Any, ...], niceness: int
+) -> Result:
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
-        [sys.executable, "-m", "pages.shared.subprocess_job", str(theirs.fileno())],
+        [sys.executable, "-m", "pages.shared.subprocess_job", str(theirs.fileno()), str(niceness)],
         stdin=subprocess.DEVNULL,
         pass_fds=(theirs.fileno(),),
         start_new_session=True,
@@ -349,9 +357,9 @@ def _followed(connection: Connection, report: Report) -> Any:
             raise value
 
 
-def _child(handle: int) -> None:
+def _child(handle: int, niceness: int) -> None:
     """What the process does: it hears what to do, tells how far it is, and answers once."""
-    os.nice(NICER)
+    os.nice(niceness)
     bound = most_memory()
     if bound is not None:  # its worker processes have the same
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
@@ -389,4 +397,4 @@ def _travelling(error: Exception) -> Exception:
 
 
 if __name__ == "__main__":
-    _child(int(sys.argv[1]))
+    _child(int(sys.argv[1]), int(sys.argv[2]))

@@ -87,7 +87,7 @@ def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, s
     look("What was read")
     go_to(page, "Privacy and utility")
     press(page, "Search for the best design")
-    look("What the budget can buy")
+    look("The proposal")
     go_to(page, "Release")
     look("What will be published")
     release_anyway(page)

@@ -83,7 +83,7 @@ def walk(page: Page, app: RunningApp, resolution: int) -> tuple[int, dict[str, f
     settle(page)
     cells = int(count.inner_text().replace(",", ""))
     go_to(page, "Privacy and utility")
-    clock("search all designs", click("Search for the best design"), appears("What the budget can buy"))
+    clock("search all designs", click("Search for the best design"), appears("The proposal"))
     go_to(page, "Release")
     page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
     submit = page.get_by_role("button", name="Release now")

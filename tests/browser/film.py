@@ -73,7 +73,7 @@ def play(page: Page, camera: Camera) -> None:
     page.get_by_role("button", name="Search for the best design").click()
     page.get_by_role("button", name="Cancel the search").wait_for()
     camera.take(1.5, 2.5, at_rest=False)
-    page.get_by_text("What the budget can buy").wait_for()
+    page.get_by_text("The proposal").wait_for()
     camera.take(3.0, 3.0)
     go_to(page, "Release")
     camera.take(2.5)

@@ -216,7 +216,7 @@ def test_what_a_guest_cannot_do_is_one_sentence(
     file.write_text(toml(triples, priors='["guest-plateau"]'), encoding="utf-8")
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
     *_, expected, said = capsys.readouterr().err.splitlines()
-    assert expected.startswith("Expected where nothing else runs: about ")
+    assert expected.startswith("Expected now: about ")
     assert said == "error: the guest's matrix is singular: use a shorter lengthscale."
     assert not out.exists()
 

@@ -49,7 +49,12 @@ def _nobody_configured(monkeypatch: pytest.MonkeyPatch) -> None:
 def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Long computations run in the test's own process: `test_apart` shows that elsewhere they do the same."""
 
-    def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
+    def here(
+        report: Callable[[float, str], None],
+        work: Callable[..., object],
+        *arguments: object,
+        niceness: int = 0,
+    ) -> object:
         return work(report, *arguments)
 
     for module in (designs, subprocess_job):
@@ -135,11 +140,16 @@ def finished(make: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-def _larger_budget(project: Project, tuned: Tuned) -> Job[tuple[Tried, ...]]:
-    """Simulations of one remedy, as if they had said this."""
-    larger = Remedy("epsilon", "Larger budget, ε 2", {"epsilon": 2.0})
-    said = Tried(larger, Expected(0.62, 0.2, 0.9, "reference data"), stopped=False)
-    return Job(lambda report: (said,))
+@pytest.fixture(autouse=True)
+def no_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other budgets are not searched unless a test asks for it."""
+    monkeypatch.setattr(frontier, "lines_of", lambda result, settings: ())
+
+
+def _tried(project: Project, tuned: Tuned, remedy: Remedy) -> Job[Tried]:
+    """A simulation of one remedy, as if it had said this."""
+    said = Tried(remedy, Expected(0.62, 0.2, 0.9, "reference data"), stopped=False)
+    return Job(lambda report: said)
 
 
 @pytest.fixture
@@ -148,7 +158,7 @@ def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, make in (
         (search_panel, "search_job", designs.search_job),
         (frontier, "solve_job", trials.solve_job),
-        (checks, "remedies_job", _larger_budget),
+        (checks, "remedy_job", _tried),
         (trials, "sweep_job", trials.sweep_job),
         (trials, "typed_job", trials.typed_job),
         (trials, "coverage_job", trials.coverage_job),

@@ -153,7 +153,7 @@ def test_changed_choices_ask_for_a_new_search(open_app: OpenApp, jobs_at_once: N
     work_of(app).choose(quick=True, priors=("car",), mechanisms=("posterior-sampling",))
     app.switch_page(PRIVACY.path).run()
     press(app, "Search for the best design")
-    assert "What the budget can buy" in texts(app)
+    assert "The proposal" in texts(app)
     app.number_input[0].set_value(500_000.0).run()
     assert "The choices have changed since the last search." in texts(app)
     app.switch_page(RELEASE.path).run()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -60,7 +60,9 @@ SideJobName = Literal[
     "density",
     "study",
     "own_audit",
+    "curve",
 ]
+UNASKED: tuple[SideJobName, ...] = ("remedies", "curve")  # these give way to whatever a person asks for
 PLAIN = (str, int, float, Design, ReleaseSettings)
 
 
@@ -76,6 +78,15 @@ class SideJob:
 
 
 @dataclass
+class Chain:
+    """Computations of one subject, one after the other, and what they have brought so far."""
+
+    about: tuple[Any, ...]
+    brought: dict[str, Any] = field(default_factory=dict)  # None for a step that failed
+    stopped: bool = False  # by a person
+
+
+@dataclass
 class Planning:
     """What this session has computed beside the main path, for one workspace."""
 
@@ -83,6 +94,7 @@ class Planning:
     wanted: float | None = None  # the agreement that was asked for instead of a budget
     piloted: Project | None = None  # of a pilot that was paid for
     jobs: dict[SideJobName, SideJob] = field(default_factory=dict)
+    chains: dict[SideJobName, Chain] = field(default_factory=dict)
     note: str = ""  # what the search panel says until the next search
     # Simulated releases of reference data, by the design looked at
     simulated: list[tuple[tuple[Any, ...], SimulatedRelease]] = field(default_factory=list)
@@ -106,13 +118,62 @@ def same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 def start(work: Workspace, name: SideJobName, about: tuple[Any, ...], job: Job[Any]) -> None:
     """Follow a job from now on under this name; it ends with the session."""
     stop(work, name)
-    stop(work, "remedies")
+    give_way(work)
     planning(work).jobs[name] = SideJob(about, job)
     work.ends_with(job)
 
 
+def give_way(work: Workspace) -> None:
+    """End what nobody has asked for: it goes on from its last step when nothing else runs."""
+    for name in UNASKED:
+        stop(work, name)
+
+
+def one_by_one(
+    work: Workspace,
+    name: SideJobName,
+    about: tuple[Any, ...],
+    steps: Mapping[str, Callable[[], Job[Any]]],
+    cancel: Markdown,
+) -> dict[str, Any]:
+    """Start one job after the other, as long as no other runs; return what they have brought, by step."""
+    plan = planning(work)
+    chain = plan.chains.get(name)
+    if chain is None or not same(chain.about, about):
+        stop(work, name)
+        plan.jobs.pop(name, None)
+        chain = plan.chains[name] = Chain(about)
+    while True:
+        busy = running(work, name, cancel)
+        side = plan.jobs.get(name)
+        if side is not None and not busy:
+            del plan.jobs[name]
+            chain.stopped = chain.stopped or side.note == CANCELLED
+            chain.brought[side.about[-1]] = side.result
+        rest = [step for step in steps if step not in chain.brought]
+        others = [each.job for key, each in plan.jobs.items() if key != name and each.job is not None]
+        if busy or not rest or chain.stopped or any(job.state.state == "running" for job in others):
+            break
+        start(work, name, (*about, rest[0]), steps[rest[0]]())
+    return {step: brought for step, brought in chain.brought.items() if brought is not None}
+
+
+def renew(work: Workspace, old: object, new: object) -> None:
+    """Let what was computed about one object belong to the object that takes its place."""
+    plan = planning(work)
+
+    def of_new(about: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(new if one is old else one for one in about)
+
+    for side in plan.jobs.values():
+        side.about = of_new(side.about)
+    for chain in plan.chains.values():
+        chain.about = of_new(chain.about)
+    plan.simulated = [(of_new(about), seen) for about, seen in plan.simulated]
+
+
 def stop(work: Workspace, name: SideJobName) -> None:
-    """End the job of this name, where one runs; "remedies" give way to whatever a person asks for."""
+    """End the job of this name, where one runs."""
     before = planning(work).jobs.get(name)
     if before is not None and before.job is not None:
         before.job.cancel()

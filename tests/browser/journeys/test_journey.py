@@ -121,7 +121,7 @@ def search_up_to_release(page: Page) -> None:
     """Search with the choices as they stand, and open the screen Release."""
     go_to(page, "Privacy and utility")
     press(page, "Search for the best design")
-    heading(page, "What the budget can buy")
+    heading(page, "The proposal")
     go_to(page, "Release")
     heading(page, "What will be published")
 
@@ -319,7 +319,7 @@ def test_a_search_is_cancelled_and_started_again_and_a_reload_asks_for_no_releas
         heading(page, "The search was cancelled")
     choose_coarse_hexagons(page)
     ask_for_a_quick_search(page)
-    heading(page, "What the budget can buy")
+    heading(page, "The proposal")
     entries = ledger_entries(app)
     go_to(page, "Release")
     heading(page, "What will be published")

@@ -64,7 +64,7 @@ def take_the_box(page: Page) -> None:
 def released_cells(page: Page, folder: Path) -> Any:
     """Release what was asked, and download its hexagons."""
     press(page, "See what the fixed design may reach")
-    heading(page, "What the budget can buy")
+    heading(page, "The proposal")
     go_to(page, "Release")
     heading(page, "What will be published")
     release_anyway(page)

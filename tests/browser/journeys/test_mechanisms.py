@@ -67,7 +67,7 @@ def search_up_to_release(
     heading(page, "What was read")
     go_to(page, "Privacy and utility")
     press(page, "Search for the best design")
-    heading(page, "What the budget can buy")
+    heading(page, "The proposal")
     go_to(page, "Release")
     heading(page, "What will be published")
 

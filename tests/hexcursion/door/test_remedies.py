@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,15 @@ import pytest
 
 from hexcursion.cli import run
 from hexcursion.door import remedies as remedying
-from hexcursion.door.remedies import Tried, lacks_reference, nearer_threshold, remedies, try_remedies, weak
+from hexcursion.door.remedies import (
+    Tried,
+    lacks_reference,
+    nearer_threshold,
+    remedies,
+    try_remedies,
+    try_remedy,
+    weak,
+)
 from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.record import Expected
@@ -128,6 +137,24 @@ def test_what_was_paid_for_is_not_tried_again(project: Project, tuned: Tuned, as
     paid = replace(project, pilot=Pilot(None, 0.1, "1:a"))  # type: ignore[arg-type]
     assert list(try_remedies(paid, tuned)) == []
     assert asked == []
+
+
+def test_a_remedy_that_takes_too_long_is_given_up(
+    project: Project, tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    larger = next(each for each in remedies(project.settings, project) if each.name == "epsilon")
+
+    def slow(changed: Project, report: Callable[[float, str], None], **options: Any) -> Tuned:
+        for _ in range(3):
+            now[0] += 4.0
+            report(0.5, "")
+        return tuned
+
+    monkeypatch.setattr(remedying, "tune", slow)
+    late = try_remedy(project, tuned, larger, seconds=11.0, clock=lambda: now[0])
+    assert late.says == "cannot be tried: it takes more than 11 s to try"
+    assert try_remedy(project, tuned, larger, seconds=12.0, clock=lambda: now[0]).note == ""
 
 
 def test_trying_can_be_stopped(project: Project, tuned: Tuned, asked: list[Project]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -226,14 +227,14 @@ def test_words() -> None:
 def test_a_long_search_is_announced_with_quicker_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     table = [[100, 1.0], [1000, 1.0]]
     monkeypatch.setitem(STORED["search"], "spectral-statistics", table)
-    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "pace", lambda: 1.0)
     names = ("a", "b", "spectral-statistics")
     full = Asked(1000, 1000, 5, False, names)
     took = "750 MB of memory for the search, 50 s for the release."
-    assert forecasts.expected_of_search(full) == f"Expected where nothing else runs: about 9 min and {took}"
-    monkeypatch.setattr(forecasts, "own_speed", lambda: 4.0)
+    assert forecasts.expected_of_search(full) == f"Expected now: about 9 min and {took}"
+    monkeypatch.setattr(forecasts, "pace", lambda: 4.0)
     said = forecasts.expected_of_search(full)
-    assert said.startswith("Expected where nothing else runs: about 36 min and 750 MB of memory")
+    assert said.startswith("Expected now: about 36 min and 750 MB of memory")
     assert said.endswith(
         " Quicker: a quick search about 8 min, a search of spectral statistics alone about 3 min."
     )
@@ -252,14 +253,14 @@ def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     source = town.settings().data
     assert forecasts.expected_reading(source) is None
     monkeypatch.setattr(model, "measured", lambda: STORED)
-    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "pace", lambda: 1.0)
     assert forecasts.expected_reading(source) == (
-        "Expected where nothing else runs: about 10 s and 300 MB of memory for reading the data."
+        "Expected now: about 10 s and 300 MB of memory for reading the data."
     )
     packed = tmp_path / "many.zip"
     packed.write_bytes(b"0" * 40_000_000)
     assert forecasts.expected_reading(replace(source, path=str(packed))) == (
-        "Expected where nothing else runs: about 2 min and 420 MB of memory for reading the data."
+        "Expected now: about 2 min and 420 MB of memory for reading the data."
     )
 
 
@@ -267,38 +268,35 @@ def test_a_file_that_will_be_kept_is_announced_with_what_follows_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town
 ) -> None:
     monkeypatch.setattr(model, "measured", lambda: STORED)
-    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "pace", lambda: 1.0)
     monkeypatch.delenv("HEXCURSION_READ_BEFORE", raising=False)
     large = tmp_path / "large.csv"
     with large.open("wb") as file:
         file.truncate(100_000_000)
     source = replace(town.settings().data, path=str(large), postcodes=None)
     assert forecasts.expected_reading(source, source) == (
-        "Expected where nothing else runs: about 2 min and 300 MB of memory for reading the data for the "
+        "Expected now: about 2 min and 300 MB of memory for reading the data for the "
         "first time; a second look is quicker."
     )
 
 
 def test_a_release_and_a_study_are_announced(monkeypatch: pytest.MonkeyPatch, town: Town) -> None:
-    monkeypatch.setattr(forecasts, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(forecasts, "pace", lambda: 1.0)
     monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 9.9], [1000, 9.9]]})
     project = load_project(town.settings())
     assert forecasts.expected_release(project) is None
     monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 10.0], [1000, 10.0]]})
     assert forecasts.expected_release(project) == (
-        "Expected where nothing else runs: about 10 s and 310 MB of memory for the release."
+        "Expected now: about 10 s and 310 MB of memory for the release."
     )
-    assert (
-        forecasts.expected_study("line")
-        == "Expected where nothing else runs: about 60 s and 400 MB of memory."
-    )
+    assert forecasts.expected_study("line") == "Expected now: about 60 s and 400 MB of memory."
     assert forecasts.expected_study("another") is None
 
 
 def test_the_command_line_announces_a_release_of_a_given_design(
     town: Town, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(forecasts, "own_speed", lambda: 1000.0)
+    monkeypatch.setattr(forecasts, "pace", lambda: 1000.0)
     settings = tmp_path / "settings.toml"
     settings.write_text(settings_to_toml(town.settings(lengthscale=2000.0, ridge=10.0)))
     assert (
@@ -341,3 +339,14 @@ def test_the_command_line_says_it_and_refuses(
         != 0
     )
     assert "more than the 10 MB that a process can have here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("load", "cores", "times"), [(0.0, 4, 1.0), (7.0, 2, 4.0), (1.0, 4, 1.0)])
+def test_a_crowded_machine_takes_longer(
+    monkeypatch: pytest.MonkeyPatch, load: float, cores: int, times: float
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    assert model.crowding() == times
+    monkeypatch.setattr(forecasts, "own_speed", lambda: 0.5)
+    assert forecasts.pace() == 0.5 * times

@@ -10,9 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
+from hexcursion.search.tuning import tune
 from hexcursion.settings import ReleaseSettings
 from hexcursion.words import ratio_words
-from pages.privacy import ask, search_panel
+from pages.privacy import ask, designs, frontier, search_panel
 from pages.privacy.designs import search_job
 from pages.shared.session import workspace
 from pages.shared.subprocess_job import Job
@@ -60,29 +61,34 @@ def slide(app: AppTest, epsilon: float) -> AppTest:
     return app
 
 
-@pytest.mark.slow
-def test_a_moved_slider_changes_design_and_promise_without_another_search(
+def test_a_moved_slider_searches_at_the_new_budget_as_the_command_line_does(
     open_app: OpenApp, searches: list[ReleaseSettings]
 ) -> None:
     app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
-    said, mu = told(app), mu_of(app)
-    assert mu == pytest.approx(0.268051, rel=1e-5)  # delta 1e-5
-    slide(app, 0.1)
-    assert told(app) != said
-    assert mu_of(app) == pytest.approx(0.032521, rel=1e-4)
-    assert found_of(app).choice.expected is not None
-    least = found_of(app).choice.expected.agreement
-    slide(app, 10.0)
-    most = found_of(app).choice.expected.agreement
-    assert least < most
-    assert ratio_words(most) in told(app)
-    assert work_of(app).fits()
-    assert not any("area off by" in table.value.columns for table in app.table)  # of the searched one only
-    slide(app, 1.0)
-    assert any("area off by" in table.value.columns for table in app.table)
-    assert told(app) == said
-    assert mu_of(app) == mu
-    assert len(searches) == 1
+    assert mu_of(app) == pytest.approx(0.268051, rel=1e-5)  # delta 1e-5
+    slide(app, 3.0)
+    assert [settings.epsilon for settings in searches] == [1.0, 3.0]
+    found = found_of(app)
+    assert ratio_words(found.tuned.result.chosen.utility.agreement) in told(app)
+    alone = tune(found.project, beside=())
+    assert found.choice.design == alone.choice.design
+    assert [point.epsilon for point in found.tuned.result.frontier] == [3.0]
+
+
+def test_the_curve_follows_the_proposal_and_changes_nothing_of_it(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, searches: list[ReleaseSettings]
+) -> None:
+    monkeypatch.setattr(frontier, "lines_of", designs.lines_of)
+    monkeypatch.setattr(frontier, "curve_job", finished(designs.curve_job))
+    app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
+    found = found_of(app)
+    assert [point.epsilon for point in found.tuned.result.frontier] == [0.25, 0.5, 1.0, 2.0, 4.0, 10.0]
+    assert found.choice.design == tune(found.project, beside=()).choice.design
+    slide(app, 2.0)
+    found = found_of(app)
+    assert [point.epsilon for point in found.tuned.result.frontier] == [0.25, 0.5, 1.0, 2.0, 4.0, 10.0]
+    assert found.choice.design == tune(found.project, beside=()).choice.design
+    assert len(searches) == 2
 
 
 def test_the_side_bar_and_the_steps_know_of_a_design_as_soon_as_the_screen_does(open_app: OpenApp) -> None:

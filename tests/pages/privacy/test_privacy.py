@@ -223,7 +223,7 @@ def test_a_design_fixed_by_a_settings_file_is_said_and_can_be_left_out(open_app:
     assert "fix the design by hand, with ridge 2.5" in " ".join(str(each.value) for each in app.info)
     press(app, "Leave it out")
     press(app, "Search for the best design")
-    assert "What the budget can buy" in texts(app)
+    assert "The proposal" in texts(app)
 
 
 def test_a_large_slack_needs_a_second_yes_and_promises_no_belief(open_app: OpenApp) -> None:

@@ -356,7 +356,7 @@ def _poor(screen: Screen, patch: pytest.MonkeyPatch) -> None:
     assert work.found.choice.expected is not None
     low = replace(work.found.choice.expected, agreement=0.31, low=0.2, high=0.4)
     work.found = replace(work.found, choice=replace(work.found.choice, expected=low))
-    begun(screen, patch, checks, "remedies_job")
+    begun(screen, patch, checks, "remedy_job")
 
 
 @scene("release: a remedy is taken")

@@ -21,7 +21,7 @@ import pytest
 from dpgp_core.plugins import program_alone
 from hexcursion.estimates import forecasts
 from pages.data.table_columns import REMEMBERED
-from pages.privacy import search_panel
+from pages.privacy import frontier, search_panel
 from pages.shared import maps
 from pages.shared.released_view import OPENED
 from pages.shared.session import side_jobs, workspace
@@ -224,7 +224,8 @@ def recorded(screen: Screen) -> Iterator[pytest.MonkeyPatch]:
                     if isfunction(one) and one.__code__.co_filename.endswith("fragment.py"):
                         patch.setattr(module, key, one.__wrapped__)
         patch.setattr(search_panel, "workers", lambda: 1)
-        patch.setattr(forecasts, "own_speed", lambda: 1.0)  # whatever this machine is
+        patch.setattr(frontier, "lines_of", lambda result, settings: ())
+        patch.setattr(forecasts, "pace", lambda: 1.0)  # whatever this machine is
         patch.setattr(maps, "built", lambda: True)
         patch.setattr(maps, "_component", lambda: screen.linked_map)
         yield patch

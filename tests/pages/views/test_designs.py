@@ -10,7 +10,6 @@ import pytest
 
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.numbers import significant
-from hexcursion.door.remedies import BUDGETS
 from hexcursion.ledger import open_ledger
 from hexcursion.project.example import county_settings, example_settings
 from hexcursion.project.model import Project
@@ -140,6 +139,7 @@ def test_a_search_reads_the_data_unless_a_pilot_did_and_looks_away(
     monkeypatch.setattr(designs, "load_with_earlier", load)
     monkeypatch.setattr(designs, "search_design", search)
     monkeypatch.setattr(designs, "executor_of", lambda settings: ("serial", 3))
+    monkeypatch.setattr(designs, "where_of", lambda project: ("serial", 3))
     monkeypatch.setattr(
         designs, "refuse_what_cannot_fit", lambda project, several: done.append((project.settings, several))
     )
@@ -148,6 +148,6 @@ def test_a_search_reads_the_data_unless_a_pilot_did_and_looks_away(
     )
     assert (found.settings, tuned) == (settings, "tuned")
     blind = settings.with_changes(looked=False)
-    assert done == [(blind, 3), (False, 1.0, "serial", 3, {"walked": BUDGETS})]
+    assert done == [(blind, 3), (False, 1.0, "serial", 3, {"beside": ()})]
     read = [] if piloted else [(0.025, "half of the data")]
     assert told == [*read, (0.525, "half of the search")]

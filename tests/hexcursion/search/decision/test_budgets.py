@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.choice import cutoff_words, given_choice
-from hexcursion.search.results import at_budget, moved_to
+from hexcursion.search.results import at_budget, with_frontier
 from hexcursion.search.scenes import cut
 from hexcursion.search.task import Scored, Utility
 from hexcursion.search.tuning import Tuned, tune
@@ -65,20 +65,17 @@ def test_a_budget_beside_is_searched_nearly_as_well_as_if_it_had_been_asked_for(
     assert point.scored.utility.agreement > own - 0.03
 
 
-def test_a_moved_budget_takes_over_project_design_and_promise(project: Project, tuned: Tuned) -> None:
-    point = at_budget(tuned, 3.0)
-    assert point is not None
-    settled, answer = moved_to(project, tuned, point)
-    assert settled.settings == project.settings.with_changes(epsilon=3.0)
-    assert answer.choice.design == point.scored.design
-    assert answer.choice.expected is not None
-    assert answer.choice.expected.agreement == point.scored.utility.agreement
-    assert answer.result.chosen == point.scored
-    assert answer.result.frontier == tuned.result.frontier
-    back = at_budget(answer, 1.0)
-    assert back is not None
-    assert moved_to(settled, answer, back)[1].choice.design == tuned.choice.design
-    assert at_budget(tuned, 2.0) is None
+def test_further_designs_are_shown_and_the_answers_own_remain(tuned: Tuned) -> None:
+    own = at_budget(tuned, 1.0)
+    other = at_budget(tuned, 3.0)
+    assert own is not None
+    assert other is not None
+    answer = replace(tuned, result=replace(tuned.result, frontier=(own,)))
+    wrong = replace(other, epsilon=1.0)
+    wider = with_frontier(answer, (other, wrong))
+    assert wider.result.frontier == (own, other)
+    assert wider.result.chosen == tuned.result.chosen
+    assert wider.choice == tuned.choice
 
 
 def test_one_cutoff_is_kept_from_search_to_choice(project: Project) -> None:
