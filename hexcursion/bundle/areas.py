@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +149,7 @@ class AreaAnswer:
     low: float | None  # ends of the interval that holds that share with `confidence`
     high: float | None
     confidence: float
-    covered: float  # Share of the area in which there are hexagons; the others are left out of its answer
+    covered: float  # Share of the area with judged hexagons; the others are left out of its answer
 
     def row(self) -> dict[str, str | float | None]:
         """Columns of a table, shares with four decimals."""
@@ -165,10 +165,12 @@ def shares_of(
     level: float,
     direction: Direction,
     confidence: float = CONFIDENCE,
+    judged: NDArray[np.bool_] | None = None,
 ) -> list[AreaAnswer]:
     """One answer for each of the areas, from their (A, N) parts of the hexagons. `field`: (N,) mean and
-    standard deviation; `draws`: (J, N) joint draws; both in response units. Raise `BundleError` for fewer
-    than `FEWEST` draws."""
+    standard deviation; `draws`: (J, N) joint draws; both in response units; `judged`: (N,) the hexagons that
+    count, all by default. Raise `BundleError` for fewer than `FEWEST` draws."""
+    areas = areas if judged is None else _judged_part(areas, judged)
     if draws.shape[0] < FEWEST:
         raise BundleError(
             f"This release has {words.plural(draws.shape[0], 'draw')} of its field, too few for intervals: "
@@ -189,6 +191,14 @@ def shares_of(
     return answers
 
 
+def _judged_part(areas: Areas, judged: NDArray[np.bool_]) -> Areas:
+    """The areas with the judged hexagons alone, and how much of each area these cover."""
+    weights = areas.weights * judged
+    whole = areas.weights.sum(axis=1)
+    part = np.divide(weights.sum(axis=1), whole, out=np.zeros(whole.size), where=whole > 0.0)
+    return replace(areas, weights=weights, covered=areas.covered * part)
+
+
 MOST = 100
 FIRST = 3  # areas that one sentence names
 DUST = 1e-9  # what is nearer to a whole per cent than that is one
@@ -206,13 +216,13 @@ class BoroughTable:
     @property
     def lead(self) -> str:
         """The largest shares in one sentence; "" where there are none."""
-        first = [f"{name} {share}" for name, share, *_ in self.rows[:FIRST] if share != "0 %"]
+        first = [f"{name} {share}" for name, share, *_ in self.rows[:FIRST] if share not in ("0 %", "–")]
         return f"Largest shares: {', '.join(first)}." if first else ""
 
     @property
     def note(self) -> str:
         """What the columns mean, and what is not in the table."""
-        text = "The share is that of the area's hexagons, by the part of them that lies in it."
+        text = "The share is that of the area's judged hexagons, by the part of them that lies in it."
         if self.intervals:
             text += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
         else:
@@ -238,9 +248,12 @@ def borough_table(
     if areas is None:
         return None
     if draws.shape[0] >= FEWEST:
-        answers = shares_of(areas, field, draws, level, products.direction)
+        answers = shares_of(areas, field, draws, level, products.direction, judged=products.judged)
     else:
-        shares = (areas.weights @ products.chance / areas.weights.sum(axis=1)).tolist()
+        areas = _judged_part(areas, products.judged)
+        whole = areas.weights.sum(axis=1)
+        found = np.divide(areas.weights @ products.chance, whole, out=np.zeros(whole.size), where=whole > 0)
+        shares = [share if some else None for share, some in zip(found.tolist(), whole > 0.0, strict=True)]
         each = zip(areas.names, shares, areas.covered.tolist(), strict=True)
         answers = [AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in each]
     ordered = sorted(answers, key=lambda one: (-(one.share or 0.0), one.name))
@@ -253,7 +266,8 @@ def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
     if one.low is not None and one.high is not None:  # rounded outwards: it still holds what it held
         low, high = math.floor(100.0 * one.low + DUST), math.ceil(100.0 * one.high - DUST)
         interval = f"{low} % to {high} %"
-    return one.name, _part(one.share or 0.0), interval, "all" if one.covered > 0.995 else _part(one.covered)
+    share = "–" if one.share is None else _part(one.share)
+    return one.name, share, interval, "all" if one.covered > 0.995 else _part(one.covered)
 
 
 def _part(share: float) -> str:

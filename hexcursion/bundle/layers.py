@@ -74,7 +74,7 @@ def cell_properties(products: Products) -> dict[str, list[Any]]:
     properties: dict[str, list[Any]] = {CLASS: class_column(products)}
     if products.probability is not None:
         properties["probability"] = np.round(products.probability, SHARE_DECIMALS).tolist()
-    properties["in_set"] = products.vote_set.tolist()
+    properties["in_set"] = products.in_set.tolist()
     properties["vote_fraction"] = np.round(products.votes, SHARE_DECIMALS).tolist()
     if products.surely is not None:
         properties["excursion_function"] = np.round(products.surely, SHARE_DECIMALS).tolist()

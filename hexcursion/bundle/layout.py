@@ -292,9 +292,14 @@ def script_bytes() -> bytes:
     return REDRAW_PATH.read_bytes()
 
 
+_EARLIER_SCRIPTS = frozenset(
+    {"1ba2787abd9e13ab3e5365f0fad41232367df0da29d069b5707f9108d51224a1"}
+)  # SHA-256 of those of earlier versions
+
+
 def check_script(content: bytes) -> None:
     """Raise BundleError unless the program itself put this very script into bundles: people run it."""
-    if content != script_bytes():
+    if content != script_bytes() and hashlib.sha256(content).hexdigest() not in _EARLIER_SCRIPTS:
         raise BundleError("redraw.py is not the script that this program puts into bundles: do not run it.")
 
 

@@ -26,6 +26,7 @@ from dpgp_core.excursion import (
     vorobev_set,
     vote_fraction,
 )
+from dpgp_core.yardstick import judged_domain, shown_side
 from geo.colours import Role
 from geo.maps.painting import NO_RECORD, Entry, Mark, Painting
 from hexcursion import words
@@ -38,8 +39,8 @@ LIKELY, UNLIKELY = 0.8, 0.2
 """The chance from which a cell is likely in the set, and that up to which it is likely not; open between."""
 SHARE_DECIMALS = 4
 """Decimals of a share: far finer than any release can say, far coarser than one machine's last digit."""
-FEW_RECORDS = 0.5
-"""Expected number of records below which a cell is taken for one without any."""
+EARLIER_FEW = 0.5
+"""Expected number of records below which bundles of earlier versions left a cell out."""
 NO_RECORD_CLASS = 3
 ClassName = Literal["likely", "open", "likely-not"]
 CLASSES: tuple[ClassName, ...] = ("likely", "open", "likely-not")
@@ -51,7 +52,7 @@ MEANINGS: dict[ProductName, str] = {
     "open": "Cells of which neither is likely: with a chance between 0.2 and 0.8.",
     "likely-not": "Cells that are likely not on the asked side: with a chance of at most 0.2.",
     "path": "The excursion set of one released path.",
-    "vote-set": "The set at the cutoff: cells whose probability, or share of paths, is at least that.",
+    "vote-set": "The set at the cutoff: judged cells whose probability, or share of paths, is at least that.",
     "vorobev": "Vorob'ev set: the vote-fraction set whose area is the paths' mean area.",
     "inner": "Cells that lie in the excursion set all at once, in at least the stated share of the paths.",
     "outer": "Cells outside of which, in at least the stated share of the paths, nothing lies in the set.",
@@ -92,14 +93,27 @@ class Products:
     draws: int = 1  # number of joint draws of the field that the sets rest on
     # (N,) expected number of records given the release, where its mechanism knows it
     records: Floats | None = None
+    # (N,) cells that are judged: no number counts another and no set holds one; None where all are
+    judged_cells: Bools | None = None
+    earlier: bool = False  # whether an earlier version wrote them: then `in_set` is the set at the cutoff
     # (N,) chance that the map of the same records without privacy shows the cell in the set, where the
     # published set is cut by it
     shown: Floats | None = None
 
     @property
+    def judged(self) -> Bools:
+        """(N,) cells that are judged."""
+        return np.ones(self.votes.shape, dtype=bool) if self.judged_cells is None else self.judged_cells
+
+    @property
     def empty(self) -> Bools | None:
-        """(N,) cells in which the release expects no record: what is shown there follows from around them."""
-        return None if self.records is None else self.records < FEW_RECORDS
+        """(N,) cells that are not judged, as they hold few records or none; None where all are."""
+        return None if self.judged_cells is None else ~self.judged_cells
+
+    @cached_property
+    def in_set(self) -> Bools:
+        """(N,) judged cells with a chance of at least one half."""
+        return self.vote_set if self.earlier else shown_side(self.chance, self.judged)
 
     @property
     def chance(self) -> Floats:
@@ -113,7 +127,7 @@ class Products:
 
     @cached_property
     def classes(self) -> NDArray[np.int64]:
-        """(N,) class of each cell: 0 likely in the set, 1 open, 2 likely not, 3 no record expected there."""
+        """(N,) class of each cell: 0 likely in the set, 1 open, 2 likely not, 3 not judged."""
         classes = 1 - likely(self.chance)
         return classes if self.empty is None else np.where(self.empty, NO_RECORD_CLASS, classes)
 
@@ -157,12 +171,14 @@ def products_at(
     draws: Floats | None = None,
     records: Floats | None = None,
     shown: tuple[Floats, Floats] | None = None,
+    earlier: bool = False,
 ) -> Products:
     """All products of (L, N) smoothed paths at a level (a number, or (N,)) in response units. Cells are
     published from a share of paths, or a probability, of `cutoff` on. `field`: (N,) mean and standard
     deviation given the release; `draws`: (J, N) joint draws where the paths are none: then the set is cut
     from the paths; `records`: (N,) expected numbers; `shown`: (N,) mean and deviation of the map without
-    privacy, where the set is cut by it."""
+    privacy, where the set is cut by it; `earlier`: whether to follow the rules of earlier versions, which
+    judged cells of half a record or more, and kept the others in all sets but the classes."""
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
     share = vote_fraction(paths, level, direction) if probability is None or voted else probability
@@ -182,12 +198,18 @@ def products_at(
         inner = inner_set(joint, level, confidence, direction)
         outer = outer_set(joint, level, confidence, direction)
         ways = three_way(joint, level, confidence)
+    kept = None if records is None else records >= EARLIER_FEW if earlier else judged_domain(records)
+    if kept is not None and not earlier:
+        inner, outer = (None if each is None else each & kept for each in (inner, outer))
+        ways = None if ways is None else np.where(kept, ways, 0).astype(np.int8)
+    there = np.ones(len(share), dtype=bool) if kept is None or earlier else kept
     return Products(
         level=level, direction=direction, cutoff=cutoff, confidence=confidence,
         votes=vote_fraction(paths, level, direction), probability=probability,
-        paths=excursion(paths, level, direction), vote_set=agreed(share, cutoff),
-        vorobev=vorobev_set(paths, level, direction), inner=inner, outer=outer, three_way=ways,
+        paths=excursion(paths, level, direction) & there, vote_set=agreed(share, cutoff) & there,
+        vorobev=vorobev_set(paths, level, direction) & there, inner=inner, outer=outer, three_way=ways,
         surely=function, draws=joint.shape[0], records=records, shown=of_map,
+        judged_cells=kept, earlier=earlier,
     )  # fmt: skip
 
 
@@ -252,15 +274,15 @@ def paint_classes(products: Products, threshold: str, title: str) -> Painting:
 
 
 def counted(products: Products) -> str:
-    """How many hexagons are in each class, in one or two sentences."""
-    total, side = products.classes.size, words.side_words(products.direction)
+    """How many of the judged hexagons are in each class, in one or two sentences."""
+    total, side = int(products.judged.sum()), words.side_words(products.direction)
     above, unsure, below, empty = np.bincount(products.classes, minlength=4).tolist()
     text = f"{above:,} of {total:,} hexagons ({part_of(above, total)}) {'is' if above == 1 else 'are'}"
     if products.graded:
         text += f" likely {side} the threshold, {unsure:,} open, {below:,} likely not {side} it."
     else:
         text += f" {side} the threshold on the released path."
-    return f"{text} In {empty:,} no record is expected." if empty else text
+    return f"{text} {empty:,} with few records or none are left out." if empty else text
 
 
 def part_of(count: float, total: float) -> str:
@@ -296,7 +318,6 @@ def column_words(statement: Mapping[str, Any]) -> dict[str, str]:
     side = words.side_words(subject["direction"])
     limit = words.quantity(subject["threshold"], subject["unit"])
     value, unit = subject["value"] or "value", subject["unit"] or "the data's own unit"
-    cutoff = f"{100 * statement['products']['cutoff']:.0f} %"
     return {
         "h3": "Index of the H3 hexagon.",
         "class": f"Whether the {value} is likely {side} {limit}: yes from a chance of {100 * LIKELY:.0f} % "
@@ -307,7 +328,7 @@ def column_words(statement: Mapping[str, Any]) -> dict[str, str]:
         "value_median": f"Middle {value} given the release: as likely above as below; in {unit}.",
         "log_mean": f"Expected natural logarithm of the {value} in {unit}, given the release.",
         "log_sd": f"Standard deviation of the natural logarithm of the {value}, given the release.",
-        "in_set": f"For specialists: in the set at the cutoff, from a chance of {cutoff} on.",
+        "in_set": f"Whether the {value} is more likely {side} {limit} than not, where the map is judged.",
         "vote_fraction": "For specialists: share of the released paths that pass the threshold; 0 to 1.",
         "excursion_function": "For specialists: largest confidence at which the hexagon and all surer ones "
         "lie in the set together; 0 to 1.",

@@ -214,13 +214,15 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     covariates = covariates_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
+    if today and earlier_rules(statement):
+        raise BundleError("The privacy statement does not say which hexagons are judged.")
     bundle = Bundle(
         statement, domain, paths, picture, stored.field, draws, layers, signature, stored.records,
         stored.shown, sums_of(contents, statement, len(cells)), covariates, today,
     )  # fmt: skip
     if not compared:
         check_layers(contents, bundle)
-    check_told(statement.get("told"), bundle.published, sums=bundle.sums is not None)
+    check_told(statement, bundle.published, sums=bundle.sums is not None)
     check_change(statement)
     return bundle
 
@@ -247,7 +249,13 @@ def published_products(
         draws=draws,
         records=records,
         shown=shown,
+        earlier=earlier_rules(statement),
     )
+
+
+def earlier_rules(statement: Mapping[str, Any]) -> bool:
+    """Whether an earlier version made a bundle, by whose rules its products are found."""
+    return "judged" not in statement["products"]
 
 
 def _draws(

@@ -148,7 +148,7 @@ def bundle_contents(
         cut_by = shown if release.cut_by_map else None
         products = published_products(statement, domain, paths, field, draws, records, cut_by)
         change = _change(release)
-        told = told_block(products, field, shown, release.model_check, change, release.map_draws)
+        told = told_block(products, statement, field, shown, release.model_check, change, release.map_draws)
         statement = {**statement, "told": told}
         if added := layout.added_files(EXPORTS):
             statement["exports"] = added

@@ -280,11 +280,12 @@ def _figure(value: float) -> str:
 def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
     """Curator only: the agreement is computed from private records and stands in no file."""
     baseline = fit_baseline(project, tuned.result.model)
-    found = compare(bundle.published.vote_set, baseline.inside)
+    judged = bundle.published.judged
+    found = compare(bundle.published.in_set, baseline.inside & judged)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)
     text = agreement_words(found.iou)
     print(f"  IoU of the released set with the non-private baseline  {text}", file=sys.stderr)
     if tuned.free_agreement is not None:
-        free = compare(free_map(project, tuned.result.model), baseline.inside)
+        free = compare(free_map(project, tuned.result.model) & judged, baseline.inside & judged)
         text = agreement_words(free.iou)
         print(f"  IoU of the free map (reference data only)              {text}", file=sys.stderr)

@@ -181,7 +181,10 @@ def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
     return excursion(fit(prior, records, model.ridge).mean, level, project.settings.direction)
 
 
-def careful(project: Project, model: FieldModel, records: Records, table: Table, truth: Bools) -> float:
-    """Agreement with (N,) `truth` of what a careful reader makes of a table: the better way to fill it."""
+def careful(
+    project: Project, model: FieldModel, records: Records, table: Table, truth: Bools, judged: Bools
+) -> float:
+    """Agreement with (N,) `truth`, over `judged` hexagons, of what a careful reader makes of a table: the
+    better way to fill it."""
     read = filled(table, records), by_model(project, model, table)
-    return max(iou(each, truth) for each in read)
+    return max(iou(each & judged, truth & judged) for each in read)

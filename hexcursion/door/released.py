@@ -80,16 +80,16 @@ class Released:
         -------
         GeoDataFrame
             `h3`; `class`, as in the bundle's files: likely on the asked side of the threshold ("above"),
-            "open", likely not ("not above"), "no record expected"; `in_set`: whether it belongs to the
-            published set; `probability` of lying on that side and `mean` in the unit of the value, NaN where
-            the mechanism has none.
+            "open", likely not ("not above"), "no record expected"; `in_set`: whether it is judged
+            and more likely on that side than not; `probability` of lying on that side and `mean` in the unit
+            of the value, NaN where the mechanism has none.
         """
         bundle, products = self.bundle, self.bundle.published
         unknown = np.full(bundle.domain.size, np.nan)
         columns = {
             "h3": list(bundle.domain.cells),
             "class": class_column(products),
-            "in_set": products.vote_set,
+            "in_set": products.in_set,
             "probability": unknown if products.probability is None else products.probability,
             "mean": unknown if bundle.field is None else bundle.response.value(bundle.field[0]),
         }

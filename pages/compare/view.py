@@ -187,14 +187,14 @@ def lines_of(
     truth: Bools,
 ) -> list[Line]:
     """A row for each rule, and one for the release."""
-    made = []
+    made, judged = [], viewer.bundle.published.judged
     for name, rule in rules.items():
         table, changed = tables[name], attacks.changes(records, rule)
         row = Line(
             name,
             float(table.shown.mean()),
-            iou(table.inside, truth),
-            careful(found.project, found.tuned.result.model, records, table, truth),
+            iou(table.inside & judged, truth & judged),
+            careful(found.project, found.tuned.result.model, records, table, truth, judged),
             attacks.two_editions(records, rule),
             changed,
             attacks.told_apart(changed),
@@ -203,7 +203,7 @@ def lines_of(
     guarantee = viewer.bundle.statement["guarantee"]
     hidden = guarantee["protects"] == "values and places"  # public places tell of everybody
     apart = _apart(guarantee) if hidden else 1.0
-    agreed = iou(viewer.bundle.published.vote_set, truth)
+    agreed = iou(viewer.bundle.published.in_set, truth & judged)
     name = f"this release, ε {upper(guarantee['epsilon'], 3)}"
     return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=hidden)]
 

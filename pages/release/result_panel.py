@@ -140,10 +140,10 @@ def _way() -> str:
 
 def _agreement(products: Products, private: Bools) -> None:
     """How well the set at the cutoff and the baseline agree."""
-    seen = compare(products.vote_set, private)
+    seen = compare(products.in_set, private & products.judged)
     with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
         st.metric(
-            f"Agreement of the set at the cutoff of {100 * products.cutoff:.0f} %",
+            "Agreement where the map is judged",
             plain(agreement_words(seen.iou)),
             help=tip("iou"),
             width="content",
@@ -152,7 +152,7 @@ def _agreement(products: Products, private: Bools) -> None:
             "Wrongly in",
             plain(plural(seen.falsely_in, "hexagon")),
             width="content",
-            help="In the set at the cutoff only.",
+            help="On the released map only.",
         )
         st.metric(
             "Wrongly out",
@@ -186,7 +186,9 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
 
 
 def _difference(viewer: Viewer, private: Bools, products: Products) -> None:
-    painting = paint_difference(products.vote_set, private, title="Release and map without privacy")
+    painting = paint_difference(
+        products.in_set, private & products.judged, title="Release and map without privacy"
+    )
     entries = legend(painting, maps.theme())
     pane = Pane("Difference: do not publish", painting, private=True)
     _one(viewer, pane, entries, released_view.in_words(painting, entries))

@@ -62,13 +62,14 @@ def what_changed(seen: Tour) -> None:
 def how_sure(seen: Tour) -> None:
     """The classes of the release beside the map of all sales, with measured figures."""
     last, published = seen.years[1], seen.viewer.bundle.published
+    statement = seen.viewer.bundle.statement
     above, unsure, below, empty = seen.classes
     st.markdown(
         f"The release says how sure it is: {above:,} hexagons are **likely above** "
-        f"{plain(seen.threshold)}, {unsure:,} open, {below:,} likely not; in {empty:,} it expects no sale. "
-        f"Of the {seen.above('released'):,} above in step 2, each with a chance of at least "
-        f"{100 * published.cutoff:.0f} %, only the surer ones are called likely above. "
-        f"{plain(shown_words(published))}  \nDrag the handle to check it against **all sales of {last:d} "
+        f"{plain(seen.threshold)}, {unsure:,} open, {below:,} likely not; {empty:,} hold few sales or none. "
+        f"Of the {seen.above('released'):,} above in step 2, each with a chance of at least 50 %, only the "
+        f"surer ones are called likely above. {plain(shown_words(published, statement))}  \n"
+        f"Drag the handle to check it against **all sales of {last:d} "
         f"without privacy**, which nobody would see if they were private: {100 * seen.right:.0f} % of the "
         "hexagons likely above are above there."
     )

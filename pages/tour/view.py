@@ -35,8 +35,8 @@ BLANK = "blank: too few sales, or none (the table does not tell which)"
 
 @dataclass(frozen=True)
 class Town:
-    """How many of the hexagons nearest to a town lie above the threshold on each map, where records are
-    expected."""
+    """How many of the hexagons nearest to a town lie above the threshold on each map, where the release
+    is judged."""
 
     name: str
     public: int
@@ -82,10 +82,12 @@ class Tour:
 
     def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
         """Return (N,) hexagons above the threshold: by the public year, as released, by all sales without
-        privacy; or those that a table of least counts shows, and those that it says are above."""
+        privacy, all where the release is judged; or those that a table of least counts shows, and those that
+        it says are above."""
         if shown == "released":
-            return self.viewer.bundle.published.vote_set
-        return np.array([letter == "1" for letter in self._story[_STORED[shown]]])
+            return self.viewer.bundle.published.in_set
+        found = np.array([letter == "1" for letter in self._story[_STORED[shown]]])
+        return found & ~self.empty if shown in ("public", "truth") else found
 
     def called(self, shown: Painted) -> str:
         """What a map is called."""
@@ -117,14 +119,14 @@ class Tour:
 
     @property
     def empty(self) -> Bools:
-        """(N,) hexagons in which the release expects no record: nothing is said of them by name."""
+        """(N,) hexagons that are not judged, as they hold few sales or none: nothing is said of them."""
         empty = self.viewer.bundle.published.empty
         assert empty is not None, "the shipped release has a mechanism that tells of counts"
         return empty
 
     def above(self, shown: Shown) -> int:
-        """How many hexagons lie above the threshold on a map, where the release expects records."""
-        return int((self.cells(shown) & ~self.empty).sum())
+        """How many hexagons lie above the threshold on a map, where the release is judged."""
+        return int(self.cells(shown).sum())
 
     def money(self, price: float, decimals: int = 0) -> str:
         """A price in the data's unit: "$72,000"."""
@@ -177,7 +179,7 @@ class Tour:
         at = np.array([[one.longitude, one.latitude] for one in towns])
         apart = ((centres[:, None, :] - at[None, :, :]) * flat) ** 2
         nearest = apart.sum(axis=2).argmin(axis=1)
-        maps = [self.cells(shown) & ~self.empty for shown in SHOWN]
+        maps = [self.cells(shown) for shown in SHOWN]
         found = [
             Town(one.name, *(int(cells[nearest == k].sum()) for cells in maps)) for k, one in enumerate(towns)
         ]

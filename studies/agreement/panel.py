@@ -23,7 +23,7 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
-from hexcursion.bundle.products import FEW_RECORDS
+from dpgp_core.yardstick import judged_domain
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
@@ -265,7 +265,7 @@ def _released(project: Project, choice: Choice, truth: Bools, releases: int, see
         told = stated_scores(of_map, region).agreement
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
         assert drawn.records is not None
-        empty = drawn.records < FEW_RECORDS
+        empty = ~judged_domain(drawn.records)
         some = (stated_scores(of_map[~empty], region[~empty]).agreement, iou(region[~empty], truth[~empty]))
         found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum(), *some])
     return np.asarray(np.mean(found, axis=0))

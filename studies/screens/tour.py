@@ -41,8 +41,9 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import products_block
 from hexcursion.bundle.statement.change import change_block, change_words
 from hexcursion.bundle.statement.designs import design_from, schema_bytes
-from hexcursion.bundle.statement.expected import told_words
+from hexcursion.bundle.statement.expected import told_block
 from hexcursion.bundle.statement.guarantee import with_words
+from hexcursion.bundle.tables import rounded_field
 from hexcursion.bundle.write import statement_text
 from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import Records, Rule, careful, minimum, smoothed
@@ -123,16 +124,17 @@ def pages_anew(place: Path) -> None:
     by_map = bundle.statement["products"].get("cut_by_map", False)
     count = None if draws is None else len(draws)
     products = products_block(design, count, ranked=ranked, cut_by_map=by_map)
-    told, check = bundle.statement["told"], field_again(bundle).model_check
+    read, change = field_again(bundle), None
+    check, shown = read.model_check, read.shown_map
     if check is not None and check.change is not None:
         unit = bundle.statement["subject"]["unit"]
-        told = {**told, "change": change_block(check.change, bundle.response, unit)}
-    statement = {  # its numbers, what follows from its sums, and both in today's words
-        **bundle.statement,
-        "products": products,
-        "told": {**told, "in_words": told_words(told)},
-    }
-    bundle = replace(bundle, statement=statement)
+        change = change_block(check.change, bundle.response, unit)
+    bundle = replace(bundle, statement={**bundle.statement, "products": products})
+    of_map = bundle.shown if shown is None or by_map else rounded_field(*shown)
+    told = told_block(bundle.published, bundle.statement, bundle.field, of_map, check, change, read.map_draws)
+    # its numbers, and what follows from its sums in today's words
+    bundle = replace(bundle, statement={**bundle.statement, "told": told})
+    statement = bundle.statement
     papers = {
         layout.STATEMENT: statement_text(statement),
         layout.README: readme_text(statement, bundle.published),
@@ -175,7 +177,7 @@ def main() -> None:
     model = tuned.result.model
     known, truth = free_map(project, model), fit_baseline(project, model).inside
     bundle = read_bundle(TOUR / "bundle.zip")
-    records = Records.of(project)
+    records, judged = Records.of(project), bundle.published.judged
     table = minimum(records, LEAST)
     story: dict[str, Any] = {
         "command": "python -m studies.screens.tour",
@@ -191,11 +193,13 @@ def main() -> None:
             "public_alone": round(float(tuned.free_agreement or 0.0), 4),
         },
         "measured": {
-            "public": round(iou(known, truth), 4),
-            "released": round(iou(bundle.published.vote_set, truth), 4),
-            "table": round(iou(table.inside, truth), 4),
-            "filled": round(careful(project, model, records, table, truth), 4),
-            "smoothed": round(careful(project, model, records, smoothed(records, SMOOTHED), truth), 4),
+            "public": round(iou(known & judged, truth & judged), 4),
+            "released": round(iou(bundle.published.in_set, truth & judged), 4),
+            "table": round(iou(table.inside & judged, truth & judged), 4),
+            "filled": round(careful(project, model, records, table, truth, judged), 4),
+            "smoothed": round(
+                careful(project, model, records, smoothed(records, SMOOTHED), truth, judged), 4
+            ),
         },
         "later": later(draws),
         "frontier": frontier(project, tuned, truth, draws),

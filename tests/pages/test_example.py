@@ -71,7 +71,7 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
     assert "House sales of Lucas County, Ohio: an example" in said
     assert "Price of houses in Lucas County in dollars, 1998; from 4,206 sales." in said
     assert "The largest regions lie around Ottawa Hills" in said
-    assert "About 96 % of those shown are above; about 76 % of those above are shown" in said
+    assert "Orange is right about 94 times in 100" in said
     assert "A 50:50 guess about one sale is right at most 55.4 % of the time" in said
     assert "Not a map of single sales" in said
 

@@ -25,16 +25,16 @@ def test_the_tour_is_told_in_five_steps_with_the_numbers_of_the_viewer(
     assert "3,108 house sales of 1993" in texts(app)
     assert "4,206 sales of 1998 are private" in texts(app)
     press(app, "Next: What changed")
-    assert "not 137 but 215 hexagons are above" in texts(app)
+    assert "not 91 but 138 hexagons are above" in texts(app)
     press(app, "Next: How sure is it?")
     said = texts(app)
-    assert "158 hexagons are **likely above**" in said
-    assert "Of the 215 above in step 2, each with a chance of at least 46 %, only the surer ones" in said
-    assert "97 % of the hexagons likely above are above there" in said
-    assert figures(app) == ["0.62", "0.85"]
+    assert "111 hexagons are **likely above**" in said
+    assert "Of the 138 above in step 2, each with a chance of at least 50 %, only the surer ones" in said
+    assert "96 % of the hexagons likely above are above there" in said
+    assert figures(app) == ["0.6", "0.83"]
     press(app, "Next: Today's rule")
     assert "leaves 72 % of the hexagons blank" in texts(app)
-    assert figures(app) == ["0.23", "0.71", "0.81", "0.85"]
+    assert figures(app) == ["0.62", "0.89", "0.87", "0.83"]
     press(app, "Next: What an attacker learns")
     told = str(app.table[0].value.to_dict()).replace("\\", "")
     assert "22 sales at a mean of $72,731.82, less 21 at $72,766.67, leave $72,000." in told
@@ -46,9 +46,9 @@ def test_the_tour_is_told_in_five_steps_with_the_numbers_of_the_viewer(
     app.query_params["release"] = shelved().name
     app.switch_page(VIEWER.path).run()
     seen = texts(app).replace("\\", "")
-    assert "158 of 888 hexagons (18 %) are likely above the threshold, 89 open, 181 likely not" in seen
+    assert "111 of 316 hexagons (35 %) are likely above the threshold, 55 open, 150 likely not" in seen
     for sentence in (
-        shown_words(shipped().bundle.published),
+        shown_words(shipped().bundle.published, shipped().bundle.statement),
         "A 50:50 guess about one sale is right at most 55.4 % of the time",
     ):
         assert sentence in seen

@@ -16,7 +16,7 @@ from geo import Domain
 from geo.context.surroundings import Place
 from geo.crs import project
 from hexcursion import words
-from hexcursion.bundle.products import Products, about, counted, part_of
+from hexcursion.bundle.products import Products, counted, part_of
 from hexcursion.bundle.statement.change import change_told
 from hexcursion.bundle.statement.expected import (
     agreement_told,
@@ -25,7 +25,6 @@ from hexcursion.bundle.statement.expected import (
     contradiction,
     model_doubt,
     range_of,
-    shown_scores,
     shown_words,
 )
 from hexcursion.bundle.statement.guarantee import surest_of
@@ -126,14 +125,10 @@ def in_brief(statement: Mapping[str, Any], products: Products) -> str:
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
-    expected, told, shown = statement["expected"], statement.get("told"), shown_scores(products)
-    if shown is not None:
-        side = words.side_words(products.direction)
-        right, found = (about(part_of(share, 1.0)) for share in (shown.right, shown.found))
-        lead = f"{right[:1].upper()}{right[1:]} of those shown are {side}; {found} of those {side} are shown"
-        text = " ".join(
-            filter(None, [shown_words(products), agreement_told(told), beforehand_words(expected)])
-        )
+    expected, told, shown = statement["expected"], statement.get("told"), shown_words(products, statement)
+    if shown:
+        lead = shown.partition(". ")[0].rstrip(".")
+        text = " ".join(filter(None, [shown, agreement_told(told), beforehand_words(expected)]))
     else:
         lead, text = _expected(expected)
         if products.graded and not (products.classes == 0).any():  # of no region a share is right
@@ -141,8 +136,8 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
             said = agreement_told(told), beforehand_words(expected)
             text = " ".join(filter(None, ["No region is shown.", *said]))
     if products.graded:
-        unsure = int((products.classes == 1).sum())
-        text += f" {part_of(unsure, products.classes.size).capitalize()} of the hexagons are open."
+        unsure, judged = int((products.classes == 1).sum()), int(products.judged.sum())
+        text += f" {part_of(unsure, judged).capitalize()} of the hexagons are open."
     text = f"{text} {change_told(told)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join(filter(None, [contradiction(expected, told), model_doubt(told), *poor]))

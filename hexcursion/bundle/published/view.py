@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion import Direction, agreed
+from dpgp_core.excursion import Direction
 from dpgp_core.priors.lattice import smooth
 from geo import Domain, GeoError, never_negative
 from geo.domains.areas import Areas, named_areas
@@ -19,6 +19,7 @@ from hexcursion import words
 from hexcursion.bundle import Bundle, Products, products_at, supports
 from hexcursion.bundle.areas import AreaAnswer, shares_of
 from hexcursion.bundle.products import CONFIDENCE, counted, least_paths
+from hexcursion.bundle.read import earlier_rules
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.errors import WorkflowError
@@ -94,6 +95,7 @@ class Viewer:
             draws=self.bundle.draws,
             records=self.bundle.records,
             shown=self.bundle.shown,
+            earlier=earlier_rules(self.bundle.statement),
         )
 
     def level(self, threshold: float | None) -> float:
@@ -137,7 +139,7 @@ class Viewer:
         )
 
     def _one_colour(self, products: Products) -> str | None:
-        total, inside = self.domain.size, int(products.vote_set.sum())
+        total, inside = int(products.judged.sum()), int(products.in_set.sum())
         if inside not in (0, total):
             return None
         what = f"{'every' if inside else 'no'} hexagon is {words.side_words(products.direction)}"
@@ -145,7 +147,7 @@ class Viewer:
 
     def for_specialists(self, products: Products) -> tuple[str, ...]:
         """The set at the cutoff, what is sure at the products' confidence, and the limits of so few paths."""
-        total, inside = self.domain.size, int(products.vote_set.sum())
+        total, inside = int(products.judged.sum()), int(products.vote_set.sum())
         side, paths = words.side_words(products.direction), words.plural(self.count, "path")
         voted = products.probability is None or self.bundle.draws is not None
         if self.count == 1 and self.draws == 1 and voted:
@@ -163,7 +165,7 @@ class Viewer:
         )
         said = [f"{inside:,} of {total:,} hexagons are {side} the threshold {where}"]
         if voted and products.probability is not None:
-            likely = int(agreed(products.probability, 0.5).sum())
+            likely = int(products.in_set.sum())
             said.append(
                 f"Given the release, {likely:,} hexagons are {side} it with a probability of at least 50 %."
             )
@@ -213,7 +215,8 @@ def area_answers(
     with too few draws."""
     bundle, level = viewer.bundle, viewer.level(threshold)
     draws = bundle.paths if bundle.draws is None else bundle.draws
-    return shares_of(areas, bundle.field, draws, level, viewer.direction, confidence)
+    judged = bundle.published.judged
+    return shares_of(areas, bundle.field, draws, level, viewer.direction, confidence, judged)
 
 
 def question_words(viewer: Viewer, answers: Sequence[AreaAnswer], threshold: float | None) -> str:

@@ -84,10 +84,21 @@ def probability(
     return np.array([0.5 * math.erfc(-value / math.sqrt(2.0)) for value in score])
 
 
-def classes(table: pd.DataFrame, chance: np.ndarray) -> dict[str, np.ndarray]:
-    """Cells that are likely on the asked side, open, or likely not, where records are expected."""
+def judged(statement: dict[str, Any], table: pd.DataFrame) -> np.ndarray:
+    """(N,) the judged cells: the fewest that together hold a share of the expected records."""
+    share = statement["products"]["judged"]
+    expected = table["records"].to_numpy() if "records" in table else np.zeros(len(table))
+    ranked = np.sort(expected)[::-1]
+    total = float(expected.sum())
+    if total <= 0.0:
+        return np.ones(len(table), dtype=bool)
+    last = min(int(np.searchsorted(np.cumsum(ranked), share * total - 1e-9 * total)), ranked.size - 1)
+    return np.asarray(expected >= ranked[last])
+
+
+def classes(there: np.ndarray, chance: np.ndarray) -> dict[str, np.ndarray]:
+    """Judged cells that are likely on the asked side, open, or likely not."""
     written = np.round(chance, 4)
-    there = table["records"].to_numpy() >= 0.5 if "records" in table else np.ones(len(table), dtype=bool)
     likely, unlikely = written >= 0.8 - 1e-9, written <= 0.2 + 1e-9
     return {
         "likely": likely & there, "open": ~likely & ~unlikely & there, "likely-not": unlikely & there
@@ -109,7 +120,8 @@ def products(
     if statement["products"].get("cut_by_map", False):
         share = probability(table, level, direction, "map_mean", "map_sd")
     votes = inside.mean(axis=0)
-    made = classes(table, votes if (chance := probability(table, level, direction)) is None else chance)
+    there = judged(statement, table)
+    made = classes(there, votes if (chance := probability(table, level, direction)) is None else chance)
     made |= {f"path {k + 1}": path for k, path in enumerate(inside)}
     made["vote-set"] = (votes if share is None else share) >= statement["products"]["cutoff"] - 1e-9
     wanted = votes.sum()
@@ -127,7 +139,7 @@ def products(
         else:
             made["inner"] = inner(draws, confidence)
             made["outer"] = ~inner(~draws, confidence)
-    return made
+    return {name: cells & there for name, cells in made.items()}
 
 
 def main() -> int:

@@ -9,6 +9,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import GRID
+from dpgp_core.yardstick import JUDGED_SHARE
 from hexcursion import words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import MAX_PATH_REGIONS
@@ -49,6 +50,7 @@ def products_block(
         )
     return {
         "cutoff": float(design.cutoff),
+        "judged": JUDGED_SHARE,
         "smoothing": int(design.smoothing),
         "confidence": CONFIDENCE if joint else None,
         "vote_step": 1.0 / count,

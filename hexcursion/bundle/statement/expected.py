@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probability, stated_scores
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
-from hexcursion.bundle.products import NO_RECORD_CLASS, Products, about
+from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
+from hexcursion.bundle.statement.promise import promise_block
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
-from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words, side_words
+from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words
 
 Floats = NDArray[np.float64]
 
@@ -81,13 +82,15 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
 
 def told_block(
     products: Products,
+    statement: Mapping[str, Any],
     field: tuple[Floats, Floats] | None,
     shown_map: tuple[Floats, Floats] | None,
     check: ModelCheck | None = None,
     change: Mapping[str, Any] | None = None,
     draws: Floats | None = None,
 ) -> dict[str, Any] | None:
-    """What the release says about its own map; None where its mechanism gives no probabilities. `field`,
+    """What the release says about its own map; None where its mechanism gives no probabilities. `statement`:
+    the rest of the statement, for its number of records and whether it starts from a public map; `field`,
     `shown_map`: (N,) mean and deviation of the field, and of the map without privacy, given the release, in
     response units; `check`: how the released sums compare with their model; `change`: a `change_block`;
     `draws`: (J, N) joint draws of that map, where readers can make them again."""
@@ -96,7 +99,7 @@ def told_block(
     of_map = None
     if shown_map is not None:
         of_map = map_block(products, shown_map, draws)
-    told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability)}
+    told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability, statement)}
     if check is not None:
         told["model"] = {"chance": round(check.chance, 4), "about": check.about}
     if change is not None:
@@ -105,71 +108,66 @@ def told_block(
 
 
 def map_block(products: Products, shown_map: tuple[Floats, Floats], draws: Floats | None) -> dict[str, Any]:
-    """What is told of the map of the same records without privacy, and the range in which its agreement lies
-    with a chance of 80 %: by joint `draws` (J, N), and never without the agreement that is told."""
+    """What is told of the map of the same records without privacy, over the judged hexagons, and the range in
+    which its agreement lies with a chance of 80 %: by joint `draws` (J, N), and never without the agreement
+    that is told."""
     told = _of_map(products, exceedance_probability(*shown_map, products.level, products.direction))
     if draws is None or told["agreement"] is None:
         return told
-    ends = agreement_range(*shown_map, draws, products.level, products.direction, products.vote_set)
+    there = _there(products)
+    level = products.level if np.ndim(products.level) == 0 else np.asarray(products.level)[there]
+    mean, sd = (column[there] for column in shown_map)
+    ends = agreement_range(mean, sd, draws[:, there], level, products.direction, products.in_set[there])
     if ends is None:
         return told
     low, high = min(ends[0], told["agreement"]), max(ends[1], told["agreement"])
     return {**told, "low": round(low, 6), "high": round(high, 6)}
 
 
+def _there(products: Products) -> NDArray[np.bool_]:
+    """(N,) hexagons that the told numbers are about: earlier versions spoke of all."""
+    return np.ones_like(products.judged) if products.earlier else products.judged
+
+
 def _of_map(products: Products, shown: Floats) -> dict[str, Any]:
     """Against the map of the same records without privacy, which shows cells with these (N,) chances."""
-    return _numbers(stated_scores(shown, products.vote_set))
+    there = _there(products)
+    return _numbers(stated_scores(shown[there], products.in_set[there]))
 
 
-def _of_field(products: Products, probability: Floats) -> dict[str, Any]:
-    """Against the true values: over all cells, and over those where records are expected, where known."""
-    found: dict[str, Any] = {"field": _numbers(stated_scores(probability, products.vote_set))}
+def _of_field(products: Products, probability: Floats, statement: Mapping[str, Any]) -> dict[str, Any]:
+    """Against the true values, over the judged hexagons; and the two numbers that a map promises."""
+    there = _there(products)
+    found: dict[str, Any] = {"field": _numbers(stated_scores(probability[there], products.in_set[there]))}
+    if not products.earlier:
+        return {**found, "judged": promise_block(products, statement)}
     if products.empty is not None:
-        there = ~products.empty
+        there = products.judged
         found["recorded"] = {
             "cells": int(there.sum()),
-            "shown_without": int((products.vote_set & products.empty).sum()),
-            **_numbers(stated_scores(probability[there], products.vote_set[there])),
+            "shown_without": int((products.in_set & products.empty).sum()),
+            **_numbers(stated_scores(probability[there], products.in_set[there])),
         }
     return found
 
 
-def shown_scores(products: Products) -> StatedScores | None:
-    """How right the hexagons are that a map shows as likely on the asked side, for the true values. Over the
-    hexagons in which records are expected. None where there are no probabilities, or none is shown."""
-    if products.probability is None or not (products.classes == 0).any():
-        return None
-    there = products.classes != NO_RECORD_CLASS
-    return stated_scores(products.probability[there], products.classes[there] == 0)
-
-
-def shown_words(products: Products) -> str:
-    """The same as a sentence; "" where nothing can be said."""
-    scores = shown_scores(products)
-    if scores is None:
-        return ""
-    number, side = int((products.classes == 0).sum()), side_words(products.direction)
-    right, found = per_cent(scores.right), per_cent(scores.found)
-    text = (
-        f"Of the {number:,} hexagons shown as likely {side} the threshold, {about(right)} are truly {side} it"
-        if number > 1
-        else f"The one hexagon shown as likely {side} the threshold truly is, with a chance of {right}"
-    )
-    where = "" if products.empty is None else " and where records are expected"
-    return f"{text}; of all hexagons that are truly {side} it{where}, {about(found)} are shown so."
+def shown_words(products: Products, statement: Mapping[str, Any]) -> str:
+    """How right the map is, in the two numbers that it promises; "" where nothing can be said."""
+    block = promise_block(products, statement)
+    return "" if block is None else str(block["in_words"])
 
 
 def told_words(told: Mapping[str, Any] | None) -> str:
-    """How right the set at the cutoff is for the true values, and for the map without privacy."""
+    """What a map promises, how right its set is for the true values, and for the map without privacy."""
     if told is None:
         return "The release itself does not say how right its map is."
-    field, of_map = told["field"], told["map"]
+    field, of_map, judged = told["field"], told["map"], told.get("judged")
+    text = "" if judged is None else f"{judged['in_words']} "
     if field["right"] is None:
-        return "The release shows no hexagon on the asked side of the threshold."
-    text = (
-        f"Computed from the release: of the hexagons in the set at the cutoff (in_set), "
-        f"{about(per_cent(field['right']))} "
+        return f"{text}The release shows no hexagon on the asked side of the threshold."
+    of = "in_set" if judged is not None else "the set at the cutoff (in_set)"  # as an earlier version said it
+    text += (
+        f"Computed from the release: of the hexagons in {of}, {about(per_cent(field['right']))} "
         f"are on the asked side of the threshold; of all hexagons that are, it holds "
         f"{about(per_cent(field['found']))}."
     )
@@ -204,7 +202,7 @@ def agreement_told(told: Mapping[str, Any] | None) -> str:
     if of_map is None or "low" not in of_map:
         return ""
     return (
-        f"By the release itself the set at the cutoff agrees to about {of_map['agreement']:.2f} "
+        f"By the release itself its set agrees to about {of_map['agreement']:.2f} "
         f"(intersection over union){agreement_between(of_map)} with the map that the same records give "
         "without privacy."
     )
@@ -212,7 +210,7 @@ def agreement_told(told: Mapping[str, Any] | None) -> str:
 
 def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ...]:
     """Sentences of label and README: computed from the release, expected beforehand, where these differ."""
-    expected, shown = statement["expected"], shown_words(products)
+    expected, shown = statement["expected"], shown_words(products, statement)
     before = beforehand_words(expected) if shown else expected_words(expected)
     told = statement.get("told")
     against = contradiction(expected, told), model_doubt(told)
@@ -272,16 +270,17 @@ def map_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
     return all(each in made and _same(stated[each], made[each], by) for each, by in MAP_SLACKS.items())
 
 
-def check_told(told: Mapping[str, Any] | None, products: Products, *, sums: bool = False) -> None:
+def check_told(statement: Mapping[str, Any], products: Products, *, sums: bool = False) -> None:
     """Refuse what a statement tells about its map where it does not follow from the release. Raise
     `BundleError` if numbers against the true values differ from those recomputed, or words from the numbers;
     or if it tells a range without released `sums`. Whether that range and the model's chance follow is seen
     where the sums are read again (`check_again`)."""
+    told: Mapping[str, Any] | None = statement.get("told")
     if told is None:
         return
     probability = products.probability
-    follows = {} if probability is None else _of_field(products, probability)
-    names = ["field", "recorded"]
+    follows = {} if probability is None else _of_field(products, probability, statement)
+    names = ["field", "recorded", "judged"]
     if products.shown is not None:
         follows["map"] = _of_map(products, products.shown)
         names.append("map")
@@ -311,9 +310,9 @@ def _same_numbers(stated: Mapping[str, Any] | None, follows: Mapping[str, Any] |
     return stated.keys() == follows.keys() and all(_same(stated[name], follows[name]) for name in follows)
 
 
-def _same(stated: float | None, follows: float | None, slack: float = SLACK) -> bool:
-    if stated is None or follows is None:
-        return stated is follows
+def _same(stated: float | str | None, follows: float | str | None, slack: float = SLACK) -> bool:
+    if not isinstance(stated, float | int) or not isinstance(follows, float | int):
+        return stated == follows
     return abs(stated - follows) <= slack
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from data_loaders.lucas_county import SALES
@@ -304,12 +305,14 @@ def test_remedies_are_said_as_they_are_tried(
 def test_a_baseline_is_for_the_curator_alone(
     calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free: float | None
 ) -> None:
-    monkeypatch.setattr(run, "fit_baseline", lambda project, model: SimpleNamespace(inside="inside"))
-    monkeypatch.setattr(run, "free_map", lambda project, model: "free")
     monkeypatch.setattr(
-        run, "compare", lambda one, other: SimpleNamespace(iou={"votes": 0.81, "free": 0.62}[one])
+        run, "fit_baseline", lambda project, model: SimpleNamespace(inside=np.array([True, True]))
     )
-    bundle: Any = SimpleNamespace(published=SimpleNamespace(vote_set="votes"))
+    monkeypatch.setattr(run, "free_map", lambda project, model: np.array([True, True]))
+    judged = np.array([True, False])
+    shown = {(False, False): 0.81, (True, False): 0.62}
+    monkeypatch.setattr(run, "compare", lambda one, other: SimpleNamespace(iou=shown[tuple(one.tolist())]))
+    bundle: Any = SimpleNamespace(published=SimpleNamespace(in_set=~judged & judged, judged=judged))
     run._print_baseline(
         "project",  # type: ignore[arg-type]
         SimpleNamespace(result=SimpleNamespace(model="m"), free_agreement=free),  # type: ignore[arg-type]

@@ -112,7 +112,7 @@ def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: 
         {"unit": "ug/m3", "threshold": 30.0},
     )
     assert set(made.map["class"]) <= {"above", "open", "not above"}
-    assert made.map["in_set"].tolist() == read_bundle(tmp_path / "bundle").published.vote_set.tolist()
+    assert made.map["in_set"].tolist() == read_bundle(tmp_path / "bundle").published.in_set.tolist()
     assert made.map["mean"].between(5, 55).all(), "in the value's unit, not in response units"
     assert "<img alt=" in made._repr_html_()
     assert "ε 2 at δ 1 in " in made._repr_html_()

@@ -17,12 +17,13 @@ from dpgp_core.errors import CoreError
 from dpgp_core.excursion import Direction
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.series import SeriesReading, read_series
+from dpgp_core.yardstick import judged_domain
 from geo import Domain
 from hexcursion.bundle import layout
 from hexcursion.bundle.again import check_again, stored_sums, sums_facts
 from hexcursion.bundle.areas import named_areas_of
 from hexcursion.bundle.layout import contents_of
-from hexcursion.bundle.products import FEW_RECORDS, LIKELY, UNLIKELY, Floats
+from hexcursion.bundle.products import LIKELY, UNLIKELY, Floats
 from hexcursion.bundle.published.series import periods_of, prior_of, refuse_unreadable
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.untrusted import BundleError
@@ -90,8 +91,8 @@ class Series:
 
     @property
     def empty(self) -> NDArray[np.bool_]:
-        """(T, N) hexagons in which a period expects no record."""
-        return self.reading.records < FEW_RECORDS
+        """(T, N) hexagons that are not judged in a period."""
+        return ~np.stack([judged_domain(expected) for expected in self.reading.records])
 
     @property
     def spans(self) -> tuple[tuple[int, int], ...]:

@@ -48,13 +48,10 @@ LEGEND = [
 SCOPE = Scope("existing leasehold flats", "2018", ("county = LONDON",))
 VALUES = ["above", "open", "not above", "no record expected"]
 SENTENCE = (
-    "3 of 122 hexagons (2 %) are likely above the threshold, 33 open, 54 likely not above it. In 32 no "
-    "record is expected."
+    "3 of 90 hexagons (3 %) are likely above the threshold, 33 open, 54 likely not above it. 32 with few "
+    "records or none are left out."
 )
-SURE = (
-    "Of the 3 hexagons shown as likely above the threshold, about 85 % are truly above it; of all hexagons "
-    "that are truly above it and where records are expected, about 12 % are shown so."
-)
+SURE = "Orange is right about 85 times in 100. It finds 1 in 10 of the places above."
 COVERED = "Price of existing leasehold flats in pounds, 2018, only county = LONDON; from 30,123 sales."
 
 
@@ -134,18 +131,21 @@ def test_all_products_of_a_bundle_say_the_same_numbers(which: str, domain: Domai
     regions = geopandas.read_file(tmp_path / "regions.geojson").set_index("product")["cells"]
     assert regions[["likely", "open", "likely-not"]].tolist() == [shown, unsure, not_shown]
     true = table["probability"]
+    if bundle.statement["prior_mean_used"]:  # chances that rest on a public map are tempered
+        odds = (true / (1.0 - true)) ** 0.65
+        true = (odds / (1.0 + odds)).fillna(1.0)
     right, held = true[table["class"] == side].mean(), true[table["class"] == side].sum()
     held /= true[table["class"] != "no record expected"].sum()
     words = "above" if side == "above" else "at most"
-    sure = re.compile(r"Of the ([\d,]+) hexagons shown .*? about (\d+) % .*? about (\d+) % are shown")
+    sure = re.compile(r"Orange is right about (\d+) times in 100. It finds (\d+) in 10 of the places")
+    judged = int((table["class"] != "no record expected").sum())
     for name in ("label.html", "map.html", "README.txt"):
         text = " ".join(html.unescape(made[name].decode()).split())
-        assert f"{shown:,} of {len(table):,} hexagons" in text, name
+        assert f"{shown:,} of {judged:,} hexagons" in text, name
         assert f"likely {words} the threshold, {unsure:,} open, {not_shown:,} likely not" in text, name
         said = sure.search(text)
         assert said is not None, name
-        assert int(said[1].replace(",", "")) == shown
-        assert (int(said[2]), int(said[3])) == pytest.approx((100 * right, 100 * held), abs=0.51)
+        assert (int(said[1]), int(said[2])) == pytest.approx((100 * right, 10 * held), abs=0.51)
     assert bundle.published.classes.tolist().count(0) == shown
     asked = {
         "survey": "Where was lead of mosses at most 5 mg/kg in 2015? Lead of mosses in mg/kg, 2015; from "

@@ -241,7 +241,9 @@ def test_a_geopackage_says_what_its_columns_mean(bundle_folder: Path) -> None:
         said = dict(database.execute("SELECT column_name, description FROM gpkg_data_columns").fetchall())
         [(about,)] = database.execute("SELECT description FROM gpkg_contents WHERE table_name = 'cells'")
     assert list(said) == ["h3", "class", "in_set", "vote_fraction"]
-    assert said["in_set"] == "For specialists: in the set at the cutoff, from a chance of 50 % on."
+    assert (
+        said["in_set"] == "Whether the price is more likely above £442,413 than not, where the map is judged."
+    )
     assert said["class"].startswith(
         "Whether the price is likely above £442,413: yes from a chance of 80 % on"
     )

@@ -300,7 +300,7 @@ def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     assert three_facts(statement, none)[0].text.startswith("No region is shown. Expected beforehand")
     told = {"map": {"agreement": 0.36, "low": 0.05, "high": 0.64}}
     said = three_facts({**statement, "told": told}, none)[0].text
-    assert "No region is shown. By the release itself the set at the cutoff agrees to about 0.36 (" in said
+    assert "No region is shown. By the release itself its set agrees to about 0.36 (" in said
     statement["guarantee"]["epsilon"] = 1.0
     assert (
         three_facts(statement, bundle.published)[1].lead

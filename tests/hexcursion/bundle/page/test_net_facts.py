@@ -18,7 +18,9 @@ from hexcursion.bundle.statement.build import build_statement
 from hexcursion.project.response import ResponseScale
 from tests.hexcursion.bundle.bundle_samples import make_release
 
-UNKNOWN: dict[str, Any] = {"expected": None, "receipt": []}
+UNKNOWN: dict[str, Any] = {
+    "expected": None, "receipt": [], "prior_mean_used": False, "guarantee": {"n": 4_206}
+}  # fmt: skip
 
 
 def shown(votes: list[float], paths: int, probability: list[float] | None = None) -> Products:
@@ -90,7 +92,7 @@ def test_a_table_of_areas_names_its_largest_and_says_what_it_means() -> None:
     more = (("e", "8 %", "", ""), ("f", "7 %", "", ""))
     assert BoroughTable((*ROWS[:1], *more, *ROWS[1:]), 0, True).lead == "Largest shares: a 9 %, e 8 %, f 7 %."
     assert BoroughTable(ROWS[2:], 0, True).lead == ""
-    share = "The share is that of the area's hexagons, by the part of them that lies in it."
+    share = "The share is that of the area's judged hexagons, by the part of them that lies in it."
     by_chance = "Open hexagons count by their chance."
     assert table.note == f"{share} The interval holds it with 90 % confidence, given the release. {by_chance}"
     few = f"{share} The release has too few draws of its field for intervals: that takes 10. {by_chance}"

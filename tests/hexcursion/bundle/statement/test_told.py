@@ -39,6 +39,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.response import ResponseScale
 from tests.hexcursion.bundle.bundle_samples import make_release
 
+STATEMENT = {"prior_mean_used": False, "guarantee": {"n": 4_206}}
 FIELD = (np.array([2.0, 0.5, -0.5, -3.0]), np.ones(4))
 
 
@@ -58,7 +59,7 @@ def test_what_probabilities_say_of_a_shown_set() -> None:
 
 
 def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> None:
-    told = told_block(shown(), FIELD, (FIELD[0], np.full(4, 0.25)))
+    told = told_block(shown(), STATEMENT, FIELD, (FIELD[0], np.full(4, 0.25)))
     assert told is not None
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
     assert told["map"] == {"agreement": 0.977506, "right": 0.988625, "found": 0.988625}
@@ -69,66 +70,91 @@ def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> No
 
 def test_a_map_says_of_what_it_shows_as_likely_how_much_is_true() -> None:
     """Chances .977, .691, .309 and .001: one hexagon is shown, and 1.979 are expected to be above."""
-    assert shown_words(shown()) == (
-        "The one hexagon shown as likely above the threshold truly is, with a chance of 98 %; of all "
-        "hexagons that are truly above it, about 49 % are shown so."
+    assert shown_words(shown(), STATEMENT) == (
+        "Orange is right about 98 times in 100. It finds 5 in 10 of the places above."
     )
-    assert shown_words(with_records()) == ""  # no record is expected in the one that is likely
-    assert shown_words(products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)) == ""
+    without = with_records(np.array([0.0, 0.5, 7.0, 0.0]))
+    assert shown_words(without, STATEMENT) == "No hexagon is likely above the threshold."
+    assert shown_words(products_at(FIELD[0][None], 0.0, "above", cutoff=0.5), STATEMENT) == ""
+
+
+@pytest.mark.parametrize(
+    ("n", "public", "said"),
+    [
+        (149, False, "Too few records to say how right this map is."),
+        (150, False, "Orange is right about 98 times in 100. It finds 5 in 10 of the places above."),
+        (20, True, "Orange is right about 92 times in 100. It finds 5 in 10 of the places above."),
+    ],
+)
+def test_few_records_promise_nothing_without_a_public_map_and_less_with_one(
+    n: int, public: bool, said: str
+) -> None:
+    """The logit of .977 times .65 is that of .920."""
+    statement = {"prior_mean_used": public, "guarantee": {"n": n}}
+    assert shown_words(shown(), statement) == said
+    told = told_block(shown(), statement, FIELD, None)
+    assert told is not None
+    assert told["judged"]["cells"] == 4
+    assert (told["judged"]["orange"] is None) == (n == 149)
+    check_told({**statement, "told": told}, shown())
+    with pytest.raises(BundleError, match="does not follow from the release"):
+        check_told({**statement, "told": told, "prior_mean_used": not public}, shown())
 
 
 def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
-    told = told_block(shown(), FIELD, None)
+    told = told_block(shown(), STATEMENT, FIELD, None)
     assert told is not None
     assert told["map"] is None
     assert "without privacy" not in told["in_words"]
     bare = products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)
-    assert told_block(bare, None, None) is None
+    assert told_block(bare, STATEMENT, None, None) is None
 
 
 def test_a_told_range_holds_the_told_agreement_and_needs_sums() -> None:
     """All draws agree, so the map is the set: a range of 1 alone, widened to the .98 that is told."""
     shown_map = (FIELD[0], np.full(4, 0.25))
-    told = told_block(shown(), FIELD, shown_map, draws=np.zeros((3, 4)))
+    told = told_block(shown(), STATEMENT, FIELD, shown_map, draws=np.zeros((3, 4)))
     assert told is not None
     assert told["map"] == {
         "agreement": 0.977506, "right": 0.988625, "found": 0.988625, "low": 0.977506, "high": 1.0,
     }  # fmt: skip
     assert "0.98 (intersection over union), between 0.98 and 1.00 with a chance of 80 %" in told["in_words"]
-    check_told(told, shown(), sums=True)
+    check_told({**STATEMENT, "told": told}, shown(), sums=True)
     with pytest.raises(BundleError, match="cannot be its own"):
-        check_told(told, shown())
+        check_told({**STATEMENT, "told": told}, shown())
     with pytest.raises(BundleError, match="cannot be its own"):
-        check_told({**told, "map": {**told["map"], "low": 0.98}}, shown(), sums=True)
+        check_told({**STATEMENT, "told": {**told, "map": {**told["map"], "low": 0.98}}}, shown(), sums=True)
     with pytest.raises(BundleError, match="cannot be its own"):
-        check_told({**told, "map": {**told["map"], "high": 0.97}}, shown(), sums=True)
-    assert agreement_told(told_block(shown(), FIELD, shown_map)) == ""
+        check_told({**STATEMENT, "told": {**told, "map": {**told["map"], "high": 0.97}}}, shown(), sums=True)
+    assert agreement_told(told_block(shown(), STATEMENT, FIELD, shown_map)) == ""
     assert agreement_told(None) == ""
 
 
 @pytest.mark.parametrize("name", ["agreement", "right"])
 @pytest.mark.parametrize("between", [{}, {"low": 0.0, "high": 1.0}])
 def test_an_agreement_that_nobody_states_is_refused_of_a_set(name: str, between: dict[str, float]) -> None:
-    told = told_block(shown(), FIELD, (FIELD[0], np.full(4, 0.25)))
+    told = told_block(shown(), STATEMENT, FIELD, (FIELD[0], np.full(4, 0.25)))
     assert told is not None
     forged = {**told, "map": {**told["map"], **between, name: None}}
     with pytest.raises(BundleError, match="cannot be its own" if between else "does not follow from the"):
-        check_told(forged, shown(), sums=True)
+        check_told({**STATEMENT, "told": forged}, shown(), sums=True)
 
 
 @pytest.mark.parametrize(("name", "by"), [("right", 0.01), ("agreement", 0.01), ("found", -0.01)])
 def test_a_reader_refuses_what_does_not_follow_from_the_release(name: str, by: float) -> None:
-    told = told_block(shown(), FIELD, None)
+    told = told_block(shown(), STATEMENT, FIELD, None)
     assert told is not None
-    check_told(told, shown())
+    check_told({**STATEMENT, "told": told}, shown())
     forged = {**told, "field": {**told["field"], name: told["field"][name] + by}}
     forged["in_words"] = told_words(forged)
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told(forged, shown())
+        check_told({**STATEMENT, "told": forged}, shown())
     with pytest.raises(BundleError, match="words about its map"):
-        check_told({**told, "in_words": "It is right."}, shown())
+        check_told({**STATEMENT, "told": {**told, "in_words": "It is right."}}, shown())
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told(told, shown(cutoff=0.9))
+        check_told(
+            {**STATEMENT, "told": told}, products_at(FIELD[0][None], 0.2, "above", cutoff=0.5, field=FIELD)
+        )
 
 
 @pytest.mark.parametrize(
@@ -149,8 +175,8 @@ def test_a_release_that_contradicts_its_rehearsal_says_so(
         return
     assert said.startswith(f"The release tells {which} than was expected from reference data that were set")
     assert f"of about {after:.2f} instead of {before:.2f}" in said
-    assert how_right({"expected": expected, "told": told}, shown())[-1] == said
-    assert len(how_right({"expected": expected}, shown())) == 2
+    assert how_right({**STATEMENT, "expected": expected, "told": told}, shown())[-1] == said
+    assert len(how_right({**STATEMENT, "expected": expected}, shown())) == 2
 
 
 @pytest.mark.parametrize(
@@ -207,7 +233,7 @@ def test_a_change_is_said_on_average_over_the_records(
     assert other["higher"] < 0.0
     assert " lower (90 % interval: " in other["in_words"] or " 0.882 times as high" in other["in_words"]
     assert (
-        how_right({"expected": None, "told": {"change": other, "map": None}}, shown())[-1]
+        how_right({**STATEMENT, "expected": None, "told": {"change": other, "map": None}}, shown())[-1]
         == (other["in_words"])
     )
 
@@ -215,11 +241,11 @@ def test_a_change_is_said_on_average_over_the_records(
 @pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
 def test_a_map_unlike_its_model_is_said_to_be_so(chance: float, doubted: bool) -> None:
     about = "it is rougher than the model expects"
-    told = told_block(shown(), FIELD, None, ModelCheck(chance, about))
+    told = told_block(shown(), STATEMENT, FIELD, None, ModelCheck(chance, about))
     assert told is not None
     assert told["model"] == {"chance": chance, "about": about}
-    check_told(told, shown())
-    said = how_right({"expected": None, "told": told}, shown())[-1]
+    check_told({**STATEMENT, "told": told}, shown())
+    said = how_right({**STATEMENT, "expected": None, "told": told}, shown())[-1]
     assert (about in said) == doubted
     assert not doubted or said.endswith(
         "so unusual a map had a chance of 5 %; stated chances rest on that model."
@@ -227,7 +253,10 @@ def test_a_map_unlike_its_model_is_said_to_be_so(chance: float, doubted: bool) -
         else "so unusual a map had a chance of under 1 %; stated chances rest on that model."
     )
     with pytest.raises(BundleError, match="nothing that was looked at"):
-        check_told({**told, "model": {"chance": chance, "about": "<b>all is well</b>"}}, shown())
+        check_told(
+            {**STATEMENT, "told": {**told, "model": {"chance": chance, "about": "<b>all is well</b>"}}},
+            shown(),
+        )
 
 
 @pytest.mark.parametrize(("after", "which"), [(0.04, "less"), (0.06, ""), (0.82, ""), (0.84, "more")])
@@ -248,11 +277,11 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     told = statement["told"]
     assert told["map"]["agreement"] > told["field"]["agreement"] > 0.0
     products = bundle_from_contents(contents).published
-    said = shown_words(products)
+    said = shown_words(products, statement)
     assert said in " ".join(contents["README.txt"].decode().split())
     assert said in contents["label.html"].decode()
     sure = three_facts(statement, products)[0]
-    assert sure.lead == "About 85 % of those shown are above; about 12 % of those above are shown"
+    assert sure.lead == "Orange is right about 85 times in 100"
     assert sure.text.startswith(said)
     assert not sure.warning
     expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
@@ -300,61 +329,74 @@ def test_a_set_that_is_cut_by_the_map_is_found_again_and_its_told_agreement_is_c
     told = bundle.statement["told"]
     forged = {**told, "map": {**told["map"], "agreement": 0.999}}
     with pytest.raises(BundleError, match="does not follow from the release"):
-        check_told({**forged, "in_words": told_words(forged)}, bundle.published)
+        check_told({**bundle.statement, "told": {**forged, "in_words": told_words(forged)}}, bundle.published)
 
 
-RECORDS = np.array([0.4999, 0.5, 7.0, 0.0])
+RECORDS = np.array([0.25, 0.5, 7.0, 0.0])  # of 7.75 the two in the middle hold 97 %
 
 
 def with_records(records: np.ndarray = RECORDS) -> Products:
     return products_at(FIELD[0][None], 0.0, "above", cutoff=0.5, field=FIELD, records=records)
 
 
-def test_hexagons_without_an_expected_record_are_counted_apart() -> None:
+def test_hexagons_outside_the_judged_ones_are_counted_apart() -> None:
     products = with_records()
-    assert products.empty is not None
-    assert products.empty.tolist() == [True, False, False, True]
+    assert products.judged.tolist() == [False, True, True, False]
+    assert products.classes.tolist() == [3, 1, 1, 3]
     assert shown().empty is None
-    assert counted(products).endswith(" In 2 no record is expected.")
-    assert "expected" not in counted(with_records(np.full(4, 9.0))), "where there is none, nothing is said"
-    told = told_block(products, FIELD, None)
+    assert counted(products) == (
+        "0 of 2 hexagons (0 %) are likely above the threshold, 2 open, 0 likely not above it. 2 with few "
+        "records or none are left out."
+    )
+    assert "records" not in counted(with_records(np.full(4, 9.0))), "where there is none, nothing is said"
+    told = told_block(products, STATEMENT, FIELD, None)
     assert told is not None
-    assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
-    assert told["recorded"] == {
-        "cells": 2,
-        "shown_without": 1,
-        "agreement": 0.528424,
-        "right": 0.691462,
-        "found": 0.691462,
-    }
-    assert "In 1 of the hexagons that it holds the release expects no record" in told["in_words"]
-    check_told(told, products)
+    assert told["field"] == {"agreement": 0.528424, "right": 0.691462, "found": 0.691462}
+    assert told["judged"] == {
+        "cells": 2, "orange": None, "finds": 0.0, "in_words": "No hexagon is likely above the threshold."
+    }  # fmt: skip
+    check_told({**STATEMENT, "told": told}, products)
     for forged in (
-        {**told, "recorded": {**told["recorded"], "shown_without": 0}},
-        {**told, "recorded": {**told["recorded"], "right": 0.7}},
-        {name: part for name, part in told.items() if name != "recorded"},
+        {**told, "judged": {**told["judged"], "cells": 4}},
+        {**told, "judged": {**told["judged"], "orange": 0.9}},
+        {**told, "judged": {**told["judged"], "in_words": "Orange is right about 99 times in 100."}},
+        {name: part for name, part in told.items() if name != "judged"},
     ):
         forged["in_words"] = told_words(forged)
         with pytest.raises(BundleError, match="does not follow from the release"):
-            check_told(forged, products)
-    inhabited = told_block(with_records(np.ones(4)), FIELD, None)
-    assert inhabited is not None
-    assert "expects no record" not in inhabited["in_words"]
+            check_told({**STATEMENT, "told": forged}, products)
+
+
+def test_bundles_of_earlier_versions_keep_their_rules() -> None:
+    """Half a record or more, a set at the cutoff over all hexagons, and no promise."""
+    products = products_at(
+        FIELD[0][None], 0.0, "above", cutoff=0.3, field=FIELD, records=RECORDS, earlier=True
+    )
+    assert products.classes.tolist() == [3, 1, 1, 3]
+    assert products.in_set.tolist() == [True, True, True, False]
+    told = told_block(products, STATEMENT, FIELD, None)
+    assert told is not None
+    assert "judged" not in told
+    assert told["recorded"] == {
+        "cells": 2, "shown_without": 1, "agreement": 0.5, "right": 0.5, "found": 1.0
+    }  # fmt: skip
+    assert "In 1 of the hexagons that it holds the release expects no record" in told["in_words"]
+    check_told({**STATEMENT, "told": told}, products)
 
 
 def test_expected_records_travel_with_the_bundle(domain: Domain) -> None:
     release = make_release(domain)
     size = len(release.cells)
     field = {"mean": release.paths.mean(axis=0), "sd": release.paths.std(axis=0) + 0.1}
-    records = np.where(np.arange(size) % 2 == 0, 0.25, 3.0)
+    records = np.where(np.arange(size) % 2 == 0, 0.125, 3.0)
     contents = bundle_contents(replace(release, **field, records=records))
     bundle = bundle_from_contents(contents)
     assert bundle.records is not None
     assert bundle.records.tolist() == records.tolist()
-    assert bundle.statement["told"]["recorded"]["cells"] == size // 2
+    assert bundle.statement["told"]["judged"]["cells"] == size // 2
     cells = json.loads(contents["cells.geojson"])["features"]
     assert [each["properties"]["expected_records"] for each in cells] == records.tolist()
-    assert f"In {size - size // 2:,} no record is expected." in contents["label.html"].decode()
+    assert f"{size - size // 2:,} with few records or none are left out." in contents["label.html"].decode()
     assert bundle_from_contents(bundle_contents(replace(release, **field))).records is None
     with pytest.raises(WorkflowError, match="need a mean of the field"):
         replace(release, records=records)

@@ -1,0 +1,90 @@
+"""The two numbers that a map promises: how often orange is right, and how much of what is asked it finds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from dpgp_core.excursion import Direction
+from dpgp_core.linalg import Floats
+from dpgp_core.yardstick import promise_of
+from hexcursion.bundle.products import Products
+from hexcursion.words import side_words
+
+FEWEST_PROMISED = 150
+"""Records from which a release without a public map promises how right it is."""
+TEMPER = 0.65
+"""Factor on the logits of chances that rest on a public map too: as they are they promise too much."""
+
+TOO_FEW = "Too few records to say how right this map is."
+
+
+def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The member `judged` of what a statement tells; None where its mechanism gives no probabilities.
+
+    It holds the number of judged hexagons and both numbers: null where too few records are, or nothing is
+    shown. They follow from the published chances, the public number of records and `prior_mean_used`.
+    """
+    if products.probability is None:
+        return None
+    block: dict[str, Any] = {"cells": int(products.judged.sum()), "orange": None, "finds": None}
+    public = bool(statement["prior_mean_used"])
+    if statement["guarantee"]["n"] < FEWEST_PROMISED and not public:
+        return {**block, "in_words": TOO_FEW}
+    chance = tempered(products.probability) if public else products.probability
+    found = promise_of(chance, products.classes == 0, products.judged)
+    block |= {"orange": _known(found.orange), "finds": _known(found.finds)}
+    return {**block, "in_words": promise_words(block, products.direction)}
+
+
+def tempered(chance: Floats) -> Floats:
+    """Chances (N,) nearer to one half: their logits times `TEMPER`."""
+    return np.asarray(expit(TEMPER * logit(np.clip(chance, 0.0, 1.0))))
+
+
+def promise_words(block: Mapping[str, Any], direction: Direction) -> str:
+    """Both numbers of a promise in two short sentences."""
+    side = side_words(direction)
+    if block["orange"] is None:
+        return f"No hexagon is likely {side} the threshold."
+    return f"{orange_words(block['orange'])} {finds_words(block['finds'] or 0.0, direction)}"
+
+
+def orange_words(orange: float) -> str:
+    """How often a hexagon that is shown as likely is right.
+
+    Examples
+    --------
+    >>> orange_words(0.834)
+    'Orange is right about 83 times in 100.'
+    """
+    return f"Orange is right {times_words(orange)} in 100."
+
+
+def times_words(share: float) -> str:
+    """A share as a number of times in 100: "about 83 times", "over 99 times"."""
+    if share >= 0.995:
+        return "over 99 times"
+    return f"about {round(100.0 * share)} times"
+
+
+def finds_words(finds: float, direction: Direction) -> str:
+    """How many of the places on the asked side are shown.
+
+    Examples
+    --------
+    >>> finds_words(0.68, "above"), finds_words(0.02, "above")
+    ('It finds 7 in 10 of the places above.', 'It finds almost none of the places above.')
+    """
+    where = "above" if direction == "above" else "at or below the threshold"
+    tenths = round(10.0 * finds)
+    many = {0: "almost none", 10: "nearly all"}.get(tenths, f"{tenths} in 10")
+    return f"It finds {many} of the places {where}."
+
+
+def _known(value: float) -> float | None:
+    return round(float(value), 6) if math.isfinite(value) else None
