@@ -305,10 +305,9 @@ def test_remedies_are_said_as_they_are_tried(
 def test_a_baseline_is_for_the_curator_alone(
     calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free: float | None
 ) -> None:
-    monkeypatch.setattr(
-        run, "fit_baseline", lambda project, model: SimpleNamespace(inside=np.array([True, True]))
-    )
-    monkeypatch.setattr(run, "free_map", lambda project, model: np.array([True, True]))
+    both = np.array([True, True])
+    monkeypatch.setattr(run, "fit_baseline", lambda project, model: SimpleNamespace(inside=both))
+    monkeypatch.setattr(run, "free_map", lambda project, model: both)
     judged = np.array([True, False])
     shown = {(False, False): 0.81, (True, False): 0.62}
     monkeypatch.setattr(run, "compare", lambda one, other: SimpleNamespace(iou=shown[tuple(one.tolist())]))
