@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
     except KeyboardInterrupt:
         print("error: Stopped; nothing was done.", file=sys.stderr)
-        return 2  # like every command that was stopped
+        return 7  # as `hexcursion.cli.outcome` gives every command that was stopped
     finally:
         gc.enable()
     try:

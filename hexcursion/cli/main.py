@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,6 +26,7 @@ from hexcursion.cli.bundles import (
     signers_of,
 )
 from hexcursion.cli.options import add_release_options, settings_from_options, shorten_help, with_resolution
+from hexcursion.cli.outcome import REFUSED, line_of, line_of_release, status_of
 from hexcursion.cli.run import end_progress, progress, run_demo, run_release, run_view
 from hexcursion.comparing.run import BY_HAND, EPSILONS, csv_text, lines, svg_text
 from hexcursion.door.pipeline import compare_settings
@@ -124,8 +126,6 @@ def run_compare(options: argparse.Namespace) -> int:
     return 0
 
 
-REFUSED = 2
-NOTHING_RELEASED = "error: Stopped; nothing was released."
 ABOUT = (
     "Private excursion maps of point data: where does a field pass a threshold? Begin with `demo --out DIR`. "
     "A command that cannot do what is asked says why in one sentence on stderr, and its status is not 0."
@@ -177,9 +177,14 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
         action="store_true",
         help="Print the agreement with the non-private baseline (curator only).",
     )
+    release.add_argument(
+        "--json",
+        action="store_true",
+        help="Print one line of JSON on what happened; everything else goes to standard error.",
+    )
     add_sign_option(release)
     shorten_help(release)
-    release.set_defaults(run=run_release)
+    release.set_defaults(run=run_release, released={})
     text = "the same on house sales that ship with the program"
     demo = commands.add_parser("demo", help=text, description=text)
     demo.add_argument("--out", metavar="DIR", required=True, help="new folder for the bundle and its ledger")
@@ -220,15 +225,23 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit status."""
+    """Run one command and return its exit status (docs/deployment.md, "On a schedule")."""
+    one_line = False
     try:
         given = sys.argv[1:] if arguments is None else arguments
         options = build_parser(*given[:1]).parse_args(given)
-        return int(options.run(options) or 0)
-    except (Cancelled, KeyboardInterrupt) as stop:
-        stands = " ".join(getattr(stop, "__notes__", ()))  # after the charge: its entry, by `charge_stands`
-        print(f"error: Stopped. {stands}" if stands else NOTHING_RELEASED, file=sys.stderr)
-        return REFUSED
-    except (HexcursionError, DataError, GeoError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return REFUSED
+        one_line = getattr(options, "json", False)
+        with redirect_stdout(sys.stderr) if one_line else nullcontext():
+            status = int(options.run(options) or 0)
+    except (Cancelled, KeyboardInterrupt, HexcursionError, DataError, GeoError) as error:
+        stands = " ".join(getattr(error, "__notes__", ()))  # after the charge: its entry, by `charge_stands`
+        text = str(error)
+        if isinstance(error, Cancelled | KeyboardInterrupt):
+            text = f"Stopped. {stands}" if stands else "Stopped; nothing was released."
+        print(f"error: {text}", file=sys.stderr)
+        if one_line:
+            print(line_of(error))
+        return status_of(error)
+    if one_line:
+        print(line_of_release(options.released))
+    return status

@@ -162,6 +162,14 @@ def _release(
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     published = publish_planned(planned, out)
+    if options is not None:
+        options.released = {
+            "release": published.release.release_id,
+            "bundle": str(published.folder),
+            "archive": str(published.archive),
+            "epsilon": planned.epsilon,
+            "delta": planned.delta,
+        }
     with told_that_it_stands(published.release.release_id, published.folder):
         if key is not None:
             _sign(published, key)

@@ -71,7 +71,7 @@ def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it
 ) -> None:
     monkeypatch.setattr("hexcursion.cli.run.try_remedies", lambda *_: ())  # tried in tests/hexcursion/door
     asked = arguments(town, out, **{"--resolution": "7", "--priors": "car"})
-    assert main([word for word in asked if word != "--accept-low-agreement"]) == 2
+    assert main([word for word in asked if word != "--accept-low-agreement"]) == 4
     assert "This release is stopped, and nothing was charged" in capsys.readouterr().err
     assert not out.exists()
     assert not list(home().glob("ledger*"))
@@ -152,7 +152,7 @@ def test_a_dry_run_and_a_release_refuse_the_same_and_write_nothing(
     town: Town, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for run in (["--dry-run"], []):
-        assert main([*arguments(town, out, **{"--epsilon": "1"}), "--budget", "0.5", *run]) == 2
+        assert main([*arguments(town, out, **{"--epsilon": "1"}), "--budget", "0.5", *run]) == 3
         said = capsys.readouterr()
         assert "This release does not fit the point budget of epsilon 0.5" in said.err
         assert "nothing was drawn" not in said.out

@@ -62,19 +62,23 @@ def test_a_site_is_written_packed_and_said(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "said", "status"),
     [
-        (Cancelled(), "error: Stopped; nothing was released.\n"),
-        (KeyboardInterrupt(), "error: Stopped; nothing was released.\n"),
-        (WorkflowError("It is late."), "error: It is late.\n"),
-        (BundleError("It is torn."), "error: It is torn.\n"),
+        (Cancelled(), "error: Stopped; nothing was released.\n", 7),
+        (KeyboardInterrupt(), "error: Stopped; nothing was released.\n", 7),
+        (WorkflowError("It is late."), "error: It is late.\n", 2),
+        (BundleError("It is torn."), "error: It is torn.\n", 2),
     ],
 )
 def test_every_end_is_a_sentence_and_a_status(
-    error: BaseException, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException,
+    said: str,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(MAIN, "build_parser", Calls().taking("parser", error))
-    assert MAIN.main(["view", "b"]) == 2
+    assert MAIN.main(["view", "b"]) == status
     assert capsys.readouterr() == ("", said)
 
 

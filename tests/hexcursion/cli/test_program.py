@@ -114,7 +114,7 @@ def ended_script(script: str, *given: str) -> subprocess.CompletedProcess[str]:
 def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(way: str) -> None:
     """In what Python calls back for a weak reference the Ctrl-C was lost, and the release went on."""
     ended = ended_script(INTERRUPTED.replace("WAY", way))
-    assert (ended.returncode, ended.stdout) == (2, "")
+    assert (ended.returncode, ended.stdout) == (7, "")
     assert ended.stderr == "error: Stopped; nothing was done.\n"
 
 
@@ -143,7 +143,7 @@ sys.exit(status)
 
 def test_a_second_ctrl_c_does_not_break_off_the_tidying(tmp_path: Path) -> None:
     ended = ended_script(TWICE, str(tmp_path))
-    assert (ended.returncode, ended.stderr) == (2, "error: Stopped; nothing was released.\n")
+    assert (ended.returncode, ended.stderr) == (7, "error: Stopped; nothing was released.\n")
     assert not list(tmp_path.iterdir())
 
 
