@@ -19,7 +19,13 @@ from hexcursion.cli.options import (
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.search.shared import share_design
-from hexcursion_series.holder_files import PAGE, promise_of_holders, question_of, write_holders
+from hexcursion_series.holder_files import (
+    PAGE,
+    asked_statement,
+    promise_of_holders,
+    question_of,
+    write_holders,
+)
 from hexcursion_series.holders import read_holders
 
 
@@ -82,7 +88,7 @@ def run_together(options: argparse.Namespace) -> int:
     folder = write_holders(holders, out, signers)
     print(question_of(holders))
     print(f"  {counted(holders.products)}")
-    if right := shown_words(holders.products):
+    if right := shown_words(holders.products, asked_statement(holders)):
         print(f"  {right}")
     for bundle in holders.bundles:
         print(f"  {bundle.statement['release']['title']}: {signers.says(bundle.signature)}")

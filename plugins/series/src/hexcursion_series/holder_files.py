@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -117,6 +116,7 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
         "hexagons": dict(zip(("likely", "open", "likely_not", "no_records"), classes, strict=True)),
         "told": told_block(
             holders.products,
+            asked_statement(holders),
             (reading.mean, reading.sd),  # type: ignore[arg-type]
             reading.shown_map,
             reading.model_check,
@@ -134,8 +134,8 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
 
 def question_of(holders: Holders) -> str:
     """The question of the map as a reader would ask it."""
-    subject = {**holders.first.statement["subject"], "threshold": holders.threshold}
-    return words.asked(subject, holders.first.statement["guarantee"]["unit_word"])
+    stated = asked_statement(holders)
+    return words.asked(stated["subject"], stated["guarantee"]["unit_word"])
 
 
 def holder_files(holders: Holders, signers: Signers | None = None) -> dict[str, bytes]:
@@ -191,7 +191,7 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
     body = f"""<header>
 <h1>{escape(question)}</h1>
 <p class="answer">{escape(said)}</p>
-<p class="brief">{escape(shown_words(holders.products))}</p>
+<p class="brief">{escape(shown_words(holders.products, asked_statement(holders)))}</p>
 {html.flags_of({"release": {name: _any(holders, name) for name in ("simulation", "generated")}})}
 </header>
 <main>
@@ -232,16 +232,19 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
     return html.whole_page(question, f"{question} {said}", body, html.style_text(), html.script_text())
 
 
+def asked_statement(holders: Holders) -> dict[str, Any]:
+    """Return the first holder's statement with the question and the number of records of all."""
+    stated = dict(holders.first.statement)
+    level = {"threshold": holders.threshold, "threshold_response": holders.products.level}
+    stated["subject"] = {**stated["subject"], **level}
+    stated["guarantee"] = {**stated["guarantee"], "n": holders.records}
+    return stated
+
+
 def _drawing(holders: Holders) -> dict[str, Any]:
     """What the page's script draws: the same as for one release, at the asked threshold."""
-    asked = deepcopy(dict(holders.first.statement))
-    asked["subject"] = {
-        **asked["subject"],
-        "threshold": holders.threshold,
-        "threshold_response": holders.products.level,
-    }
     released = Released(
-        asked,
+        asked_statement(holders),
         holders.domain,
         np.empty((0, holders.domain.size)),
         (holders.reading.mean, holders.reading.sd),  # type: ignore[arg-type]
