@@ -86,6 +86,12 @@ class OwnerNumbers:
         numbers = np.array([self._known.setdefault(name, len(self._known)) for name in names], dtype=np.int64)
         return np.asarray(numbers[np.asarray(encoded.indices.to_numpy(zero_copy_only=False))])
 
+    @property
+    def alike(self) -> int:
+        """How many names differ from an earlier one in capitals, blanks or leading zeros only."""
+        plain = {"".join(name.casefold().split()).lstrip("0") for name in self._known}
+        return len(self._known) - len(plain)
+
 
 def numbered_again(owner: NDArray[np.int64]) -> NDArray[np.int64]:
     """Renumber (n,) owners without gaps, from 0 in order of first appearance, where some lost all their

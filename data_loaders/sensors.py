@@ -196,6 +196,12 @@ def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) ->
         notes.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
     if made.owners is not None:
         notes.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
+        if alike := found.numbered.alike:
+            names = "1 name differs" if alike == 1 else f"{alike:,} names differ"
+            notes.append(
+                f"{names} from another in capitals, blanks or leading zeros only, and counts as another "
+                f"{chosen.owner_word}: write each name in one way if they are the same."
+            )
     places = _places(made)
     if places < made.size:
         advice = (

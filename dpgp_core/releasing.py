@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dpgp_core._checks import positive
+from dpgp_core._checks import positive, whole
 from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion import Direction, cutoff_for_map, exceedance_probability
@@ -28,6 +28,21 @@ Relation = Literal["replace-one", "add-or-remove"]
 """Which datasets are neighbours: one record exchanged (n public), or one more or less (n not public)."""
 
 
+@dataclass(frozen=True)
+class Owner:
+    """Whose records belong together: neighbours then differ in all records of one sensor or person.
+
+    Where nobody knows how many records there are, an owner's may be there, be gone or be others.
+    Raises `InvalidValue` if q is no whole number from 1 on.
+    """
+
+    records: int  # q: an owner has at most so many
+    apart: bool = False  # whether no two records of an owner lie in one cell
+
+    def __post_init__(self) -> None:
+        whole("records of an owner", self.records)
+
+
 @dataclass(frozen=True, eq=False)
 class PublicFacts:
     """What is public about a release; nothing here may come from the private records but their number.
@@ -39,6 +54,7 @@ class PublicFacts:
     lattice: Lattice  # the public domain as priors see it, N cells
     n: int  # number of private records, public under "replace-one"; under "add-or-remove" a public guess
     relation: Relation = "replace-one"  # which datasets are neighbours
+    owner: Owner | None = None  # whom a release protects as a whole; None where that is a single record
     # whether the records' cells are public, so that only their values are protected
     places_public: bool = False
     # (N,) publicly expected records per cell, for instance from public reference data; None if unknown

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from data_loaders.observations import OwnerWord
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion import Direction
 from dpgp_core.mechanisms.design import Design, Protects, Unit
-from dpgp_core.releasing import Relation
+from dpgp_core.releasing import Owner, Relation
 from dpgp_core.spectral.model_check import ModelCheck
 from dpgp_core.spectral.sums import KeptSums
 from geo.context.own_layers import OwnLayer
@@ -113,6 +114,9 @@ class PrivacyFacts:
     gaussian_mu: float | None = None  # mu where the release is a Gaussian mechanism
     # all that is proved about the release; readers recompute epsilon and groups from it
     cost: Cost | None = None
+    # whom the numbers are about where a column names the owner of a record, and by what word; else None
+    owner: Owner | None = None
+    owner_word: OwnerWord | None = None
     each_row: bool = False  # whether rows without an identifier that are equal are records of their own
 
 

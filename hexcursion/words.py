@@ -7,11 +7,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.gaussian import largest_power, surest_gaussian_guess, surest_guess
 from dpgp_core.accounting.rdp import odds_factor
 from dpgp_core.excursion import Direction
-from dpgp_core.mechanisms.design import Design, Protects, Unit
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
 from dpgp_core.releasing import Relation
@@ -28,12 +27,8 @@ Side = Literal["above", "at most"]
 PUBLISHERS = "the publisher's own words, which no program checks"
 """How title, notes, credits and the like are marked wherever they are shown."""
 BILLION = 1e9
-# With a chance of failure above this a guarantee is not worth the name.
-USELESS_DELTA = 0.01
 # What is left of a budget below this is rounding, and no release could use it.
 DUST = 1e-6
-# Above this epsilon a guarantee excludes nothing that anybody would fear.
-USELESS_EPSILON = 20.0
 
 
 def times(epsilon: float) -> str:
@@ -283,118 +278,3 @@ def design_words(design: Design) -> str:
     if design.smoothing:
         parts.append(f"smoothed {plural(design.smoothing, 'time')}")
     return ", ".join(parts)
-
-
-def epsilon_sentence(
-    epsilon: float,
-    delta: float,
-    unit_word: UnitWord,
-    relation: Relation = "replace-one",
-    n: int | None = None,
-    *,
-    chance: float | None = None,
-) -> str:
-    """What epsilon promises, as odds and as an attacker's chance of guessing right.
-
-    `chance` is that of `surest` where more is known than epsilon and delta. With a delta of at least one in
-    the number of records `n` a whole record may be published: then no chance is said, because it would be
-    about luck.
-    """
-    change = "Exchanging" if relation == "replace-one" else "Adding or removing"
-    text = (
-        f"{change} one {unit_word} can make any published result up to {times(epsilon)} more likely, apart "
-        f"from a slack of {one_in(delta)}."
-    )
-    if n is not None and n * delta >= 1.0:
-        text += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
-    else:
-        right = share(surest(epsilon, delta, relation) if chance is None else chance)
-        text += (
-            f" Someone who gave a claim about that {unit_word} even odds and sees what is published guesses "
-            f"right with a chance of at most {right}."
-        )
-    return f"{text} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else text
-
-
-PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in practice."
-
-
-def protected_text(
-    unit: Unit,
-    unit_word: UnitWord,
-    n: int,
-    protects: Protects = "values and places",
-    relation: Relation = "replace-one",
-    *,
-    counted: bool = False,
-) -> str:
-    """What the guarantee covers, in one sentence; where n is no public number it is only about so many.
-    Records that are `counted` have no value."""
-    among = "among" if relation == "replace-one" else "among about"
-    if unit == "cell":
-        place = ", and which hexagon it is" if protects == "values and places" else ""
-        public = "" if place else " Which hexagons hold observations is public."
-        return (
-            f"One hexagon's whole record: the median of its observations{place}, {among} "
-            f"{plural(n, 'non-empty cell')}.{public}"
-        )
-    if protects == "values":
-        return f"One {unit_word}: its value, {among} {plural(n, unit_word)}. Its place is public."
-    hidden = "its place" if counted else "its value and its place"
-    return f"One {unit_word}: {hidden}, {among} {plural(n, unit_word)}."
-
-
-def hidden_words(neighbours: Neighbours) -> str:
-    """What a release hides of one record, by the neighbours that its cost compares."""
-    return {
-        "values-only": "the value of a record",
-        "replace-one": "the value and the place of a record",
-        "add-or-remove": "whether a record is there at all",
-    }[neighbours]
-
-
-def not_protected_texts(
-    unit: Unit,
-    unit_word: UnitWord,
-    protects: Protects = "values and places",
-    relation: Relation = "replace-one",
-    *,
-    each_row: bool = False,
-) -> tuple[str, ...]:
-    """What the guarantee does not cover, one sentence each; `each_row`: equal rows are records of their
-    own."""
-    noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
-    shared = ["Facts about the whole area that remain the same whichever single record is exchanged."]
-    if protects == "values":
-        shared.insert(0, f"The places of the {noun} are treated as public.")
-    if relation == "replace-one":
-        shared.insert(0, f"The number of {noun} is treated as public.")
-    if unit == "cell":
-        return (
-            "A single observation is protected only as part of its hexagon's record.",
-            f"Someone whose observations fall into several hexagons is protected less{LINES}",
-            *shared,
-        )
-    again = (
-        f"Equal rows without an identifier count as {noun} of their own, so one {unit_word} that is listed "
-        f"several times is protected less{LINES}"
-    )
-    person = f"A person with more than one {unit_word} is protected less{LINES}"
-    return (person, *([again] if each_row else []), *shared)
-
-
-LINES = ": see the group lines."
-
-
-def limits(statement: Mapping[str, Any]) -> list[str]:
-    """What the guarantee of a statement does not cover, for a page on which its group lines do not stand."""
-    return [text.replace(LINES, ".") for text in statement["guarantee"]["not_protected"]]
-
-
-def group_sentence(records: int, epsilon: float, delta: float, unit_word: UnitWord) -> str:
-    """The guarantee of someone with up to `records` records, or that none worth the name is left."""
-    who = f"Someone with up to {plural(records, unit_word)}"
-    if not (delta < USELESS_DELTA and math.isfinite(epsilon)):
-        return f"{who}: no useful guarantee."
-    text = f"{who}: epsilon {upper(epsilon)} at delta {slack(delta)} (up to {times(epsilon)})."
-    return f"{text} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else text

@@ -262,6 +262,28 @@ class Guarantee:
             exchange_mu=self.exchange_mu,
         )
 
+    def of_owner(self, q: int, apart: float | None = None) -> Guarantee:
+        """The same release's cost where all records of an owner, at most q >= 1, may be others.
+
+        Where neighbours differ in one record more or less, an owner's may also be there or not: each of them
+        costs the larger of one record more or less and of an exchange. `apart` is the mu that is proved for q
+        records in different cells, or None. Source: docs/accounting.md, section 7.
+        """
+        steps = 1 if self.neighbours != "add-or-remove" else 2
+        mu = self.exact_gaussian_mu
+        if mu is None:
+            cost = self.cost if q * steps == 1 else group_cost(self.cost, q * steps)
+        else:
+            exchange = steps * mu if self.exchange_mu is None else self.exchange_mu
+            most = q * max(mu, exchange)
+            mu = most if apart is None else min(most, apart)
+            cost = Cost.gaussian(mu if q == steps == 1 else mu * _ROUNDING, self.distance)
+        exchanged = cost.gaussian_mu if steps == 2 else None
+        return replace(
+            self, curve=cost.curve, exact_gaussian_mu=cost.gaussian_mu, pairs=cost.pairs,
+            pure_epsilon=cost.pure_epsilon, exchange_mu=exchanged,
+        )  # fmt: skip
+
     def epsilon(self, delta: float) -> EpsilonBound:
         """The least proved epsilon at `delta`, in (0, 1), rounded upwards.
 

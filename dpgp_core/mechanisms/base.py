@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, InvalidValue
 from dpgp_core.linalg import Floats
@@ -164,7 +166,11 @@ def _refused(guarantee: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
     @wraps(guarantee)
     def checked(self: Mechanism, design: Any, facts: PublicFacts) -> Guarantee:
         self.refuse_unprotected(facts)
-        return guarantee(self, design, facts)
+        if facts.owner is None:
+            return guarantee(self, design, facts)
+        one = guarantee(self, design, replace(facts, owner=None))
+        apart = self.apart_mu(design, facts.owner.records) if facts.owner.apart else None
+        return one.of_owner(facts.owner.records, apart)
 
     return checked
 
@@ -172,9 +178,50 @@ def _refused(guarantee: Callable[..., Guarantee]) -> Callable[..., Guarantee]:
 def _nothing(calibrate: Callable[..., Design | None]) -> Callable[..., Design | None]:
     @wraps(calibrate)
     def checked(self: Mechanism, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
-        return None if self.protection.refusal(facts) else calibrate(self, design, facts, budget)
+        if self.protection.refusal(facts):
+            return None
+        if facts.owner is None:
+            return calibrate(self, design, facts, budget)
+        return _for_owner(self, partial(calibrate, self), design, facts, budget)
 
     return checked
+
+
+OWNER_STEPS = 12  # tries at the price of one record that spends an owner's whole budget
+UNSPENT = 1e-6  # share of an owner's budget, in mu, that may be left
+
+
+def _for_owner(
+    mechanism: Mechanism,
+    calibrate: Callable[..., Design | None],
+    design: Any,
+    facts: PublicFacts,
+    budget: Budget,
+) -> Design | None:
+    """The design with about the least noise at which all records of an owner together meet the budget.
+
+    Calibrated for one record at a share of the budget's mu, which starts at 1 in the number of records and
+    follows what the design is then proved to cost an owner. None where no such share can be met.
+    """
+    single, most, best = replace(facts, owner=None), budget.mu, None
+    share = most / (facts.owner.records if facts.owner else 1)
+    for _ in range(OWNER_STEPS):
+        epsilon = gaussian_epsilon(share, budget.delta)
+        made = calibrate(design, single, replace(budget, epsilon=epsilon)) if epsilon > 0.0 else None
+        if made is None:
+            return best
+        proved = mechanism.guarantee(made, facts)
+        found = proved.epsilon(budget.delta).epsilon
+        if not math.isfinite(found):
+            share *= 0.5
+            continue
+        spent = proved.exact_gaussian_mu or gaussian_mu(found, budget.delta)
+        if found <= budget.epsilon:
+            best = made
+            if spent >= most * (1.0 - UNSPENT):
+                break
+        share *= most / spent * (1.0 - 0.1 * UNSPENT)
+    return best
 
 
 class Mechanism(ABC):
@@ -223,6 +270,13 @@ class Mechanism(ABC):
     @abstractmethod
     def guarantee(self, design: Any, facts: PublicFacts) -> Guarantee:
         """The proved cost of one release, an upper bound from public facts; else BoundRefused."""
+
+    def apart_mu(self, design: Any, q: int) -> float | None:
+        """mu for q records exchanged at once, at most one in each cell before and after; an upper bound.
+
+        None, the default, where nothing less than q times the price of one record is proved.
+        """
+        return None
 
     @abstractmethod
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:

@@ -223,6 +223,10 @@ class NoisyCellStatistics(Mechanism):
         cost = statistics_cost(design.statistic_noise, facts.lattice.size)
         return Guarantee.gaussian(cost, self.source)
 
+    def apart_mu(self, design: NoisyCellStatisticsDesign, q: int) -> float:
+        """sqrt(q) times that of one record (docs/units-of-protection.md, proposition 3)."""
+        return apart_mu(design.statistic_noise, q)
+
     def calibrate(
         self, design: NoisyCellStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> NoisyCellStatisticsDesign:
@@ -274,12 +278,6 @@ def _published(draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: 
     if design.cutoff == 0.5:  # the probability is one half where the mean meets the level
         return world.inside(mean)
     return world.published(Released(mean[None], mean, design.scale * np.sqrt(posterior.variance)), design)
-
-
-@questions.apart_mu.register
-def _apart_mu(design: NoisyCellStatisticsDesign, facts: PublicFacts, q: int) -> float:
-    """sqrt(q) times that of one record (docs/units-of-protection.md, proposition 3)."""
-    return apart_mu(design.statistic_noise, q)
 
 
 @questions.least_cost.register

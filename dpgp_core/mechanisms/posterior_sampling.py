@@ -169,6 +169,8 @@ class PosteriorSampling(Mechanism):
 def _sharpened(
     design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
 ) -> PosteriorSamplingDesign:
+    if facts.owner is not None:  # the sharper conversion is about one record
+        return design
     prior = facts.prior(design.prior, design.lengthscale)
     return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta)
 

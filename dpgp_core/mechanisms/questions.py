@@ -51,15 +51,6 @@ def floor(design: Design, facts: PublicFacts, delta: float) -> float:
 
 
 @singledispatch
-def apart_mu(design: Design, facts: PublicFacts, q: int) -> float | None:
-    """mu for q records exchanged at once, at most one in each hexagon before and after; an upper bound.
-
-    None, the default, where nothing less than q times the price of one record is proved.
-    """
-    return None
-
-
-@singledispatch
 def least_cost(design: Design) -> Cost | None:
     """What a release of `design` costs at least, by its own noise and whatever the data; None if unknown.
 

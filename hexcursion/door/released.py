@@ -36,6 +36,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger.places import home, witness_folder
 from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.project.load import build_lattice
+from hexcursion.promises import protected_word
 from hexcursion.words import one_in, quantity, side_words
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class Released:
     def _repr_html_(self) -> str:
         """The picture and what a reader should know beside it, for a notebook."""
         guarantee = self.statement["guarantee"]
-        protected = "hexagon's record" if guarantee["unit"] == "cell" else guarantee["unit_word"]
+        protected = "hexagon's record" if guarantee["unit"] == "cell" else protected_word(guarantee)
         sentences = [
             f"ε {upper(guarantee['epsilon'])} at δ {one_in(guarantee['delta'])}, for each {protected}.",
             *how_right(self.statement, self.bundle.published),

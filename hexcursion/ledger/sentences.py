@@ -10,7 +10,7 @@ from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import Relation
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.ledger.overlap import ALIKE, Decision
 from hexcursion.words import UnitWord
 
@@ -90,13 +90,18 @@ class Line:
 
 
 def account_lines(
-    standing: Standing, unit_word: UnitWord, relation: Relation = "replace-one", *, values_only: bool = False
+    standing: Standing,
+    unit_word: UnitWord,
+    relation: Relation = "replace-one",
+    *,
+    values_only: bool = False,
+    owner: UnitWord | None = None,
 ) -> tuple[Line, ...]:
     """Everything that receipt and statement must say about earlier releases of the same records: nothing but
     the line on neighbours where there is nothing to say. How many records are shared, and how many lie in and
     outside of the area, are exact facts about single records that no epsilon covers: these lines are
     published, so they count neither. The curator reads the count in `shared_text`."""
-    lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation, values_only))]
+    lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation, values_only, owner))]
     if standing.shared:
         lines.append(Line("Earlier releases", shared_unnumbered(standing)))
     if standing.stronger:
@@ -122,9 +127,26 @@ def account_lines(
 
 
 def neighbours_text(
-    unit: Unit, unit_word: UnitWord, relation: Relation = "replace-one", values_only: bool = False
+    unit: Unit,
+    unit_word: UnitWord,
+    relation: Relation = "replace-one",
+    values_only: bool = False,
+    owner: UnitWord | None = None,
 ) -> str:
-    """What the guarantee compares: records of the area, exchanged, one more or less, or one other value."""
+    """What the guarantee compares: records of the area, exchanged, one more or less, or one other value.
+
+    Of an owner, whom a column names, all records.
+    """
+    if owner is not None:
+        many, how = words.plural(2, unit_word).removeprefix("2 "), "exchanged for others"
+        if relation == "add-or-remove":
+            how = "which may be there, be gone or be others,"
+        elif values_only:
+            how = "in their values only,"
+        return (
+            f"Two datasets that differ in all {many} of one {owner}, {how} within the area and the filters "
+            "of this release. Of releases that knew no owners a single record is counted."
+        )
     record = "hexagon's record" if unit == "cell" else unit_word
     if relation == "add-or-remove":
         return (
@@ -173,12 +195,12 @@ def stronger_text(standing: Standing) -> str:
     """What all releases of these records hide together, and what only some of them promise to hide."""
     also = "; ".join(
         f"{one.releases} of them also {'hides' if one.releases == 1 else 'hide'} "
-        f"{words.hidden_words(one.neighbours)}, at epsilon {upper(one.epsilon)}, and the others do not"
+        f"{promises.hidden_words(one.neighbours)}, at epsilon {upper(one.epsilon)}, and the others do not"
         for one in standing.stronger
     )
     text = (
         "Releases of these records promise different things. All of them together hide "
-        f"{words.hidden_words(standing.neighbours)}, at epsilon {upper(standing.after)}; {also}."
+        f"{promises.hidden_words(standing.neighbours)}, at epsilon {upper(standing.after)}; {also}."
     )
     if any(one.neighbours == "add-or-remove" for one in standing.stronger):
         text += (

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, Neighbours
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.accounting.guarantee import group_cost, group_epsilon, priced_for, together
+from dpgp_core.accounting.guarantee import group_epsilon, priced_for
 from dpgp_core.accounting.rdp import ORDERS
-from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.base import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SystemEntropy, random_name
@@ -43,11 +42,11 @@ from hexcursion.releasing.once import (
 from hexcursion.releasing.release_guard import stop_or_state
 from hexcursion.search.choice import Choice
 from hexcursion.search.pilot import fingerprint, with_pilot
-from hexcursion.search.scenes import protects, public_facts
-from hexcursion.words import group_sentence, named, plural
+from hexcursion.search.scenes import protects
+from hexcursion.words import named
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
-GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
+GROUPS = (2, 5, 10)  # units of protection of one person, for the group lines of the statement
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,11 +71,6 @@ class Published:
     release: Release
     folder: Path
     archive: Path
-
-
-def groups_of(most: int | None) -> tuple[int, ...]:
-    """Numbers of records for which a statement has a group line: the usual, and the most of an owner."""
-    return tuple(sorted({*GROUPS, most})) if most is not None and most > 1 else GROUPS
 
 
 def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
@@ -104,14 +98,14 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
             f"No finite epsilon is proved for this design at delta {project.delta:g}: choose a larger delta, "
             "or a design with more noise."
         )
-    groups = groups_of(settings.records_per_owner)
     privacy = PrivacyFacts(
         epsilon=bound.epsilon, delta=project.delta, order=by_curve.order if bound.method == "renyi" else None,
         unit=settings.unit, unit_word=settings.unit_word, n=facts.n, bound=proved.bound,
         bound_source=proved.source, proved=proved.proved, rdp_orders=tuple(float(order) for order in ORDERS),
         rdp_values=tuple(float(value) for value in cost.curve.values),
-        group=tuple((q, group_epsilon(cost, q, project.delta).epsilon, project.delta) for q in groups),
-        gaussian_mu=cost.gaussian_mu, cost=cost,
+        group=tuple((q, group_epsilon(cost, q, project.delta).epsilon, project.delta) for q in GROUPS),
+        gaussian_mu=cost.gaussian_mu, cost=cost, owner=facts.owner,
+        owner_word=project.private.observations.owner_word if facts.owner else None,
         each_row=settings.unit == "point" and settings.data.equal_rows == "each",
     )  # fmt: skip
     charge = Charge(
@@ -134,14 +128,14 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         same_as=project.same_as,
     )
     preview = ledger.preview(charge, project.delta)
-    owner = _owner_line(project, privacy, _owner_epsilon(project, choice, own))
-    receipt = (*_receipt(project, choice, privacy, preview), *owner, *worth)
+    receipt = (*_receipt(project, choice, privacy, preview), *worth)
     if preview.standing is not None:
         lines = account_lines(
             preview.standing,
             settings.unit_word,
             settings.relation,
             values_only=facts.neighbours == "values-only",
+            owner=privacy.owner_word,
         )
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
     if bound.method == "renyi" and by_curve.at_edge:
@@ -273,39 +267,6 @@ def _first_budget(project: Project, preview: Preview) -> float:
     """The budget that is named, else what this release costs, or may cost where its delta covers it all."""
     named = project.settings.budget
     return float(named if named is not None else preview.asked or project.settings.epsilon)
-
-
-def _owner_epsilon(project: Project, choice: Choice, own: Cost) -> float | None:
-    """What a whole owner's records cost who lie in different hexagons; None where that is not known."""
-    settings, design = project.settings, choice.design
-    most = settings.records_per_owner
-    if most is None or not settings.owner_once_per_hexagon:
-        return None
-    mu = questions.apart_mu(design, public_facts(project), most)
-    if mu is None:
-        return None
-    release = Cost.gaussian(mu, own.distance).among(own.neighbours)
-    paid = () if project.pilot is None else (group_cost(project.pilot.cost, most),)
-    return composed_epsilon(together((release, *paid)), project.delta).epsilon
-
-
-def _owner_line(project: Project, privacy: PrivacyFacts, apart: float | None) -> tuple[ReceiptLine, ...]:
-    """What is promised to a whole sensor or person, where a column names it (docs/units-of-protection.md)."""
-    settings = project.settings
-    most, whole = settings.records_per_owner, project.private.observations.owner_word
-    if most is None or whole is None:
-        return ()
-    word = settings.record_word or settings.data.read_by.kind
-    kept = f"one {word}" if most == 1 else plural(most, word)
-    each = ", no two of them in one hexagon" if settings.owner_once_per_hexagon and most > 1 else ""
-    text = f"Used of each {whole}: at most {kept}{each}, by a public rule that prefers no value. "
-    if most == 1:
-        return (ReceiptLine("Owner", f"{text}So one record is one whole {whole}."),)
-    epsilon, delta = next((epsilon, delta) for q, epsilon, delta in privacy.group if q == most)
-    said = group_sentence(most, epsilon if apart is None else apart, delta, privacy.unit_word)
-    every = f"all its {plural(2, word)[2:]} together"
-    lying = "" if apart is None else ", which lie in different hexagons"
-    return (ReceiptLine("Owner", f"{text}A whole {whole}, {every}{lying}: {said}"),)
 
 
 def _title(project: Project) -> str:

@@ -17,6 +17,7 @@ from dpgp_core.accounting.guarantee import together
 from dpgp_core.mechanisms.cell_sums import (
     NoisyStatistics,
     release_statistics,
+    statistic_mu,
     statistic_noise_for,
     statistics_cost,
 )
@@ -33,7 +34,7 @@ from dpgp_core.noise import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing import PublicFacts
+from dpgp_core.releasing import Owner, PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger, Reservation
 from hexcursion.ledger.ledger import charge_stands
@@ -76,7 +77,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "") -> Project:
     records = bin_records(project.private.placed, project.response, settings.unit)
     n, n_is_public = private_n(project), settings.relation == "replace-one"
     share = settings.pilot * settings.epsilon
-    noise = statistic_noise_for(share, project.delta)
+    noise = _pilot_noise(share, project)
     charge = _charge(project, ledger, _pilot_cost(noise, project), {
         "title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name, "epsilon": share, "n": n,
     })  # fmt: skip
@@ -133,14 +134,28 @@ def _charged(project: Project, ledger: Ledger, charge: Charge, session: str) -> 
         yield reservation
 
 
+def _pilot_noise(share: float, project: Project) -> float:
+    """The noise of a pilot that costs a share of epsilon: for all records of an owner where one is named."""
+    owner = public_facts(project).owner
+    steps = 1.0 if owner is None or owner.records == 1 else _steps(owner) * (1.0 + 2.0**-39)
+    return statistic_noise_for(share, project.delta) * steps
+
+
+def _steps(owner: Owner) -> float:
+    """Prices of one exchanged record that all records of an owner cost (docs/units-of-protection.md)."""
+    return math.sqrt(owner.records) if owner.apart else float(owner.records)
+
+
 def _pilot_cost(noise: float, project: Project) -> Cost:
     """Price the pilot for the neighbours of the project's release.
 
     One record more or less moves a sum and a count by at most 1 each, an exchange twice that in square: the
     cost of an exchange bounds both.
     """
-    cost = statistics_cost(noise, project.domain.size)
-    neighbours = public_facts(project).neighbours
+    facts = public_facts(project)
+    cost, neighbours = statistics_cost(noise, project.domain.size), facts.neighbours
+    if facts.owner is not None and facts.owner.records > 1:
+        cost = Cost.gaussian(_steps(facts.owner) * statistic_mu(noise) * (1.0 + 2.0**-40), cost.distance)
     return cost.among(neighbours, cost.gaussian_mu if neighbours == "add-or-remove" else None)
 
 
@@ -161,7 +176,7 @@ def pilot_warning(project: Project) -> str:
     settings = project.settings
     if settings.pilot is None:
         return ""
-    noise = statistic_noise_for(settings.pilot * settings.epsilon, project.delta)
+    noise = _pilot_noise(settings.pilot * settings.epsilon, project)
     n, cells = private_n(project), project.domain.size
     if pilot_strength(n, cells, noise) >= LEAST_STRENGTH:
         return ""

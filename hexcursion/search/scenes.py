@@ -15,7 +15,7 @@ from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design, Protects, SearchSpec, Unit
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.noise import SimulationEntropy
-from dpgp_core.releasing import PublicFacts
+from dpgp_core.releasing import Owner, PublicFacts
 from dpgp_core.simulation import World
 from dpgp_core.spectral.prior import Law
 from hexcursion.ledger.places import home
@@ -23,6 +23,7 @@ from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, cell_shares, public_n
 from hexcursion.project.response import ResponseScale
 from hexcursion.search.task import Scene
+from hexcursion.settings.model import ReleaseSettings
 
 PUBLIC_WORK = "public"
 """Folder, beside the ledger, of what was computed from public geography alone."""
@@ -45,6 +46,7 @@ def public_facts(project: Project) -> PublicFacts:
         project.lattice,
         private_n(project),
         relation=settings.relation,
+        owner=protected_owner(settings),
         places_public=settings.places_public,
         counts=_public_counts(project) if project.exposure is None else project.exposure.values,
         single=settings.unit == "cell",
@@ -52,6 +54,12 @@ def public_facts(project: Project) -> PublicFacts:
         covariates=None if project.covariates is None else project.covariates.values,
         store=home() / PUBLIC_WORK,
     )
+
+
+def protected_owner(settings: ReleaseSettings) -> Owner | None:
+    """The owner whose records a release protects together, None where no column names one."""
+    most = settings.records_per_owner
+    return None if most is None else Owner(most, settings.owner_once_per_hexagon)
 
 
 def _law(project: Project) -> Law:

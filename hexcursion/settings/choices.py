@@ -7,7 +7,7 @@ annotations below: a new setting is one field here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from data_loaders import SEGMENTS, owner_word_of, split_unit
 from data_loaders.house_prices.segments import years_in_words
@@ -163,6 +163,17 @@ class Choices(PrivacySettings, DataSettings):
             return owner_word_of(self.owner)
         counted = self.values == "count" and not self.data.is_sales
         return self.record_word or ("record" if counted else self.data.read_by.kind)
+
+    @property
+    def owner_block(self) -> dict[str, Any] | None:
+        """Whom epsilon is about where a column names the owner of a record, as a statement says it."""
+        if self.owner is None or self.records_per_owner is None:
+            return None
+        return {
+            "word": owner_word_of(self.owner),
+            "records": self.records_per_owner,
+            "apart": self.owner_once_per_hexagon,
+        }
 
     @property
     def scope(self) -> Scope:

@@ -231,12 +231,13 @@ class DataSettings(Checked):
         "data", shortest=1, metavar="COLUMN", otherwise="each record is protected by itself",
     )] = None
     records_per_owner: Annotated[int | None, Setting(
-        "Most records that one owner may contribute; further ones are left out by a public rule.", "data",
+        "Most records that one owner may contribute; others are left out by a public rule. Epsilon is about "
+        "all of an owner together.", "data",
         minimum=1, remedy="try 1", otherwise="no limit",
     )] = None
     owner_once_per_hexagon: Annotated[bool, Setting(
-        "Keep at most one record of an owner in each hexagon: noisy cell statistics then protect a whole "
-        "owner better.", "data",
+        "Keep at most one record of an owner in each hexagon: noisy cell statistics then need less noise.",
+        "data",
     )] = False
     reference: Annotated[SourceSettings | None, Setting(
         "Data of an earlier time, of the same form, on which the design is tuned; or the bundle of an "

@@ -24,8 +24,15 @@ from hexcursion.comparing.run import Comparison, Row
 from hexcursion.door.pipeline import compare_settings
 from hexcursion.errors import Report
 from hexcursion.project.model import Project
+from hexcursion.promises import protected_word
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.words import agreement_words, design_words, plural, quantity, spread_words
+from hexcursion.words import (
+    agreement_words,
+    design_words,
+    plural,
+    quantity,
+    spread_words,
+)
 from pages.shared.subprocess_job import executor_of, in_background
 
 if TYPE_CHECKING:  # it knows Streamlit, which a subprocess does not load
@@ -281,7 +288,7 @@ def record_word(viewer: Viewer) -> str:
 
 def _both(guarantee: Mapping[str, Any]) -> str:
     """The two releases between which a guarantee lets nobody tell."""
-    word = "hexagon’s whole record" if guarantee["unit"] == "cell" else guarantee["unit_word"]
+    word = "hexagon’s whole record" if guarantee["unit"] == "cell" else protected_word(guarantee)
     if guarantee["relation"] == "add-or-remove":
         return f"one with the {word} and one without"
     if guarantee["protects"] == "values":

@@ -11,7 +11,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.numbers import upper
 from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing import Relation
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.settings import field
 from hexcursion.settings.names import DEFAULT_MECHANISMS, USUAL_DELTA, not_read, origin_of
@@ -88,8 +88,8 @@ def _unit(work: Workspace) -> None:
     owner, most = work.choices.get("owner"), work.choices.get("records_per_owner") or 1
     if owner is not None and most > 1:
         st.caption(
-            f"Up to {most:,} readings of one {plain(owner_word_of(owner))} are used, so a whole "
-            f"{plain(owner_word_of(owner))} is protected less than one reading: the release says how much."
+            f"Up to {most:,} readings of one {plain(owner_word_of(owner))} are used, and ε is about all of "
+            "them together."
         )
 
 
@@ -150,8 +150,10 @@ def _strength(work: Workspace) -> None:
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")
     n = None if protected == "cell" else work.records
-    st.caption(plain(words.epsilon_sentence(epsilon, delta, protected, relation, n)))
-    show_odds(epsilon, delta, protected, relation)
+    owner = work.owner_block
+    said = promises.epsilon_sentence(epsilon, delta, protected, relation, n, owner=owner)
+    st.caption(plain(said))
+    show_odds(epsilon, delta, protected if owner is None else owner["word"], relation)
 
 
 def _goal(work: Workspace) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.project.model import Project
 from hexcursion.search.bench import STEPS
 from hexcursion.search.choice import Choice
@@ -310,9 +310,10 @@ def promise_of(project: Project, design: Design, epsilon: float) -> str:
     chance = words.surest(
         epsilon, project.delta, settings.relation, proved.exact_gaussian_mu, proved.distance
     )
-    return words.epsilon_sentence(
-        epsilon, project.delta, settings.unit_word, settings.relation, private_n(project), chance=chance
-    )
+    return promises.epsilon_sentence(
+        epsilon, project.delta, settings.unit_word, settings.relation, private_n(project), chance=chance,
+        owner=settings.owner_block,
+    )  # fmt: skip
 
 
 def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoint | None:

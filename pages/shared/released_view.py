@@ -33,7 +33,8 @@ from hexcursion.bundle.published.bundle_store import (
 )
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
 from hexcursion.errors import WorkflowError
-from hexcursion.words import limits, plural, quantity, side_words
+from hexcursion.promises import limits
+from hexcursion.words import plural, quantity, side_words
 from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain

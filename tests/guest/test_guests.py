@@ -355,7 +355,7 @@ def test_a_mechanism_of_four_methods_is_searched_priced_and_attacked_by_defaults
     assert questions.sharpened(made, facts, budget) is made
     assert questions.priced(louder, facts, 1e-5) == (louder, pytest.approx(0.929495, abs=1e-6))
     assert questions.floor(made, facts, 1e-5) == 0.0
-    assert questions.apart_mu(made, facts, 3) is questions.least_cost(made) is None
+    assert mechanism.apart_mu(made, 3) is questions.least_cost(made) is None
     assert questions.mean_and_noise(made, facts, CollapsedRecords([0], [1], [1.0]), [0]) is None
     with pytest.raises(InvalidValue, match=r"^The audit knows no law of guest-stripes: name the pair"):
         worst_pair(made, prior, 100)

@@ -15,7 +15,7 @@ from dpgp_core.numbers import lower, significant
 from geo import Domain
 from geo.context.surroundings import Place
 from geo.crs import project
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle.products import Products, counted, part_of
 from hexcursion.bundle.statement.change import change_told
 from hexcursion.bundle.statement.expected import (
@@ -115,7 +115,7 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 def in_brief(statement: Mapping[str, Any], products: Products) -> str:
     """The three facts in one line each, for a narrow screen on which their boxes stand below the map."""
     sure, protected, what_not = three_facts(statement, products)
-    one = statement["guarantee"]["unit_word"]
+    one = promises.protected_word(statement["guarantee"])
     return (
         f"{sure.about}: {sure.lead[:1].lower()}{sure.lead[1:]}. {protected.about}: each {one}; "
         f"{protected.lead[:1].lower()}{protected.lead[1:]}. {what_not.about}: "
@@ -164,7 +164,7 @@ def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
 
 def _protected(statement: Mapping[str, Any]) -> Fact:
     guarantee = statement["guarantee"]
-    one, surest = guarantee["unit_word"], belief_of(statement)
+    one, surest = promises.protected_word(guarantee), belief_of(statement)
     what = guarantee["protected"]
     if surest is None:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
@@ -174,18 +174,18 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
         f"{what} Somebody to whom a claim about one {one} is as likely true as false (50 %) is right no more "
         "often than that after seeing everything published here."
     )
-    useless = guarantee["epsilon"] > words.USELESS_EPSILON
-    return Fact("Who is protected", lead, f"{text} {words.PROTECTS_NOBODY}" if useless else text, useless)
+    useless = guarantee["epsilon"] > promises.USELESS_EPSILON
+    return Fact("Who is protected", lead, f"{text} {promises.PROTECTS_NOBODY}" if useless else text, useless)
 
 
 def _what_not(statement: Mapping[str, Any]) -> Fact:
-    release, one = statement["release"], statement["guarantee"]["unit_word"]
+    release, one = statement["release"], promises.protected_word(statement["guarantee"])
     noise = (
         f"Noise was added on purpose: single hexagons can be wrong, and edges are approximate. It says "
         f"nothing certain about any single {one}."
     )
     again = "equal_rows" in statement["guarantee"]
-    more = " ".join(words.limits(statement)[: 2 if again else 1])
+    more = " ".join(promises.limits(statement)[: 2 if again else 1])
     warnings = []
     if release["generated"]:
         warnings.append("The data are generated: no real place or person is described.")

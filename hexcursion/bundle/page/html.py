@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpgp_core.numbers import upper
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle.areas import BoroughTable, borough_table
 from hexcursion.bundle.page.drawn import Released, densities, drawing
 from hexcursion.bundle.page.facts import (
@@ -240,7 +240,7 @@ def _more(statement: Mapping[str, Any]) -> str:
     groups = " ".join(line["in_words"] for line in guarantee["groups"]) or "Nothing stated."
     promise = [
         ("Protected", guarantee["protected"]),
-        ("Not protected", " ".join(words.limits(statement))),
+        ("Not protected", " ".join(promises.limits(statement))),
         ("Promise", guarantee["in_words"]),
         ("Free to use", "Moving the threshold costs no privacy: all is read off the same released numbers."),
     ]

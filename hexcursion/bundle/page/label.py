@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpgp_core.numbers import upper
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle.page.papers import flags_of
 from hexcursion.bundle.products import Products, counted
 from hexcursion.bundle.statement.designs import design_line
@@ -57,7 +57,7 @@ style-src '{source_of(style)}'">
 <section class="map">
 {picture}
 <h2 class="next">Does not protect</h2>
-<div class="small">{_list(words.limits(statement))}</div>
+<div class="small">{_list(promises.limits(statement))}</div>
 </section>
 <section>
 <h2>Protects</h2>

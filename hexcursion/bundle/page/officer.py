@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.numbers import upper
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle.page.facts import belief_of
 from hexcursion.project.response import ResponseScale
 
@@ -185,7 +185,7 @@ def _inference(statement: Mapping[str, Any]) -> list[str]:
 
 def _open(statement: Mapping[str, Any]) -> list[str]:
     return [
-        *(f"* {_plain(text)}" for text in words.limits(statement)),
+        *(f"* {_plain(text)}" for text in promises.limits(statement)),
         "* Loss, theft or misuse of the records before the release: the promise is about what is published.",
         "* The time that computations take, and the memory that they use, while the release is made.",
     ]

@@ -15,7 +15,7 @@ from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
 from geo.maps.painting import Painting
 from geo.maps.static_map import draw_map
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle import layout
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.page.facts import added_title, heading_of, three_facts
@@ -80,7 +80,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         *(fill(text, 90) for text in how_right(statement, products)),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
-        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in words.limits(statement)),
+        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in promises.limits(statement)),
         "Files\n" + "\n".join(files),
         "Products in regions.geojson\n" + "\n".join(meanings),
         *(fill(text, 90) for text in statement["products"]["left_out"]),
@@ -182,7 +182,7 @@ def _subtitle(statement: Mapping[str, Any]) -> str:
     guarantee, release = statement["guarantee"], statement["release"]
     lines = [
         " ".join(filter(None, [added_title(statement), words.covered(statement)])),
-        f"Protects one {guarantee['unit_word']}: epsilon {upper(guarantee['epsilon'])} at delta "
+        f"Protects one {promises.protected_word(guarantee)}: epsilon {upper(guarantee['epsilon'])} at delta "
         f"{upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
     ]
     return "\n".join([*lines, *flags_of(statement)])

@@ -10,7 +10,7 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import GRID
 from dpgp_core.yardstick import JUDGED_SHARE
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle import layout
 from hexcursion.bundle.layers import MAX_PATH_REGIONS
 from hexcursion.bundle.products import BY_MAP, CONFIDENCE, MEANINGS, SURE, ProductName, supports
@@ -113,7 +113,7 @@ def following(statement: Mapping[str, Any]) -> dict[str, Any]:
         "framework": FRAMEWORK,
         "parameters": (
             f"epsilon {upper(guarantee['epsilon'])} and delta {upper(guarantee['delta'], 3)} for "
-            f"one {guarantee['unit_word']}"
+            f"one {promises.protected_word(guarantee)}"
         ),
         "unit": guarantee["protected"],
         "variant": guarantee["variant"],
@@ -245,7 +245,7 @@ def facts(statement: Mapping[str, Any]) -> dict[str, Any]:
         "release_id": statement["release"]["id"], "title": statement["release"]["title"],
         "value": subject["value"], "threshold": subject["threshold"], "threshold_unit": subject["unit"],
         "direction": subject["direction"], "epsilon": guarantee["epsilon"], "delta": guarantee["delta"],
-        "unit_of_protection": f"one {guarantee['unit_word']} ({guarantee['unit']} record)",
+        "unit_of_protection": f"one {promises.protected_word(guarantee)} ({guarantee['unit']} record)",
         "mechanism": design["mechanism"], "design": design_line(design),
         "bound": f"{guarantee['bound']} (proved)", "tuning": statement["tuning"]["kind"],
         "expected": expected_words(statement["expected"]), "generated": statement["release"]["generated"],

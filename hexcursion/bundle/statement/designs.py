@@ -180,6 +180,7 @@ _EARLIER = frozenset(
         "23b84b2d97db482a47b2fbad6df6ed39bd8cfa39a2cae0014a2fbb69f07b5ffb",
         "4b269a1c2d4df6abfce3384b8f20e37582dc9435f4b67511d838d1ab49162ba4",
         "0ce7eeea5a0b84fc81d331dc03467d3e78fdd6d288b646777a5564b50a5fec3d",
+        "b4b4cf5ccb7ce45cbd19b268e801451e11507ecd90d3620faa055de100b642cc",
     }
 )
 _FOLDER = Path(__file__).parent / "schema"

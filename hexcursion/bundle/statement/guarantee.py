@@ -15,8 +15,8 @@ from dpgp_core.accounting.guarantee import group_epsilon
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, group_privacy
 from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.design import Protects, Unit
-from dpgp_core.releasing import Relation
-from hexcursion import words
+from dpgp_core.releasing import Owner, Relation
+from hexcursion import promises, words
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import PrivacyFacts, Release
 from hexcursion.words import UnitWord
@@ -24,8 +24,17 @@ from hexcursion.words import UnitWord
 VARIANT = "(epsilon, delta)-differential privacy, also called approximate differential privacy"
 
 
-def neighbours_text(unit: Unit, relation: Relation, protects: Protects, *, counted: bool = False) -> str:
-    """What two neighbouring datasets are, in one sentence."""
+def neighbours_text(
+    unit: Unit,
+    relation: Relation,
+    protects: Protects,
+    *,
+    counted: bool = False,
+    owner: Mapping[str, Any] | None = None,
+) -> str:
+    """What two neighbouring datasets are, in one sentence; `owner` is that of a stated guarantee."""
+    if owner is not None and (owner["records"] > 1 or relation == "add-or-remove"):
+        return _owners_text(relation, protects, owner, counted=counted)
     one = "record of a cell" if unit == "cell" else "record"
     many = "sets of cell records" if unit == "cell" else "datasets"
     if relation == "add-or-remove":
@@ -47,6 +56,21 @@ def neighbours_text(unit: Unit, relation: Relation, protects: Protects, *, count
     )
 
 
+def _owners_text(relation: Relation, protects: Protects, owner: Mapping[str, Any], *, counted: bool) -> str:
+    each = f"at most {owner['records']:,}"
+    if relation == "add-or-remove":
+        return (
+            f"Two datasets that differ in the records of one {owner['word']}, {each}, which may be there, be "
+            "gone or be others, within the area and the filters of the release."
+        )
+    what = "values and places" if protects == "values and places" else "values only; the places stay"
+    return (
+        f"Two datasets of the same size that differ in the records of one {owner['word']}, {each}, exchanged "
+        f"for others within the area and the filters of the release: in their "
+        f"{'places' if counted else what}."
+    )
+
+
 def guarantee_block(release: Release) -> dict[str, Any]:
     """The block as it stands in a statement. Raise `BundleError` for an unknown unit of protection, a bound
     that is not proved, or text that is too long."""
@@ -64,6 +88,7 @@ def guarantee_block(release: Release) -> dict[str, Any]:
         "n": int(privacy.n),
         "n_is_public": release.relation == "replace-one",
         **({"equal_rows": "each"} if privacy.each_row else {}),
+        **({} if (owner := owner_block(privacy)) is None else {"owner": owner}),
         "variant": VARIANT,
         "epsilon": float(privacy.epsilon),
         "delta": float(privacy.delta),
@@ -85,21 +110,37 @@ def guarantee_block(release: Release) -> dict[str, Any]:
     return with_words(stated, counted=release.exposure is not None)
 
 
+def owner_block(privacy: PrivacyFacts) -> dict[str, Any] | None:
+    """Whom a guarantee is about where a column names the owner of a record, as a statement says it."""
+    if privacy.owner is None:
+        return None
+    word = clean(privacy.owner_word or "", 40, "The word for the owner of a record")
+    return {"word": word, "records": privacy.owner.records, "apart": privacy.owner.apart}
+
+
+def stated_owner(guarantee: Mapping[str, Any]) -> Owner | None:
+    """Whom a stated guarantee is about, None for a single record."""
+    owner = guarantee.get("owner")
+    return None if owner is None else Owner(owner["records"], owner["apart"])
+
+
 def with_words(stated: Mapping[str, Any], *, counted: bool = False) -> dict[str, Any]:
     """The block with every text that follows from its facts, made anew. Counted records have no value."""
     unit, word, n = stated["unit"], stated["unit_word"], stated["n"]
     protects, relation = stated["protects"], stated["relation"]
-    epsilon, delta = stated["epsilon"], stated["delta"]
+    epsilon, delta, owner = stated["epsilon"], stated["delta"], stated.get("owner")
+    one, chance = promises.protected_word(stated), surest_of(stated)
+    not_protected = promises.not_protected_texts(
+        unit, word, protects, relation, each_row="equal_rows" in stated, owner=owner
+    )
     return {
         **stated,
-        "neighbours": neighbours_text(unit, relation, protects, counted=counted),
-        "in_words": words.epsilon_sentence(epsilon, delta, word, relation, n, chance=surest_of(stated)),
+        "neighbours": neighbours_text(unit, relation, protects, counted=counted, owner=owner),
+        "in_words": promises.epsilon_sentence(epsilon, delta, word, relation, n, chance=chance, owner=owner),
         "times_more_likely": words.times(epsilon),
-        "protected": words.protected_text(unit, word, n, protects, relation, counted=counted),
-        "not_protected": list(
-            words.not_protected_texts(unit, word, protects, relation, each_row="equal_rows" in stated)
-        ),
-        "groups": [{**line, "in_words": _group_words(line, word)} for line in stated["groups"]],
+        "protected": promises.protected_text(unit, word, n, protects, relation, counted=counted, owner=owner),
+        "not_protected": list(not_protected),
+        "groups": [{**line, "in_words": _group_words(line, one)} for line in stated["groups"]],
     }
 
 
@@ -116,7 +157,7 @@ def surest_of(stated: Mapping[str, Any]) -> float:
 
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:
     epsilon = math.inf if line["epsilon"] is None else line["epsilon"]
-    return words.group_sentence(line["records"], epsilon, line["delta"], unit_word)
+    return promises.group_sentence(line["records"], epsilon, line["delta"], unit_word)
 
 
 def _curve(orders: ArrayLike, values: ArrayLike) -> dict[str, Any] | None:
@@ -246,6 +287,8 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> N
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):
         raise BundleError("The privacy statement contradicts itself about its number of records.")
+    if "owner" in guarantee and guarantee["unit"] == "cell":
+        raise BundleError("The privacy statement names owners where its records are hexagons.")
     if "equal_rows" in guarantee and guarantee["unit"] == "cell":
         raise BundleError("The privacy statement counts equal rows where its records are hexagons.")
     cost = stated_cost(guarantee)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,8 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing import Relation
-from hexcursion import words
+from hexcursion import promises, words
+from hexcursion.bundle.statement.guarantee import owner_block
 from hexcursion.ledger.account import ROUNDING
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import PrivacyFacts, ReceiptLine, Tuning
@@ -62,10 +65,12 @@ def build_receipt(
     relation: Relation = "replace-one", protects: Protects = "values and places",
 ) -> tuple[ReceiptLine, ...]:  # fmt: skip
     """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
+    owner = owner_block(privacy)
+    one = privacy.unit_word if owner is None else owner["word"]
     counted = isinstance(design, SpectralStatisticsDesign) and design.law in SPREADS_OF_COUNTS
     clip = "none: records that are counted have no values" if counted else _clip(response, value_unit)
-    protected = words.protected_text(
-        privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted
+    protected = promises.protected_text(
+        privacy.unit, privacy.unit_word, privacy.n, protects, relation, counted=counted, owner=owner
     )
     filled = domain_origin or "their origin is not stated"
     origin = response.origin or "its origin is not stated"
@@ -99,26 +104,38 @@ def build_receipt(
         *_ledger_lines(ledger),
         ReceiptLine(
             "In words",
-            words.epsilon_sentence(
+            promises.epsilon_sentence(
                 privacy.epsilon,
                 privacy.delta,
                 privacy.unit_word,
                 relation,
                 privacy.n,
                 chance=_surest(privacy, relation),
+                owner=owner,
             ),
             privacy.epsilon > LARGE_EPSILON,
         ),
         *(
-            ReceiptLine("Group", words.group_sentence(q, epsilon, delta, privacy.unit_word))
+            ReceiptLine("Group", promises.group_sentence(q, epsilon, delta, one))
             for q, epsilon, delta in privacy.group
         ),
+        *_owner_lines(privacy, owner),
     ]
     if generated:
         lines.append(ReceiptLine("Data", "Generated demo data: no real person is described."))
     if simulation:
         lines.append(ReceiptLine("Randomness", "Simulation with a fixed seed: not a private release.", True))
     return tuple(lines)
+
+
+def _owner_lines(privacy: PrivacyFacts, owner: Mapping[str, Any] | None) -> tuple[ReceiptLine, ...]:
+    """How many records of an owner are used, where a column names it (docs/units-of-protection.md)."""
+    if owner is None:
+        return ()
+    apart = ", no two of them in one hexagon" if owner["apart"] and owner["records"] > 1 else ""
+    used = f"{words.plural(owner['records'], 'row')}{apart}"
+    text = f"Used of each {owner['word']}: at most {used}, by a public rule that prefers no value. "
+    return (ReceiptLine("Owner", f"{text}Epsilon is about one whole {owner['word']}."),)
 
 
 def _surest(privacy: PrivacyFacts, relation: Relation) -> float:
@@ -201,7 +218,7 @@ def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
     if ledger is None:
         return ()
     before, after = (upper(value) for value in (ledger.before, ledger.after))
-    only = "" if ledger.hidden is None else f" They hide {words.hidden_words(ledger.hidden)} and no more."
+    only = "" if ledger.hidden is None else f" They hide {promises.hidden_words(ledger.hidden)} and no more."
     spent = ReceiptLine(
         "Ledger",
         f"All releases of these records: epsilon {before} before, {after} after this one.{only}",

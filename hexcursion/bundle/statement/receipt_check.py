@@ -12,12 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from dpgp_core.accounting.composition import HIDING, Cost, epsilon
+from dpgp_core.accounting.composition import HIDING
 from dpgp_core.accounting.rdp import ORDERS
-from dpgp_core.mechanisms import questions
-from hexcursion import words
+from hexcursion import promises
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.guarantee import SLACK, stated_cost
+from hexcursion.bundle.statement.guarantee import stated_cost, stated_owner
 from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
@@ -47,7 +46,7 @@ _POOR = "|".join(
 _REACH = re.compile(rf"expected agreement is ({_N}), below")
 _BETTER = re.compile(rf"better \(({_N}) instead of ({_N})\)")
 _TIMES = re.compile(r"in (\d+) of (\d+) changes")
-_HIDDEN = f"(?:{'|'.join(words.hidden_words(each) for each in HIDING)})"
+_HIDDEN = f"(?:{'|'.join(promises.hidden_words(each) for each in HIDING)})"
 _ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
 # What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
 _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
@@ -116,16 +115,7 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             r"some of the same records are not counted: .+\.", True,
         ),
     ),
-    "Owner": (
-        (
-            rf"Used of each [\w ]+: at most (?:one|{_N}) {_RECORD}(?:, no two of them in one hexagon)?"
-            r", by a public rule that (?:prefers no value|does not look at the values)\. "
-            r"(?:So one record is one whole [\w ]+\.|"
-            rf"A whole [\w ]+, all its {_RECORD} together(?:: (?P<group>.+)|, which lie in different "
-            rf"hexagons: Someone with up to (?P<many>{_N}) {_RECORD}: (?:no useful guarantee\.|epsilon "
-            rf"(?P<apart>{_N}) at delta .+)))", False,
-        ),
-    ),
+    "Owner": (),  # follows from the guarantee; before December 2026 it priced owners beside records
     LOW_AGREEMENT: (
         (
             rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it "
@@ -216,6 +206,8 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
             for line in guarantee["groups"]
         ),
         gaussian_mu=guarantee["cost"].get("gaussian_mu"),
+        owner=stated_owner(guarantee),
+        owner_word=guarantee.get("owner", {}).get("word"),
         cost=replace(cost, distance=guarantee["cost"]["distance"]),
     )
     lines = build_receipt(
@@ -234,8 +226,10 @@ def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
     )
     if not statement["ledger"]["entry"]:
         return lines
-    values_only = guarantee["protects"] == "values"
-    told = neighbours_text(guarantee["unit"], guarantee["unit_word"], guarantee["relation"], values_only)
+    values_only, owner = guarantee["protects"] == "values", guarantee.get("owner", {}).get("word")
+    told = neighbours_text(
+        guarantee["unit"], guarantee["unit_word"], guarantee["relation"], values_only, owner
+    )
     return (*lines, ReceiptLine("Neighbours", told))
 
 
@@ -281,7 +275,7 @@ def _tidy(text: str) -> str:
 
 def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     """Whether a line is a sentence of the program's, whatever its numbers are."""
-    guarantee, topic = statement["guarantee"], line["topic"]
+    topic = line["topic"]
     if topic == "Question" and (relative := statement["subject"].get("relative")) is not None:
         by = "divided by" if relative["ratio"] else "less"
         asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
@@ -293,13 +287,7 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     for pattern, warning in _SAID[topic]:
         found = re.fullmatch(pattern, line["text"])
         if found is not None and line["warning"] is warning:
-            said = found.groupdict()
-            if (apart := said.get("apart")) is not None:
-                return _follows_apart(_number(said["many"]), _number(apart), statement)
-            if topic == LOW_AGREEMENT and not _poor_follows(line["text"], statement):
-                return False
-            group = said.get("group")
-            return group is None or group in [one["in_words"] for one in guarantee["groups"]]
+            return topic != LOW_AGREEMENT or _poor_follows(line["text"], statement)
     return False
 
 
@@ -317,16 +305,6 @@ def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
         )
         and all(HALF_AS_GOOD * int(of) <= int(times) <= int(of) for times, of in _TIMES.findall(text))
     )
-
-
-def _follows_apart(many: float, stated: float, statement: Mapping[str, Any]) -> bool:
-    """Whether an owner whose q records lie in different hexagons is priced at sqrt(q) mu at least."""
-    guarantee, design = statement["guarantee"], design_from(statement["design"])
-    parts = guarantee["cost"].get("parts", [guarantee["cost"]])
-    mu = math.hypot(*(part.get("gaussian_mu") or 0.0 for part in parts))  # of a look beside it at least this
-    if not mu or questions.apart_mu.dispatch(type(design)) is questions.apart_mu.dispatch(object):
-        return False
-    return stated >= epsilon(Cost.gaussian(math.sqrt(many) * mu), guarantee["delta"]).epsilon * (1.0 - SLACK)
 
 
 def _number(text: str) -> float:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.guarantee import group_cost
 from dpgp_core.mechanisms import questions
+from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
 from hexcursion.bundle.statement.build import FORMULA, products_block
 from hexcursion.bundle.statement.build import following as evaluated
 from hexcursion.bundle.statement.designs import check_schema, design_from, proved_bounds
 from hexcursion.bundle.statement.expected import expected_words
-from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise
+from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, stated_owner
 from hexcursion.bundle.statement.receipt_check import checked_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.public_numbers import UNITS
@@ -31,7 +34,7 @@ def check_statement(statement: Any) -> dict[str, Any]:
     check_threshold(checked)
     counted = checked["design"].get("law") in SPREADS_OF_COUNTS
     check_guarantee(checked["guarantee"], counted=counted)
-    check_noise(checked["guarantee"], questions.least_cost(design_from(checked["design"])))
+    check_noise(checked["guarantee"], least_cost(checked))
     _check_bound(checked)
     _check_texts(checked)
     _check_trip(checked)
@@ -41,6 +44,19 @@ def check_statement(statement: Any) -> dict[str, Any]:
     strict = checked["software"]["version"] == VERSION
     receipt = checked_receipt(checked, strict=strict)
     return {**checked, "receipt": receipt}
+
+
+def least_cost(statement: dict[str, Any]) -> Cost | None:
+    """What the noise of a statement's design costs at least those whom its guarantee is about."""
+    design, owner = design_from(statement["design"]), stated_owner(statement["guarantee"])
+    least = questions.least_cost(design)
+    if least is None or owner is None:
+        return least
+    if least.gaussian_mu is None:
+        return group_cost(least, owner.records)
+    apart = mechanism_of(design).apart_mu(design, owner.records) if owner.apart else None
+    mu = owner.records * least.gaussian_mu
+    return Cost.gaussian(mu if apart is None else min(mu, apart), least.distance)
 
 
 def check_design(statement: dict[str, Any]) -> None:

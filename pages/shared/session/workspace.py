@@ -133,6 +133,15 @@ class Workspace:
         return "example" if is_example(source) else "sales" if source.is_sales else "sensors"
 
     @property
+    def owner_block(self) -> dict[str, Any] | None:
+        """Whom epsilon is about where a column names the owner of a record, as a statement says it."""
+        owner, most = self.choices.get("owner"), self.choices.get("records_per_owner")
+        if owner is None or most is None:
+            return None
+        apart = bool(self.choices.get("owner_once_per_hexagon", False))
+        return {"word": owner_word_of(str(owner)), "records": int(most), "apart": apart}
+
+    @property
     def record_word(self) -> words.UnitWord:
         """What one point record is: a whole sensor or person where each has one, otherwise a row's word."""
         owner = self.choices.get("owner")
@@ -257,7 +266,9 @@ class Workspace:
         if step == PRIVACY and self.found is not None and (self.fits() or self.release_id is not None):
             project = self.found.project
             slack = words.one_in(project.delta)
-            return f"one {project.settings.unit_word}, ε {project.settings.epsilon:g}, δ {slack}"
+            owner = project.settings.owner_block
+            one = project.settings.unit_word if owner is None else owner["word"]
+            return f"one {one}, ε {project.settings.epsilon:g}, δ {slack}"
         if step == RELEASE and self.release_id is not None:
             return "the finished example" if is_shipped(self.release_id) else f"released as {self.release_id}"
         return None

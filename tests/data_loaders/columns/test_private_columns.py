@@ -210,6 +210,13 @@ def test_owners_are_numbered_by_first_appearance() -> None:
     assert numbered_again(np.array([2, 5, 2, 0])).tolist() == [0, 1, 0, 2]
 
 
+def test_owners_whose_names_differ_in_writing_only_are_counted() -> None:
+    numbers = OwnerNumbers()
+    numbers.of(pa.array(["S1", "s1", "S 1", "S01", "07", "7", "8", "x"]))
+    assert numbers.alike == 3  # "S01" is another name: its zero does not lead
+    assert OwnerNumbers().alike == 0
+
+
 def test_nothing_private_is_printed() -> None:
     made = load_sales(sales_file(sale(1, CANARY_PRICE)), TABLE)[0]
     assert repr(made) == "Observations(1 x sale, crs=EPSG:4326, unit='GBP')"

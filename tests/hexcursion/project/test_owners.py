@@ -13,7 +13,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.area import build_domain
 from hexcursion.project.load import load_project, load_source
-from hexcursion.releasing.transaction import GROUPS, groups_of, plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.choice import given_choice
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
@@ -72,38 +72,39 @@ def test_an_owner_keeps_at_most_so_many_rows_inside(tmp_path: Path, most: int, k
     assert "The readings belong to 50 sensors." in said
 
 
-def test_the_owner_s_own_number_has_a_group_line() -> None:
-    assert GROUPS == (2, 5, 10)
-    assert groups_of(None) == (2, 5, 10)
-    assert groups_of(1) == (2, 5, 10)
-    assert groups_of(5) == (2, 5, 10)
-    assert groups_of(3) == (2, 3, 5, 10)
-    assert groups_of(40) == (2, 5, 10, 40)
+ONE_WHOLE = "by a public rule that prefers no value. Epsilon is about one whole sensor."
 
 
 @pytest.mark.parametrize(
     ("most", "protected", "owner"),
     [
-        (1, "One sensor: its value and its place, among 50 sensors.", "Used of each sensor: at most one "
-         "reading, by a public rule that prefers no value. So one record is one whole sensor."),
-        (3, "One reading: its value and its place, among 150 readings.", "Used of each sensor: at most 3 "
-         "readings, by a public rule that prefers no value. A whole sensor, all its readings "
-         "together: Someone with up to 3 readings:"),
+        (1, "One sensor: its value and its place, among 50 sensors.", f"at most 1 row, {ONE_WHOLE}"),
+        (
+            3,
+            "One sensor: the values and the places of all its readings, at most 3, among 150 readings.",
+            f"at most 3 rows, {ONE_WHOLE}",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_receipt_promises_what_holds_for_a_whole_owner(
     tmp_path: Path, most: int, protected: str, owner: str
 ) -> None:
     chosen = settings(
-        stations(tmp_path), owner="station", records_per_owner=most, lengthscale=3000.0, ridge=5.0
+        stations(tmp_path), owner="station", records_per_owner=most, lengthscale=3000.0, ridge=50.0
     )
     project = load_project(chosen)
     plan = plan_release(project, given_choice(project), open_ledger())
     said = {line.topic: line.text for line in plan.receipt}
     assert said["Unit of protection"] == protected
-    assert said["Owner"].startswith(owner)
+    assert said["Owner"] == f"Used of each sensor: {owner}"
     assert plan.privacy.n == 50 * most
     assert "sensor" not in said["Records"] or most == 1
+    one = "one sensor" if most == 1 else "all readings of one sensor"
+    assert said["In words"].startswith(f"Exchanging {one} can make any published result up to 2.72 times")
+    assert "a claim about that sensor even odds" in said["In words"]
+    assert [line.text[:30] for line in plan.receipt if line.topic == "Group"] == [
+        "Someone with up to 2 sensors: ", "Someone with up to 5 sensors: ", "Someone with up to 10 sensors:"
+    ]  # fmt: skip
 
 
 def test_persons_are_called_persons(tmp_path: Path) -> None:
@@ -144,8 +145,8 @@ def test_filling_tells_its_progress(town: Town) -> None:
     assert sum(0.0 < share <= 0.2 for share in said) >= 2
 
 
-def test_a_whole_owner_of_a_gaussian_release_is_priced_exactly(tmp_path: Path) -> None:
-    """q readings of one sensor cost q mu, not the general rule for q records."""
+def test_epsilon_is_that_of_a_whole_owner(tmp_path: Path) -> None:
+    """3 readings of one sensor cost 3 mu: epsilon 2 was promised to one reading, and 7.08 to the sensor."""
     chosen = settings(
         stations(tmp_path),
         owner="station",
@@ -156,11 +157,13 @@ def test_a_whole_owner_of_a_gaussian_release_is_priced_exactly(tmp_path: Path) -
         mechanisms=("noisy-cell-statistics",),
     )
     project = load_project(chosen)
-    privacy = plan_release(project, given_choice(project), open_ledger()).privacy
+    plan = plan_release(project, given_choice(project), open_ledger())
+    privacy, noise = plan.privacy, plan.choice.design.statistic_noise  # type: ignore[attr-defined]
     assert (privacy.epsilon, privacy.delta) == pytest.approx((2.0, 1e-5), rel=1e-6)
     assert privacy.gaussian_mu == pytest.approx(0.501552, abs=1e-5)
-    owner = next(epsilon for q, epsilon, _ in privacy.group if q == 3)
-    assert owner == pytest.approx(7.07760, abs=1e-4)
+    assert noise == pytest.approx(3 * 2.0 / 0.501552, rel=1e-5)
+    assert plan.charge.cost.gaussian_mu == privacy.gaussian_mu, "the ledger is charged what is promised"
+    assert [q for q, _, _ in privacy.group] == [2, 5, 10]
 
 
 def walkers(folder: Path) -> SourceSettings:
@@ -179,35 +182,36 @@ def walkers(folder: Path) -> SourceSettings:
 
 
 @pytest.mark.parametrize(
-    ("once", "mechanism", "epsilon", "lying"),
+    ("once", "mechanism", "noise"),
     [
-        (True, "noisy-cell-statistics", "3.619 at", ", which lie in different hexagons"),
-        (False, "noisy-cell-statistics", "14.4", ""),
-        (True, "posterior-sampling", "16.39 at", ""),
+        (True, "noisy-cell-statistics", 23.5946),
+        (False, "noisy-cell-statistics", 74.6126),
+        (True, "posterior-sampling", None),
     ],
 )
 def test_ten_readings_in_different_hexagons_cost_the_square_root(
-    tmp_path: Path, once: bool, mechanism: str, epsilon: str, lying: str
+    tmp_path: Path, once: bool, mechanism: str, noise: float | None
 ) -> None:
-    """It said 14.4 although no two readings of a person lay in one hexagon."""
+    """Noise for epsilon 1 of a person: 2 sqrt(10) / .268 where no two readings lie in one hexagon."""
     chosen = settings(
         walkers(tmp_path),
         owner="person",
         records_per_owner=10,
         owner_once_per_hexagon=once,
         lengthscale=3000.0,
-        ridge=5.0,
+        ridge=50.0,
         epsilon=1.0,
         mechanisms=(mechanism,),
     )
     project = load_project(chosen)
     plan = plan_release(project, given_choice(project), open_ledger())
     said = {line.topic: line.text for line in plan.receipt}
-    start = (
-        f"A whole person, all its readings together{lying}: Someone with up to 10 readings: epsilon {epsilon}"
-    )
-    assert start in said["Owner"]
-    assert ("no two of them in one hexagon" in said["Owner"]) == once
+    assert plan.privacy.epsilon == pytest.approx(1.0, rel=1e-6)
+    assert said["This release"] == "epsilon 1 at delta 1e-5."
+    if noise is not None:
+        assert plan.choice.design.statistic_noise == pytest.approx(noise, rel=1e-5)  # type: ignore[attr-defined]
+    for topic in ("Unit of protection", "Owner"):
+        assert ("no two of them in one hexagon" in said[topic]) == once
     most = bound_rows(project.private.placed.index, once)
     assert (most == 1) == once
 

@@ -119,9 +119,10 @@ def rows_of(n: int, seed: int = 5) -> list[Row]:
 
 
 def written(path: Path, rows: Sequence[Row | str]) -> Path:
-    """A sensor table of rows, each three numbers or a line as it stands."""
+    """A sensor table of rows, each three numbers or a line as it stands; the first may be a header."""
+    header = [] if isinstance(rows[0], str) and rows[0].startswith("lon,") else ["lon,lat,no2"]
     lines = [row if isinstance(row, str) else "{:.6f},{:.6f},{:.4f}".format(*row) for row in rows]
-    path.write_text("lon,lat,no2\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text("\n".join([*header, *lines]) + "\n", encoding="utf-8")
     return path
 
 

@@ -13,7 +13,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Release, Tuning
-from hexcursion.releasing.transaction import groups_of, plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.names import TuningKind
 from tests.hexcursion.bundle.bundle_samples import guarded
@@ -25,16 +25,6 @@ def test_a_smaller_delta_is_priced_from_a_hundredth_of_a_record_on(records: int,
     assert ("the same release has epsilon" in _delta_line(replace(guarded(), n=records)).text) is priced
     bare = replace(guarded(), n=records, cost=None, rdp_orders=(), rdp_values=())
     assert "the same release" not in _delta_line(bare).text
-
-
-@pytest.mark.parametrize(
-    ("most", "groups"),
-    [(None, (2, 5, 10)), (1, (2, 5, 10)), (2, (2, 5, 10)), (3, (2, 3, 5, 10)), (12, (2, 5, 10, 12))],
-)
-def test_groups_are_the_usual_ones_and_the_most_of_an_owner(
-    most: int | None, groups: tuple[int, ...]
-) -> None:
-    assert groups_of(most) == groups
 
 
 def test_a_release_is_neither_generated_nor_simulated_unless_it_says_so() -> None:

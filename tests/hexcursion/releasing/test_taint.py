@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -256,6 +257,41 @@ def test_nor_is_it_by_a_comparison(tmp_path: Path) -> None:
         found = compare_mechanisms(load_project(settings), ["bin-means"], [2.0])
         tables.append(csv_text(replace(found, rows=tuple(replace(row, seconds=0.0) for row in found.rows))))
     assert tables[0] == tables[1]
+
+
+OWNED = ("--owner", "station", "--records-per-owner", "3", "--time", "when")
+
+
+def owned(rows: Sequence[Row], changed: int = -1) -> list[str]:
+    """Dated rows with a text of forty stations, of which one may report others from other places."""
+    lines = ["lon,lat,no2,when,station,remark"]
+    for number, (lon, lat, value) in enumerate(rows):
+        if number % 40 == changed:
+            lon, lat, value = 10.115, 50.04, 1e6 + number
+        day = f"2023-{1 + number % 12:02d}-{1 + number % 28:02d}"
+        remark = '"said ""high"", twice"' if number % 40 == changed else "as usual"
+        lines.append(f"{lon:.6f},{lat:.6f},{value:.4f},{day},S{number % 40},{remark}")
+    return lines
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    ["spectral-statistics", pytest.param("noisy-cell-statistics", marks=pytest.mark.slow)],
+)
+def test_neighbours_may_differ_in_all_dated_rows_of_an_owner(
+    mechanism: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = Case(mechanism, reference=False)
+    one, other = owned(ROWS), owned(ROWS, changed=7)
+    others = [other[0], *other[:0:-1]]  # and in the order of their rows
+    options, tape = case.options(tmp_path, *OWNED), Tape()
+    first, second = (leaving(tmp_path / "work", rows, options, capsys, tape=tape) for rows in (one, others))
+    assert first["release: status and refusal"] == b"0"
+    assert told_apart(first, second) == {}
+    statement = json.loads(first["bundle: statement.json"])
+    assert statement["guarantee"]["owner"] == {"word": "sensor", "records": 3, "apart": False}
+    for name in ("bundle: README.txt", "bundle: label.html", "bundle: statement.json"):
+        assert b"one reading" not in first[name]
 
 
 MORE_OR_LESS = {

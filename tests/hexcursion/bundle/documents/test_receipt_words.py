@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.numbers import significant, upper
-from hexcursion import words
+from hexcursion import promises, words
 from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import ReceiptLine, Tuning
@@ -189,27 +189,27 @@ def test_numbers_in_words() -> None:
 
 
 def test_group_lines() -> None:
-    assert "epsilon 4.796" in words.group_sentence(2, 4.7952, 2e-4, "sale")
-    far = words.group_sentence(10, 39.6, 1e-5, "sale")
+    assert "epsilon 4.796" in promises.group_sentence(2, 4.7952, 2e-4, "sale")
+    far = promises.group_sentence(10, 39.6, 1e-5, "sale")
     assert far.endswith("An epsilon above 20 protects nobody in practice.")
     for useless in (
-        words.group_sentence(9, 90.0, 1.0, "sale"),
-        words.group_sentence(9, math.inf, 0.001, "sale"),
+        promises.group_sentence(9, 90.0, 1.0, "sale"),
+        promises.group_sentence(9, math.inf, 0.001, "sale"),
     ):
         assert "no useful guarantee" in useless
 
 
 def test_a_delta_of_one_in_n_says_that_a_whole_record_may_be_published_and_no_belief() -> None:
-    said = words.epsilon_sentence(1.0, 0.01, "sale", n=100)
+    said = promises.epsilon_sentence(1.0, 0.01, "sale", n=100)
     assert "With 100 sales this slack allows a whole record to be published." in said
     assert "guesses" not in said
-    right = words.epsilon_sentence(1.0, 0.0001, "sale", n=100)
+    right = promises.epsilon_sentence(1.0, 0.0001, "sale", n=100)
     assert right.endswith("sees what is published guesses right with a chance of at most 73.2 %.")
 
 
 def test_an_epsilon_above_20_protects_nobody() -> None:
-    assert words.epsilon_sentence(20.1, 1e-5, "sale").endswith("protects nobody in practice.")
-    assert "nobody" not in words.epsilon_sentence(20.0, 1e-5, "sale")
+    assert promises.epsilon_sentence(20.1, 1e-5, "sale").endswith("protects nobody in practice.")
+    assert "nobody" not in promises.epsilon_sentence(20.0, 1e-5, "sale")
 
 
 def test_a_delta_is_never_said_to_be_one() -> None:
