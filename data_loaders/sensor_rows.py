@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.columns.coordinates import hemisphere_column, parse_degrees
-from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.numbers import (
     USUAL,
     Censored,
@@ -23,6 +22,7 @@ from data_loaders.columns.numbers import (
     parse_censored,
     parse_numbers,
 )
+from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
 from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, matches, shape_of
 from data_loaders.columns.times import DateOrder, read_times
 from data_loaders.errors import DataError
@@ -54,6 +54,7 @@ class Columns:
     place_sd: str | None
     conditions: Mapping[str, tuple[str, ...]]
     degrees: bool = False
+    unit: str = ""  # of the values, as stated
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -127,17 +128,17 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
     marks = _marks(table, shape, numeric, chosen, stated)
     reading = _Reading(table, chosen, stated, marks)
     found.written |= dict.fromkeys((_written(table, shape, marks), *table.notes, *shape.header.notes))
-    if stated.condition is None and (telling := quality_columns(shape.called, wanted.values())):
-        found.written[
-            f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "
-            "with `where`, or name the column that says which are below a limit with `condition`."
-        ] = None
+    reading.look_at_others(shape, wanted)
+    wanted |= {f"q:{at}": at for at in reading.others.columns}
     header = shape.names if shape.header.checked else None
     for block in blocks(
         table, len(shape.names), wanted, header=header, delimiter=shape.delimiter, skip=shape.header.skip
     ):
         _take(block, reading, tally, found)
     reading.check_marks()
+    if reading.units is not None:
+        reading.units.check()
+    found.written |= dict.fromkeys(reading.notes())
 
 
 _WRITTEN_OTHERWISE = (
@@ -155,6 +156,36 @@ class _Reading:
         self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks | ones
         self.missing = missing_of(stated.missing)
         self.evidence = {column: Evidence() for column in self.marks}
+        self.units: Conversion | None = None
+        self.limit_units: Conversion | None = None
+        self.others = Qualifiers((), (), owner=True, identifier=True)
+
+    def look_at_others(self, shape: Shape, wanted: dict[str, int]) -> None:
+        """Find the columns that qualify the value, and add those of units to the `wanted` ones."""
+        chosen, stated = self.chosen, self.stated
+        if chosen.value != ONE_EACH and stated.unit_column != NO_UNIT:
+            of_value, of_limit = unit_columns(shape.called, chosen.value, stated.limit_column)
+            if stated.unit_column is not None:
+                of_value = shape.position(stated.unit_column, self.table.name)
+            if of_value is not None:
+                wanted["u:value"] = of_value
+                self.units = Conversion(shape.called[of_value], chosen.unit)
+            if of_limit is not None:
+                wanted["u:limit"] = of_limit
+                self.limit_units = Conversion(shape.called[of_limit], chosen.unit)
+        self.others = Qualifiers(
+            shape.called,
+            wanted.values(),
+            owner=chosen.owner is not None,
+            identifier=chosen.identifier is not None,
+        )
+
+    def notes(self) -> list[str]:
+        """What was converted, and which columns qualify the value."""
+        return [
+            *(() if self.units is None else self.units.notes()),
+            *(one.sentence for one in self.others.findings()),
+        ]
 
     def numbers(self, column: str, entries: Any) -> Numbers:
         self.evidence[column].add(entries)
@@ -242,6 +273,10 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     value = parse_censored(
         entries[chosen.value], read[0], reading.marks[chosen.value], reading.missing, condition
     )
+    if reading.units is not None:
+        value = replace(
+            value, value=reading.units.converted(block.columns["u:value"].take(rows), value.value)
+        )
     x, y = read[1:3]
     places = x.value, y.value
     alive = np.ones(len(rows), dtype=bool)
@@ -261,6 +296,11 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     if stated.limit_column is not None:
         written = text(block.columns[f"w:{stated.limit_column}"].take(rows))
         limits = parse_numbers(written, reading.marks[chosen.value]).value
+        converted = reading.limit_units or reading.units
+        if converted is not None:
+            key = "u:value" if reading.limit_units is None else "u:limit"
+            factor, shift = converted.factors(text(block.columns[key].take(rows)))
+            limits = limits * factor + shift
     measured = _ruled(value, stated, alive, reading.table.name, chosen.value, limits)
     unread = np.isnan(measured)
     if unread.any():
@@ -277,6 +317,13 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         owners = _owners(block, rows)
         nobody = mask(pc.equal(owners, ""))
         alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
+    if reading.units is not None:
+        units = block.columns["u:value"].take(rows)
+        if np.isnan(reading.units.factors(units)[0][alive]).any():
+            raise reading.units.refuse()
+        reading.units.count(units, alive)
+    kept = rows.filter(pa.array(alive))
+    reading.others.add({at: text(block.columns[f"q:{at}"].take(kept)) for at in reading.others.columns})
     found.grouped += value.grouped + x.grouped + y.grouped
     found.below += int(np.count_nonzero(value.below & alive))
     found.above += int(np.count_nonzero(value.above & alive))

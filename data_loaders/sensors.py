@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from data_loaders.columns.coordinates import check_named, check_places, in_range, system_of
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.numbers import repeated, suspects
+from data_loaders.columns.qualifiers import zeros_alone
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import chosen as kept_rows
 from data_loaders.files.blocks import strides
@@ -51,6 +52,7 @@ def load_sensors(
         unit, wanted = unit or "records", replace(wanted, missing=("none",))
     identifier, time, place_sd, day_first = wanted.identifier, wanted.time, wanted.place_sd, wanted.day_first
     chosen = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
+    chosen = replace(chosen, unit=unit.strip())
     if not unit.strip():
         raise DataError(
             "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
@@ -77,6 +79,12 @@ def load_sensors(
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
+    if not wanted.missing and zeros_alone(found.number(chosen.value)):
+        raise DataError(
+            f"{name} has many numbers in {value!r} that are 0, and hardly another comes near 0: they may "
+            "stand for a missing value, such as a transfer without a price. State `missing` (--missing 0) "
+            "where they do, or `none` (--missing none) where every 0 is a measurement."
+        )
     far = suspects(found.number(chosen.value)) if not wanted.missing else ()
     if repeated(found.number(chosen.value), far):
         raise DataError(

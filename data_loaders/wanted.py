@@ -38,6 +38,8 @@ class Wanted:
     limit_column: str | None = None  # column with limits that measurements do not name
     day_first: bool | None = None  # whether 3/4/2018 is in April
     equal_rows: EqualRows | None = None  # "once" where nobody says, but asked for where values are 0 and 1
+    # column with the unit of each value; "none" where one that is called so has another meaning
+    unit_column: str | None = None
     place_sd: str | None = None  # column of a place's standard deviation, metres per axis
     trip: str | None = None
     loader: str | None = None  # a name in LOADERS; None: found by the other fields

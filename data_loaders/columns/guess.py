@@ -21,6 +21,7 @@ from data_loaders.columns.numbers import (
     suspects,
 )
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
+from data_loaders.columns.qualifiers import Finding, Qualifiers, zeros_alone
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import Delimiter, Encoding
@@ -96,6 +97,7 @@ class ColumnGuess:
     suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
     beyond: bool = False  # whether sampled values lie below or above a limit
     known: Recognised | None = None  # the agency's profile that the columns fit
+    findings: tuple[Finding, ...] = ()  # columns that may qualify the value, or name owners
     answers: bool = False  # whether the value's sample holds nothing but 1 and 0
 
 
@@ -130,10 +132,6 @@ def guess_columns(source: Source, *, layer: str | None = None, header_row: int |
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
-    if telling := guess_names.quality_columns(shape.called):
-        reasons.append(
-            f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit."
-        )
     if len(table.layers) > 1:
         reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
     owner, word = guess_names.guess_owner(shape, (x, y, value))
@@ -161,7 +159,8 @@ def guess_columns(source: Source, *, layer: str | None = None, header_row: int |
         header_row=shape.header.number,
         top=shape.top,
         points=table.points,
-        suspects=suspects(sampled.numbers[value]) if value else (),
+        suspects=_suspects(sampled.numbers[value]) if value else (),
+        findings=_findings(shape, (x, y, value)),
         beyond=bool(value) and _beyond(shape.column(shape.called.index(value)), decimal or "."),
         answers=answers,
         known=shape.known,
@@ -305,6 +304,18 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
     ]
     named = [name for name in free if _VALUE.search(name.lower())]
     return next(iter(named or free), None)
+
+
+def _suspects(values: np.ndarray) -> tuple[float, ...]:
+    """Numbers of a sample that may stand for a missing value, 0 where hardly another comes near it."""
+    return (*((0.0,) if zeros_alone(values) else ()), *suspects(values))
+
+
+def _findings(shape: Shape, used: tuple[str | None, ...]) -> tuple[Finding, ...]:
+    taken = [at for at, name in enumerate(shape.called) if name in used]
+    others = Qualifiers(shape.called, taken, owner=False, identifier=False)
+    others.add({at: pa.array(shape.column(at), pa.string()) for at in others.columns})
+    return tuple(others.findings())
 
 
 def _beyond(entries: list[str], decimal: Decimal) -> bool:

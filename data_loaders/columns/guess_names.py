@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -23,23 +22,6 @@ _NAMING = ("", "id", "code", "name", "number", "no", "nr", "key", "uuid", "ref")
 _RECORD = ("id", "uuid", "guid", "fid", "objectid", "key", "index")
 _RECORD_OF = ("record", "reading", "sample", "measurement", "observation", "row", "transaction", "unique")
 _TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "measured", "year")
-
-_QUALITY = re.compile(
-    r"valid|flag|qualifier|remark|status|censor|detect|condition|(?<!air)(?<!air[ _])(?<!water[ _])quality"
-    r"|(^|[^a-z])(qc|qa|rmk|uflag)($|[^a-z])|[0-9]_cd$"  # "00060_00003_cd" of USGS, not "agency_cd"
-)
-
-
-def quality_columns(names: Sequence[str], used: Iterable[int] = ()) -> tuple[str, ...]:
-    """Find at most three columns that may say which rows are invalid or below a limit; `used` positions are
-    left out."""
-    taken = set(used)
-    found = (
-        name
-        for at, name in enumerate(names)
-        if at not in taken and _QUALITY.search(name[:LONGEST_NAME].lower())
-    )
-    return tuple(found)[:3]
 
 
 def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None, OwnerWord | None]:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas
 from pandas.api.types import is_numeric_dtype
 
+from data_loaders.columns.qualifiers import NO_UNIT, telling
 from data_loaders.errors import closest
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import HeldTable
@@ -23,7 +24,7 @@ from hexcursion.settings.field import fields_of
 
 PRIVATE, REFERENCE = "a table in memory", "a reference table in memory"
 POINT_X, POINT_Y = "longitude or easting of the point", "latitude or northing of the point"
-COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column", "place_sd")
+COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column", "unit_column", "place_sd")
 """What names a column of a table, besides its owner's and those of row filters."""
 
 
@@ -59,7 +60,7 @@ def as_source(
         )
     labels = [str(label) for label in table.columns]
     filters, owners = _filtered(given.get("where", ())), [] if owner is None else _owners(owner, labels)
-    named = [*(given[key] for key in COLUMNS if key in given), *filters, *owners]
+    named = [*(given[key] for key in COLUMNS if given.get(key, NO_UNIT) != NO_UNIT), *filters, *owners]
     if unnamed := [column for column in named if not isinstance(column, str)]:
         raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
     columns = list(dict.fromkeys(named))
@@ -70,6 +71,8 @@ def as_source(
             near = closest(column, labels) if column not in labels else ""
             end = near or ": name one of its columns."
             raise WorkflowError(f"The table has {many} named {column!r}{end}")
+    others = [labels[at] for at in telling(labels) if labels.count(labels[at]) == 1]
+    columns = list(dict.fromkeys((*columns, *others)))
     chosen = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
     if "value" not in given or is_numeric_dtype(chosen[given["value"]].dtype):
         given.setdefault("decimal", ".")

@@ -30,7 +30,10 @@ from hexcursion.settings.field import fields_of
 
 OWN = {"x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None}
 """What is said of the private table alone, with what holds of another one unless it is said."""
-PLACES, COLUMNS = ("x", "y", "crs"), ("value", "identifier", "time", "condition", "limit_column")
+PLACES, COLUMNS = (
+    ("x", "y", "crs"),
+    ("value", "identifier", "time", "condition", "limit_column", "unit_column"),
+)
 """What a reference table has in common with the private one: its places, and columns of the same names."""
 
 

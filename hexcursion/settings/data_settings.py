@@ -107,6 +107,11 @@ class SourceSettings(Checked, Wanted):
         "Column of a sensor table with the limit of readings below one that they do not name, in the values' "
         "unit.", "data", shortest=1, metavar="COLUMN", otherwise="none",
     )] = None
+    unit_column: Annotated[str | None, Setting(
+        "Column with the unit of each row of a sensor table, which is converted; `none` where a column "
+        "called so is none.", "data", shortest=1, metavar="COLUMN",
+        otherwise="found by its name",
+    )] = None
     day_first: Annotated[bool | None, Setting(
         "Dates of a sensor table such as 3/4/2018 have the day first.", "data",
         otherwise="found; the day where no date tells, and said",

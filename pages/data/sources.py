@@ -12,6 +12,7 @@ from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.data import table_columns
+from pages.data.findings import offer_agency, offer_findings
 from pages.data.table_columns import KEEP, Rows, at, kept
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
@@ -112,7 +113,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if guess is None:
             return None
         st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
-        table_columns.offer_agency(guess, path)
+        offer_agency(guess, path)
+        offer_findings(guess, path)
         columns = list(guess.columns)
         first, second = st.columns(2)
         x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))

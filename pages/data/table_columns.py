@@ -9,7 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from data_loaders import ColumnGuess, DataError, Entries, Recognised, count_entries
+from data_loaders import ColumnGuess, DataError, Entries, count_entries
+from data_loaders.columns.qualifiers import NO_UNIT
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.plain_text import Markdown, plain
@@ -136,7 +137,8 @@ FIELDS = {
     "condition": "Column that says which readings are below or above a limit",
     "limit_column": "Column with the limit of readings that name none", "day_first": DATES,
     "equal_rows": EQUAL, "where": "Keep only rows where",
-    "value_unit": "Its unit", "value": "Measured value",
+    "unit_column": "Column with the unit of each row", "owner": "Sensor or person of a row",
+    "place_sd": "Standard deviation of a row's place", "value_unit": "Its unit", "value": "Measured value",
 }  # fmt: skip
 """What the fields of this screen are called, by the settings that they ask for."""
 
@@ -183,7 +185,7 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
 
 def on_screen(sentence: str) -> str:
     """A sentence with the names of this screen's fields in place of those of settings and options."""
-    return re.sub(r"`(\w+)`(?: \(--[^)]+\))?", _field_words, sentence)
+    return re.sub(r"`(\w+)`(?: \(--(?:[^()]|\([^()]*\))+\))?", _field_words, sentence)
 
 
 def _field_words(name: re.Match[str]) -> str:
@@ -232,22 +234,30 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             help="In the unit of the values. Where it is blank, the limit above counts.",
             **kept("limit_column", path),
         )  # fmt: skip
+        unit_column = st.selectbox(
+            FIELDS["unit_column"], [*columns, NO_UNIT], index=None, placeholder="found by its name",
+            format_func=lambda name: "none: units are all as stated" if name == NO_UNIT else name,
+            help="Values in another unit are converted to the one that you state, where the factor is known.",
+            **kept("unit_column", path),
+        )  # fmt: skip
     return {
         "decimal": decimal, "missing": tuple(missing.replace(",", " ").split()), "censored": censored,
         "detection_limit": limit, "condition": condition, "limit_column": limit_column,
+        "unit_column": unit_column,
     }  # fmt: skip
 
 
 def shown(source: SourceSettings) -> dict[str, Any]:
     """What the widgets show of the settings of a source, by the beginnings of their keys."""
-    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition", "limit_column")
+    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition", "limit_column",
+             "unit_column")  # fmt: skip
     return {**{name: getattr(source, name) for name in names}, "missing": " ".join(source.missing)}
 
 
 def _forget_columns(path: str) -> None:
     """Other names were proposed from another row."""
     for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "condition",
-                 "limit_column"):  # fmt: skip
+                 "limit_column", "unit_column"):  # fmt: skip
         st.session_state.pop(f"sensors_{name}_{path}", None)
 
 
@@ -335,66 +345,8 @@ def _counted(
         return None
 
 
-def offer_agency(guess: ColumnGuess, path: str) -> None:
-    """Say whose table it seems to be; its columns fill the fields below when a person says so."""
-    known = guess.known
-    if known is None or known.profile.kind != "table":
-        return
-    with st.container(border=True):
-        st.markdown(f":material/badge: These look like the columns of **{plain(known.profile.title)}**.")
-        st.caption(" ".join(plain(line) for line in agency_sentences(known)))
-        st.button("Use its columns", key=f"sensors_profile_{path}", on_click=_take_agency, args=(known, path))
-
-
-def agency_sentences(known: Recognised) -> list[str]:
-    """What the agency's columns are, and what a person still has to choose."""
-    said = []
-    if known.place is not None:
-        system = known.place.crs or "a coordinate system to state"
-        said.append(f"Places: {known.place.x}, {known.place.y} in {system}.")
-    if len(known.values) == 1:
-        said.append(f"Value: {known.values[0].column}.")
-    elif known.values:
-        said.append(f"Values, of which you choose one: {', '.join(one.column for one in known.values)}.")
-    if known.quantity is not None:
-        said.append(f"What a row measures: {known.quantity}, of which you choose one entry.")
-    for what, column in (("Owner", known.owner), ("Time", known.time), ("Limits", known.condition)):
-        if column is not None:
-            said.append(f"{what}: {column}.")
-    if known.limit is not None:
-        said.append(f"Limits of detection, if they have the values' unit: {known.limit}.")
-    return [*said, known.profile.note] if known.profile.note else said
-
-
-def widget_state(known: Recognised, path: str) -> dict[str, Any]:
-    """Return what the fields hold when the agency's columns are taken over, by key; a field that a person
-    must fill is emptied: a value among several, the quantity, a system that varies."""
-    only = known.measured(None)
-    state: dict[str, Any] = {
-        "value": None if only is None else only.column,
-        "owner": known.owner,
-        "time": known.time,
-        "condition": known.condition,
-    }
-    if known.place is not None:
-        state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
-    if known.profile.missing:
-        state["missing"] = " ".join(known.profile.missing)
-    if known.quantity is not None:
-        state |= {"where": [known.quantity], "reference_where": []}
-    named = {f"sensors_{name}_{path}": held for name, held in state.items()}
-    if only is not None:
-        of_it = {"name": only.name, "unit": only.unit}
-        named |= {f"sensors_{what}_{path}_{only.column}": said for what, said in of_it.items() if said}
-    return named
-
-
 def owners(guess: ColumnGuess, path: str) -> list[str]:
     """What may name the owner of a row: each column, and those that do so together."""
     held: str | None = st.session_state.get(f"sensors_owner_{path}")
     together = (None if guess.known is None else guess.known.owner, held)
     return list(dict.fromkeys((*guess.columns, *(one for one in together if one is not None))))
-
-
-def _take_agency(known: Recognised, path: str) -> None:
-    st.session_state.update(widget_state(known, path))

@@ -170,7 +170,9 @@ def test_words_that_say_nothing_of_a_limit_stay_unreadable() -> None:
 def test_another_column_may_say_which_readings_are_beyond_a_limit() -> None:
     told = ["", "<", "Not Detected", "> ", "Present Above Quantification Limit"]
     data = table(["5.5", "0.5", "", "200", "6.5"], more="remark", entries=told)
-    assert any("'remark' may say which rows are invalid" in note for note in load(data)[1].notes)
+    said = next(note for note in load(data)[1].notes if "'remark' may say the status of a row" in note)
+    assert "blank in 1 row, < in 1 row, > in 1 row, Present Above Quantification Limit in 1 row." in said
+    assert "`condition`" in said
     assert "--detection-limit" in refused(lambda: load(data, condition="remark"))
     made, report = load(data, condition="remark", detection_limit=0.25, censored="half")
     assert made.value.tolist() == [5.5, 0.25, 0.125, 200.0, 6.5]

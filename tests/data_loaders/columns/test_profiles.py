@@ -7,7 +7,6 @@ import pytest
 
 from data_loaders import DataError, guess_columns, load_postcodes, load_sales
 from data_loaders.columns.guess import profile_of
-from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.profiles import profile_from, profiles, recognise
 from tests.data_loaders.material import load_sensors
 
@@ -168,15 +167,6 @@ def test_an_agencys_other_tables_are_known(
     assert known.place is not None
     only = known.measured(None)
     assert (known.profile.name, only and only.column, known.owner, known.time) == (name, value, owner, time)
-
-
-def test_names_of_codes_and_of_air_quality_say_nothing_of_validity() -> None:
-    assert (
-        quality_columns(["agency_cd", "site_no", "state_cd", "Air Quality Station", "AirQualityNetwork"])
-        == ()
-    )
-    said = "00060_00003_cd", "Data quality", "qc"
-    assert quality_columns(("agency_cd", *said)) == said
 
 
 def test_a_table_that_merely_resembles_an_agencys_is_not_taken_for_it() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
-from pages.data.table_columns import agency_sentences, widget_state
+from pages.data.findings import agency_sentences, widget_state
 
 
 def of(name: str, head: str) -> Recognised:

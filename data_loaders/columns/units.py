@@ -1,0 +1,151 @@
+"""Units of measure as tables write them: which two mean one thing, and the factor where they differ.
+
+A table of our own, and not `pint`, because agencies write "UG/M3" and "Micrograms/cubic meter", which `pint`
+does not read, and because what is not in the table must be asked about and never guessed. Sources: BIPM, The
+International System of Units (9th edition, tables 2 to 8); NIST Special Publication 811, appendix B.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+Dimension: TypeAlias = tuple[tuple[str, int], ...]
+
+LONGEST = 80  # letters of a unit
+_PREFIXES = {"k": 1e3, "h": 1e2, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
+_LARGE = {"M": 1e6, "G": 1e9}
+# Symbols that take a prefix: their size, what they measure, and the power of it.
+_PREFIXED: dict[str, tuple[float, str, int]] = {
+    "g": (1.0, "mass", 1), "l": (1e-3, "length", 3), "L": (1e-3, "length", 3), "m": (1.0, "length", 1),
+    "s": (1.0, "time", 1), "mol": (1.0, "amount", 1), "eq": (1.0, "charge", 1), "Bq": (1.0, "activity", 1),
+    "Ci": (3.7e10, "activity", 1), "Sv": (1.0, "dose", 1), "Gy": (1.0, "absorbed dose", 1),
+    "Pa": (1.0, "pressure", 1), "bar": (1e5, "pressure", 1), "W": (1.0, "power", 1), "V": (1.0, "voltage", 1),
+    "Hz": (1.0, "frequency", 1), "S": (1.0, "conductance", 1),
+}  # fmt: skip
+_WHOLE: dict[str, tuple[float, str, int]] = {
+    "t": (1e6, "mass", 1), "lb": (453.59237, "mass", 1), "oz": (28.349523125, "mass", 1),
+    "in": (0.0254, "length", 1), "ft": (0.3048, "length", 1), "yd": (0.9144, "length", 1),
+    "mi": (1609.344, "length", 1), "ha": (1e4, "length", 2), "acre": (4046.8564224, "length", 2),
+    "gal": (3.785411784e-3, "length", 3), "min": (60.0, "time", 1), "h": (3600.0, "time", 1),
+    "d": (86400.0, "time", 1), "mmHg": (133.322387415, "pressure", 1), "atm": (101325.0, "pressure", 1),
+    "%": (1e-2, "parts", 1), "‰": (1e-3, "parts", 1), "ppm": (1e-6, "parts", 1), "ppb": (1e-9, "parts", 1),
+    "ppt": (1e-12, "parts", 1), "cfu": (1.0, "colonies", 1), "mpn": (1.0, "most probable number", 1),
+    "eur": (1.0, "euro", 1), "gbp": (1.0, "pound", 1), "usd": (1.0, "US dollar", 1),
+    "chf": (1.0, "franc", 1),
+}  # fmt: skip
+_CAPITALS = re.compile(r"[KMUNPC]?[GLM]")  # of which capitals alone mean the small letters: "MG", "UG", "L"
+_WORDS = (
+    (r"micro ?grams?", "ug"), (r"milli ?grams?", "mg"), (r"nano ?grams?", "ng"), (r"pico ?grams?", "pg"),
+    (r"kilo ?grams?", "kg"), (r"grams?", "g"), (r"milli ?lit(?:er|re)s?", "ml"), (r"lit(?:er|re)s?", "l"),
+    (r"cubic met(?:er|re)s?", "m3"), (r"square met(?:er|re)s?", "m2"), (r"cubic (?:feet|foot)", "ft3"),
+    (r"square (?:feet|foot)|sq ?ft", "ft2"), (r"kilo ?met(?:er|re)s?", "km"),
+    (r"centi ?met(?:er|re)s?", "cm"), (r"milli ?met(?:er|re)s?", "mm"), (r"met(?:er|re)s?", "m"),
+    (r"feet|foot", "ft"), (r"inch(?:es)?", "in"), (r"miles?", "mi"), (r"acres", "acre"), (r"tonnes?", "t"),
+    (r"hectares?", "ha"), (r"minutes?", "min"), (r"hours?", "h"), (r"days?", "d"), (r"seconds?", "s"),
+    (r"pico ?curies?", "pCi"), (r"becquerels?", "Bq"), (r"per ?cent", "%"), (r"parts per million", "ppm"),
+    (r"parts per billion", "ppb"), (r"€|euros?", "eur"), (r"£|pounds sterling", "gbp"),
+    (r"\$|us dollars?", "usd"),
+)  # fmt: skip
+_PLAIN = str.maketrans({
+    "µ": "u", "μ": "u", "²": "2", "³": "3", "⁻": "-", "−": "-", "¹": "1", "·": " ", "*": " ", "^": "",
+    "\u00a0": " ", "\u202f": " ", "_": " ",
+})  # fmt: skip
+_TERM = re.compile(r"([0-9]+(?:\.[0-9]+)?)?([A-Za-z%‰]+)?(-?[1-9])?")
+_DEGREES = {
+    "degc": (1.0, 0.0), "°c": (1.0, 0.0), "deg c": (1.0, 0.0), "celsius": (1.0, 0.0),
+    "degf": (5 / 9, -160 / 9), "°f": (5 / 9, -160 / 9), "deg f": (5 / 9, -160 / 9),
+    "fahrenheit": (5 / 9, -160 / 9), "k": (1.0, -273.15), "kelvin": (1.0, -273.15),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit: a value v in it is `scale * v + offset` in the base units of its dimension."""
+
+    scale: float
+    offset: float
+    dimension: Dimension
+
+
+def normal(text: str) -> str:
+    """A unit as written, without differences of letters that mean the same."""
+    return " ".join(text[:LONGEST].translate(_PLAIN).split()).strip("[]() ")
+
+
+@lru_cache(maxsize=1024)
+def unit_of(text: str) -> Unit | None:
+    """Read a unit such as "ug/m3", "µg m⁻³", "MG/L" or "Micrograms/cubic meter"; None where the table does
+    not know it."""
+    plain = normal(text)
+    if plain.lower() in _DEGREES:
+        return Unit(*_DEGREES[plain.lower()], (("temperature", 1),))
+    for pattern, symbol in _WORDS:
+        plain = re.sub(rf"(?<![A-Za-z])(?:{pattern})(?![A-Za-z])", symbol, plain, flags=re.IGNORECASE)
+    parts = re.split(r"\s*/\s*|\s+per\s+", plain)
+    scale, powers = 1.0, Counter[str]()
+    for at, part in enumerate(parts):
+        for word in re.findall(r"[0-9.]+ ?[A-Za-z%‰]+-?[1-9]?|\S+", part) or [""]:
+            term = _term(word.replace(" ", ""))
+            if term is None:
+                return None
+            size, what, power = term
+            sign = -1 if at else 1
+            scale *= size**sign
+            powers[what] += sign * power
+    dimension = tuple(sorted((what, power) for what, power in powers.items() if power))
+    return Unit(scale, 0.0, dimension) if dimension or len(parts) > 1 else None
+
+
+def _term(word: str) -> tuple[float, str, int] | None:
+    """Size, what it measures and the power of one symbol: "m3", "100ml", "kg"; None for others."""
+    if not word:
+        return None
+    found = _TERM.fullmatch(word)
+    if found is None or found[2] is None:
+        return None
+    symbol = _symbol(found[2])
+    if symbol is None:
+        return None
+    size, what, power = symbol
+    times = int(found[3] or 1)
+    return float(found[1] or 1.0) * size**times, what, power * times
+
+
+def _symbol(word: str) -> tuple[float, str, int] | None:
+    for known in (word, word.lower()):
+        if known in _WHOLE and (known == word or len(word) > 2):
+            return _WHOLE[known]
+    if word in _PREFIXED:
+        return _PREFIXED[word]
+    if _CAPITALS.fullmatch(word) and len(word) > 1:
+        word = word.lower()
+    prefix, rest = word[0], word[1:]
+    # A megagram is as good as never meant by "Mg": it is asked about.
+    factor = _PREFIXES.get(prefix) or (_LARGE.get(prefix) if rest not in ("g", "l", "L", "m") else None)
+    if word.lower() == "mcg":
+        factor, rest = 1e-6, "g"
+    if factor is None or rest not in _PREFIXED:
+        return None
+    size, what, power = _PREFIXED[rest]
+    return factor * size, what, power
+
+
+def conversion(given: str, wanted: str) -> tuple[float, float] | None:
+    """Return a and b so that a value v in `given` is `a * v + b` in `wanted`; None where that is not known.
+
+    >>> conversion("mg/l", "ug/l")
+    (1000.0, 0.0)
+    """
+    one, other = unit_of(given), unit_of(wanted)
+    if normal(given) == normal(wanted):
+        return 1.0, 0.0
+    if one is None or other is None:  # capitals alone make no other unit where neither is "mBq" or "MBq"
+        return (1.0, 0.0) if normal(given).casefold() == normal(wanted).casefold() else None
+    if one.dimension != other.dimension:
+        return None
+    factor = float(f"{one.scale / other.scale:.15g}")
+    return factor, (one.offset - other.offset) / other.scale

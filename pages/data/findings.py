@@ -1,0 +1,113 @@
+"""Say whose table it seems to be, and what its columns may mean, each with the click that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from data_loaders import ColumnGuess, Finding, Recognised
+from pages.data.table_columns import on_screen
+from pages.shared.plain_text import plain
+
+_CLICKS = {
+    "where": "Keep the rows of one entry of {}",
+    "owner": "Protect all rows of one {} together",
+    "place_sd": "Take the noise of places from {}",
+}
+
+
+def offer_agency(guess: ColumnGuess, path: str) -> None:
+    """Say whose table it seems to be; its columns fill the fields below when a person says so."""
+    known = guess.known
+    if known is None or known.profile.kind != "table":
+        return
+    with st.container(border=True):
+        st.markdown(f":material/badge: These look like the columns of **{plain(known.profile.title)}**.")
+        st.caption(" ".join(plain(line) for line in agency_sentences(known)))
+        st.button("Use its columns", key=f"sensors_profile_{path}", on_click=_take_agency, args=(known, path))
+
+
+def agency_sentences(known: Recognised) -> list[str]:
+    """What the agency's columns are, and what a person still has to choose."""
+    said = []
+    if known.place is not None:
+        system = known.place.crs or "a coordinate system to state"
+        said.append(f"Places: {known.place.x}, {known.place.y} in {system}.")
+    if len(known.values) == 1:
+        said.append(f"Value: {known.values[0].column}.")
+    elif known.values:
+        said.append(f"Values, of which you choose one: {', '.join(one.column for one in known.values)}.")
+    if known.quantity is not None:
+        said.append(f"What a row measures: {known.quantity}, of which you choose one entry.")
+    for what, column in (("Owner", known.owner), ("Time", known.time), ("Limits", known.condition)):
+        if column is not None:
+            said.append(f"{what}: {column}.")
+    if known.limit is not None:
+        said.append(f"Limits of detection, if they have the values' unit: {known.limit}.")
+    return [*said, known.profile.note] if known.profile.note else said
+
+
+def widget_state(known: Recognised, path: str) -> dict[str, Any]:
+    """Return what the fields hold when the agency's columns are taken over, by key; a field that a person
+    must fill is emptied: a value among several, the quantity, a system that varies."""
+    only = known.measured(None)
+    state: dict[str, Any] = {
+        "value": None if only is None else only.column,
+        "owner": known.owner,
+        "time": known.time,
+        "condition": known.condition,
+    }
+    if known.place is not None:
+        state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
+    if known.profile.missing:
+        state["missing"] = " ".join(known.profile.missing)
+    if known.quantity is not None:
+        state |= {"where": [known.quantity], "reference_where": []}
+    named = {f"sensors_{name}_{path}": held for name, held in state.items()}
+    if only is not None:
+        of_it = {"name": only.name, "unit": only.unit}
+        named |= {f"sensors_{what}_{path}_{only.column}": said for what, said in of_it.items() if said}
+    return named
+
+
+def offer_findings(guess: ColumnGuess, path: str) -> None:
+    """Show what the first rows tell of the other columns; a click fills the field that answers it."""
+    zeros = 0.0 in guess.suspects
+    if not guess.findings and not zeros:
+        return
+    with st.expander("What other columns may say of the values", expanded=True):
+        if zeros:
+            st.markdown(f"Many numbers in {plain(repr(guess.value))} are 0, and hardly another comes near 0.")
+            _button("0 stands for a missing value", "zeros", path, _take_zeros, path)
+        for at, finding in enumerate(guess.findings):
+            st.markdown(plain(on_screen(finding.sentence)))
+            _button(
+                _CLICKS[finding.setting].format(plain(finding.column)), f"{at}", path, _take, finding, path
+            )
+
+
+def _button(label: str, key: str, path: str, act: Callable[..., None], *args: Any) -> None:
+    st.button(label, key=f"sensors_finding_{key}_{path}", on_click=act, args=args)
+
+
+def _take_zeros(path: str) -> None:
+    key = f"sensors_missing_{path}"
+    held = str(st.session_state.get(key) or "").split()
+    st.session_state[key] = " ".join(dict.fromkeys((*held, "0")))
+
+
+def _take(finding: Finding, path: str) -> None:
+    state = st.session_state
+    if finding.setting == "where":
+        key = f"sensors_where_{path}"
+        state[key] = list(dict.fromkeys((*state.get(key, ()), finding.column)))
+    elif finding.setting == "owner":
+        state[f"sensors_owner_{path}"], state[f"sensors_most_{path}"] = finding.column, 1
+    else:
+        state[f"sensors_place_sd_{path}"] = finding.column
+
+
+def _take_agency(known: Recognised, path: str) -> None:
+    st.session_state.update(widget_state(known, path))
