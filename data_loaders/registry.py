@@ -100,7 +100,7 @@ PRICE_PAID = Loader(
     once_each=True,
     ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip",
              "header_row", "decimal", "missing", "censored", "detection_limit", "condition", "limit_column",
-             "unit_column", "day_first", "equal_rows"),
+             "unit_column", "day_first", "equal_rows", "encoding", "delimiter", "quoting", "sides"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.coordinates import hemisphere_column, parse_degrees
+from data_loaders.columns.coordinates import hemisphere_column, names_hemisphere, parse_degrees
 from data_loaders.columns.numbers import (
     USUAL,
     Censored,
@@ -23,10 +23,11 @@ from data_loaders.columns.numbers import (
     parse_numbers,
 )
 from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
-from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, matches, shape_of
+from data_loaders.columns.sensortable import Shape, blocks_of, decimal_mark, mark_wanted, matches, shape_of
+from data_loaders.columns.specification import ReadingSpecification
 from data_loaders.columns.times import DateOrder, read_times
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import Block, Column, blocks, mask, text
+from data_loaders.files.blocks import Block, Column, mask, text
 from data_loaders.files.sources import Table
 from data_loaders.observations import OwnerWord, Tally
 from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
@@ -34,7 +35,6 @@ from data_loaders.wanted import Wanted
 
 _BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
 _COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
-_DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
 ONE_EACH = "\0one each"
 """Stands for the column of values of a table whose rows are counted: each is 1."""
@@ -88,6 +88,7 @@ class Found:
     written: dict[str, None] = field(default_factory=dict)
     unmatched: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
+    specifications: list[ReadingSpecification] = field(default_factory=list)
 
     def number(self, name: str) -> NDArray[np.float64]:
         return self.numbers.get(name, Column()).array()
@@ -109,7 +110,7 @@ class Found:
 def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found: Found) -> None:
     """Read the rows of one table, add to what was found, and tally every row. Raise `DataError` for a table
     that cannot be read, lacks a column, or leaves its decimal mark open."""
-    shape = shape_of(table, stated.header_row)
+    shape = shape_of(table, stated.written)
     numeric = {
         column: shape.position(column, table.name)
         for column in dict.fromkeys(chosen.numeric)
@@ -121,19 +122,23 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
     parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
     wanted |= {f"o:{at}": at for at in parts}
-    sides = _hemispheres(shape, chosen, wanted) if chosen.degrees else {}
+    sides = _hemispheres(table.name, shape, chosen, wanted, stated) if chosen.degrees else {}
     wanted |= {f"h:{column}": position for column, position in sides.items()}
     for column, position in sides.items():
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     marks = _marks(table, shape, numeric, chosen, stated)
     reading = _Reading(table, chosen, stated, marks)
-    found.written |= dict.fromkeys((_written(table, shape, marks), *table.notes, *shape.header.notes))
+    made = replace(
+        shape.specification,
+        decimal=tuple(marks.items()),
+        sides=tuple((column, shape.names[position]) for column, position in sides.items()),
+        missing=stated.missing,
+    )
+    found.specifications.append(made)
+    found.written |= dict.fromkeys((made.line(), *table.notes, *shape.header.notes))
     reading.look_at_others(shape, wanted)
     wanted |= {f"q:{at}": at for at in reading.others.columns}
-    header = shape.names if shape.header.checked else None
-    for block in blocks(
-        table, len(shape.names), wanted, header=header, delimiter=shape.delimiter, skip=shape.header.skip
-    ):
+    for block in blocks_of(table, shape, wanted):
         _take(block, reading, tally, found)
     reading.check_marks()
     if reading.units is not None:
@@ -214,12 +219,26 @@ class _Reading:
             raise mark_wanted(self.table.name, wrong)
 
 
-def _hemispheres(shape: Shape, chosen: Columns, wanted: Mapping[str, int]) -> dict[str, int]:
+def _hemispheres(
+    where: str, shape: Shape, chosen: Columns, wanted: Mapping[str, int], stated: Wanted
+) -> dict[str, int]:
     """Positions of the columns of letters beside each coordinate, where there are any."""
     used = [at for key, at in wanted.items() if key.startswith("n:")]
+    coordinates = ((chosen.x, False), (chosen.y, True))
+    if stated.sides == ("none",):
+        return {}
+    if stated.sides:
+        at = [shape.position(column, where) for column in stated.sides]
+        named = {
+            column: [one for one in at if names_hemisphere(shape.names[one], of_latitude=of_latitude)]
+            for column, of_latitude in coordinates
+        }
+        if len(at) == 2:  # in the order of the coordinates
+            return {chosen.x: at[0], chosen.y: at[1]}
+        return {column: ones[0] for column, ones in named.items() if ones} or {chosen.x: at[0]}
     found = {
-        column: hemisphere_column(shape, used, of_latitude=of_latitude)
-        for column, of_latitude in ((chosen.x, False), (chosen.y, True))
+        column: hemisphere_column(where, shape, used, of_latitude=of_latitude)
+        for column, of_latitude in coordinates
     }
     return {column: at for column, at in found.items() if at is not None}
 
@@ -233,25 +252,15 @@ def _marks(
         found = decimal_mark(shape, position, table.typed)
         if column in (chosen.x, chosen.y):
             # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
-            found = found or ("," if chosen.degrees else stated.decimal)
+            if found is None and chosen.degrees and not any("." in one for one in shape.column(position)):
+                found = ","
+            found = found or stated.decimal
         else:
             found = stated.decimal or found
         if found is None:
             raise mark_wanted(table.name, [column])
         marks[column] = found
     return marks
-
-
-def _written(table: Table, shape: Shape, marks: Mapping[str, Decimal]) -> str:
-    commas = [column for column, mark in marks.items() if mark == ","]
-    if len(commas) in (0, len(marks)):
-        words = f"decimal {'comma' if commas else 'point'}"
-    else:
-        words = f"decimal comma in {' and '.join(map(repr, commas))} and decimal point elsewhere"
-    if table.typed:
-        own = "the points' own coordinates" if table.points else "a sheet's own numbers"
-        return f"Read with {own}{f', {words} in texts' if commas else ''}."
-    return f"Read with delimiter {_DELIMITER_WORDS[shape.delimiter]}, {words}, encoding {shape.encoding}."
 
 
 def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:

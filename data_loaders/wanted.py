@@ -7,7 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from data_loaders.columns.numbers import RULES, Decimal, Rule, missing_of
+from data_loaders.columns.specification import Written
 from data_loaders.errors import DataError
+from data_loaders.files.blocks import DELIMITERS, Delimiter, Quoting
+from data_loaders.files.codings import ENCODINGS, Encoding
 from data_loaders.repeats import EqualRows
 
 
@@ -42,7 +45,18 @@ class Wanted:
     unit_column: str | None = None
     place_sd: str | None = None  # column of a place's standard deviation, metres per axis
     trip: str | None = None
+    # how a text is written, where a person says so: `specification.Written`
+    encoding: Encoding | None = None
+    delimiter: Delimiter | None = None
+    quoting: Quoting | None = None
+    # columns with the letters E and W, and N and S, of the coordinates; ("none",) for none
+    sides: tuple[str, ...] = ()
     loader: str | None = None  # a name in LOADERS; None: found by the other fields
+
+    @property
+    def written(self) -> Written:
+        """What is said of how a text is written."""
+        return Written(self.header_row, self.encoding, self.delimiter, self.quoting)
 
     def check_table(self) -> None:
         """Raise `DataError` where a field that says how a table is written has an impossible value."""
@@ -53,5 +67,9 @@ class Wanted:
             raise DataError("A detection limit is a finite number in the unit of the values.")
         if self.decimal not in (None, ".", ","):
             raise DataError("The decimal mark is '.' or ','.")
+        if self.encoding not in (None, *ENCODINGS):
+            raise DataError(f"The encoding of a text is one of {', '.join(ENCODINGS)}.")
+        if self.delimiter not in (None, *DELIMITERS) or self.quoting not in (None, "line", "lines"):
+            raise DataError("The delimiter is a comma, semicolon, tab or bar, and quoting is line or lines.")
         if self.header_row is not None and self.header_row < 1:
             raise DataError("Rows are counted from 1: state the one that names the columns.")

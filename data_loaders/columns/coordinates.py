@@ -118,16 +118,33 @@ def names_hemisphere(name: str, *, of_latitude: bool) -> bool:
     return bool((_NORTH_SOUTH if of_latitude else _EAST_WEST).search(name[:LONGEST].lower()))
 
 
-def hemisphere_column(shape: Shape, used: Iterable[int], *, of_latitude: bool) -> int | None:
+def hemisphere_column(where: str, shape: Shape, used: Iterable[int], *, of_latitude: bool) -> int | None:
     """Return the position of the first column named for N/S (or E/W) letters whose sample holds such letters,
-    `used` ones left out; None without one."""
+    `used` ones left out; None without one. Raise `DataError` where one row decides whether it does."""
     taken, letters = set(used), ("N", "S") if of_latitude else ("E", "W")
     for at, name in enumerate(shape.names):
         if at not in taken and names_hemisphere(name, of_latitude=of_latitude):
             given = [entry.upper() for entry in shape.column(at) if entry]
-            if given and sum(_WORDS.get(one, one) in letters for one in given) >= 0.8 * len(given):
+            held = sum(_WORDS.get(one, one) in letters for one in given)
+            # With any one entry left out, whether a letter or not.
+            most = [
+                _mostly(held, len(given)),
+                _mostly(held - 1, len(given) - 1),
+                _mostly(held, len(given) - 1),
+            ]
+            if held and held < len(given) and len(set(most)) > 1:
+                raise DataError(
+                    f"{where} leaves open whether {name!r} says on which side of the Equator or of Greenwich "
+                    "a row lies, since one row alone decides it: name the columns with `sides` (--sides), or "
+                    "`none`."
+                )
+            if given and most[0]:
                 return at
     return None
+
+
+def _mostly(held: int, given: int) -> bool:
+    return given > 0 and held >= 0.8 * given
 
 
 def parse_degrees(

@@ -23,8 +23,8 @@ from data_loaders.columns.numbers import (
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.qualifiers import Finding, Qualifiers, zeros_alone
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
+from data_loaders.columns.specification import ReadingSpecification, Written
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import Delimiter, Encoding
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables
 from data_loaders.observations import OwnerWord
@@ -80,8 +80,7 @@ class ColumnGuess:
     value: str | None
     unit: str | None
     choices: tuple[tuple[str, tuple[str, ...]], ...]  # entries met, by column that may serve as a row filter
-    delimiter: Delimiter
-    encoding: Encoding
+    specification: ReadingSpecification
     decimal: Decimal | None  # None where the sample leaves it open
     reasons: tuple[str, ...]  # one sentence per guess
     owner: str | None = None  # column that seems to name the sensor or person of a row
@@ -101,11 +100,16 @@ class ColumnGuess:
     answers: bool = False  # whether the value's sample holds nothing but 1 and 0
 
 
-def guess_columns(source: Source, *, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
+def guess_columns(
+    source: Source,
+    *,
+    layer: str | None = None,
+    said: Written = Written(),  # noqa: B008 - frozen
+) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of a table. Without `layer` the first sheet or
-    layer with a table counts; `header_row` is counted from 1 as a spreadsheet does, and found where None.
+    layer with a table counts; `said` is how a person says that it is written.
     Raise `DataError` for unusable tables, as `load_sensors` does."""
-    table, shape = _opened(source, layer, header_row)
+    table, shape = _opened(source, layer, said)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
     sampled = _Sample(shape, table.typed)
@@ -145,8 +149,7 @@ def guess_columns(source: Source, *, layer: str | None = None, header_row: int |
         value=value,
         unit=unit,
         choices=_choices(shape, (x, y, value)),
-        delimiter=shape.delimiter,
-        encoding=shape.encoding,
+        specification=shape.specification,
         decimal=decimal,
         reasons=tuple(reasons),
         owner=owner,
@@ -168,31 +171,35 @@ def guess_columns(source: Source, *, layer: str | None = None, header_row: int |
 
 
 def profile_of(
-    source: Source, *, layer: str | None = None, header_row: int | None = None, named: str | None = None
+    source: Source,
+    *,
+    layer: str | None = None,
+    said: Written = Written(),  # noqa: B008 - frozen
+    named: str | None = None,
 ) -> Recognised | None:
     """Find the agency's profile that a table's columns fit: the one named, or the one recognised, else None.
     Raise `DataError` as `guess_columns` does, and for an unknown name."""
-    shape = _opened(source, layer, header_row)[1]
+    shape = _opened(source, layer, said)[1]
     return shape.known if named is None else held_against(named_profile(named), shape.called)
 
 
-def _opened(source: Source, layer: str | None, header_row: int | None) -> tuple[Table, Shape]:
+def _opened(source: Source, layer: str | None, said: Written) -> tuple[Table, Shape]:
     """The table and its shape; of several sheets or layers the first with two columns of numbers."""
     with closing(open_tables(source, layer=layer, ask=False)) as tables:
         table = next(tables)
         alone = layer is not None or len(table.layers) < 2
         if alone:
-            return table, shape_of(table, header_row)
+            return table, shape_of(table, said)
     first: tuple[Table, Shape] | None = None
     for name in table.layers[:MAX_CHOICES]:
         try:
-            found = _opened(source, name, header_row)
+            found = _opened(source, name, said)
         except DataError:  # an empty sheet, or one of titles alone
             continue
         if len(_Sample(found[1], True).numeric) >= 2:
             return found
         first = first or found
-    return first or _opened(source, table.layers[0], header_row)
+    return first or _opened(source, table.layers[0], said)
 
 
 def _with_sign(entry: str) -> bool:

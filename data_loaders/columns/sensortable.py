@@ -6,7 +6,7 @@ Entries are found in rows and counted for a person who chooses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,140 +16,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.numbers import (
-    MISSING_WORDS,
-    NOTHING,
-    Decimal,
-    evidence_of,
-    looks_numeric,
-    parse_numbers,
-)
+from data_loaders.columns.numbers import NOTHING, Decimal, evidence_of, looks_numeric, parse_numbers
 from data_loaders.columns.profiles import TOGETHER, Recognised, recognise
-from data_loaders.errors import DataError, closest
-from data_loaders.files.blocks import (
-    MAX_COLUMNS,
-    Delimiter,
-    Encoding,
-    Line,
-    blocks,
-    decode,
-    first_lines,
-    mask,
-    sniff_delimiter,
-    text,
-    usual_width,
+from data_loaders.columns.specification import (
+    SAMPLE_ROWS,
+    Header,
+    ReadingSpecification,
+    Written,
+    find_specification,
 )
+from data_loaders.errors import DataError, closest
+from data_loaders.files.blocks import MAX_COLUMNS, Block, blocks, mask, text
 from data_loaders.files.guarded import HEAD, LIMITS, Limits
 from data_loaders.files.sources import Source, Table, open_tables
 
-_SEARCHED = 200  # rows in which the header is looked for
-_NUMERIC = 0.8  # share of a column's entries that are numbers where the column is one of numbers
-
-SAMPLE_ROWS = 1000
 TOP_ROWS = 8
 MOST = 1000  # different entries of a column that are told apart
 LONGEST = 200  # letters of an entry that is offered
-
-
-@dataclass(frozen=True)
-class Header:
-    """The row that names the columns of a table."""
-
-    names: tuple[str, ...]
-    number: int  # which row it is, counted from 1 as a spreadsheet does
-    skip: int  # lines of text before the data, or before the row itself where `checked`
-    first: int  # position of the first row of data among the rows
-    checked: bool  # whether the row is read again with the data, to compare both readings
-    notes: tuple[str, ...] = ()  # sentences about what was passed over
-
-
-def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> Header:
-    """Find the header of a table: row `wanted` where a person names it, else of the rows before the first
-    data the one with the most different names, since titles and comments have fewer. A table without rows has
-    no names. Raise `DataError` where the wanted row is not there."""
-    named_by_hand = [at for at, row in enumerate(rows) if row.number == wanted]
-    if wanted is not None and not named_by_hand:
-        raise DataError(f"{where} has nothing in row {wanted:,}: say which row names its columns.")
-    if not rows:
-        return Header((), 1, 0, 0, True)
-    searched = rows[:_SEARCHED]
-    width = usual_width([row.cells for row in searched if not _is_comment(row)])
-    at = named_by_hand[0] if named_by_hand else _found(searched, width)
-    names = list(rows[at].cells)
-    checked = True
-    if wanted is None and _numbers(names) >= 2 and at and _is_comment(rows[at - 1]):
-        named = rows[at - 1].cells  # "# lon,lat,value"
-        named = [named[0].lstrip("# "), *named[1:]] if named[0].lstrip("# ") else named[1:]
-        if len(named) == width and _numbers(named) < 2:
-            at, names, checked = at - 1, named, False
-    below = [row.cells for row in rows[at + 1 :]]
-    usual = usual_width(below)
-    if len(names) == usual - 1 and all(row[-1] == "" for row in below if len(row) == usual):
-        names, checked = [*names, ""], False  # each row ends in a delimiter, the header does not
-    elif len(names) == usual + 1 and names[-1] == "":
-        names, checked = names[:-1], False
-    notes = [f"The names of the columns stand in row {rows[at].number:,}."] if at else []
-    first = at + 1
-    if _holds_units(names, below):
-        notes.append(f"Row {rows[first].number:,} holds units of measure and was passed over.")
-        first, checked = first + 1, False
-    skip = rows[at].begin if checked else rows[first - 1].end
-    return Header(
-        tuple(names), rows[at].number, skip if at or not checked else 0, first, checked, tuple(notes)
-    )
-
-
-def _found(rows: Sequence[Line], width: int) -> int:
-    """The position of the header among the rows before the first data."""
-    likely: list[int] = []
-    for at, row in enumerate(rows):
-        if _is_comment(row) or _is_order(row) or abs(len(row.cells) - width) > 1 or len(row.cells) < 2:
-            continue
-        if _numbers(row.cells) >= 2 or 2 * sum(map(_has_digit, row.cells)) > len(row.cells):
-            return max(likely, key=lambda one: _names(rows[one].cells)) if likely else at
-        if 2 * _names(row.cells) > len(row.cells):
-            likely.append(at)
-    usable = [at for at, row in enumerate(rows) if not (_is_comment(row) or _is_order(row))]
-    return (likely or usable or [0])[0]
-
-
-def _names(cells: Sequence[str]) -> int:
-    return len({cell for cell in cells if cell})
-
-
-def _numbers(cells: Sequence[str]) -> int:
-    return sum(map(looks_numeric, cells))
-
-
-def _has_digit(cell: str) -> bool:
-    return any("0" <= letter <= "9" for letter in cell)
-
-
-def _is_comment(row: Line) -> bool:
-    return row.cells[0].startswith("#")
-
-
-def _is_order(row: Line) -> bool:
-    """Whether it is the line with which Excel is told the delimiter."""
-    return row.begin == 0 and row.cells[0].lower().startswith("sep=")
-
-
-def _holds_units(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row below the header has words where all others have numbers."""
-    if len(below) < 2 or len(below[0]) != len(names) or not any(below[0]):
-        return False
-    rest = [row for row in below[1:] if len(row) == len(names)]
-    numeric = []
-    for at in range(len(names)):
-        given = [row[at] for row in rest if row[at].lower() not in MISSING_WORDS]
-        if given and sum(map(looks_numeric, given)) >= _NUMERIC * len(given):
-            numeric.append(below[0][at])
-    words = [cell for cell in numeric if cell.lower() not in MISSING_WORDS]
-    return len(numeric) >= 2 and len(words) >= 2 and not any(map(_is_number, numeric))
-
-
-def _is_number(cell: str) -> bool:
-    return looks_numeric(cell) or (cell[:1] in "<>" and cell != "")
 
 
 @dataclass(frozen=True)
@@ -157,8 +40,7 @@ class Shape:
     """How a table is written."""
 
     names: tuple[str, ...]  # the header, in order
-    delimiter: Delimiter
-    encoding: Encoding
+    specification: ReadingSpecification
     sample: tuple[tuple[str, ...], ...]  # up to SAMPLE_ROWS data rows as text, of the header's width
     header: Header  # where the names stand
     top: tuple[tuple[int, tuple[str, ...]], ...] = ()  # the first TOP_ROWS rows not blank, and their numbers
@@ -211,14 +93,11 @@ class Shape:
         return [row[position] for row in self.sample]
 
 
-def shape_of(table: Table, header_row: int | None = None) -> Shape:
-    """Sniff how a table is written, unless a person states its header row (from 1, as a spreadsheet counts).
-    Raise `DataError` where there is no header, only one column, too many columns, or Price Paid Data."""
-    text, encoding = decode(table.head)
-    mark = "," if table.typed else sniff_delimiter(text)
-    rows = first_lines(text, mark, SAMPLE_ROWS + 1 + (header_row or 1))
-    header = find_header(table.name, rows, 1 if table.points else header_row)
-    names = header.names
+def shape_of(table: Table, said: Written = Written()) -> Shape:  # noqa: B008 - frozen
+    """Sniff how a table is written, but for what a person says of it. Raise `DataError` where there is no
+    header, only one column, too many columns, or Price Paid Data, and where a single row decides it."""
+    found = find_specification(table, said)
+    header, rows, names = found.header, found.rows, found.header.names
     if len(names) < 2:
         raise DataError(
             f"{table.name} has a single column: separate the columns by comma, semicolon, tab or bar."
@@ -237,9 +116,30 @@ def shape_of(table: Table, header_row: int | None = None) -> Shape:
         )
     # A full head may end inside its last row.
     whole = rows[header.first : -1] if len(table.head) >= HEAD else rows[header.first :]
-    sample = tuple(tuple(row.cells) for row in whole if len(row.cells) == len(names))
+    width = len(names)
+    sample = tuple(
+        tuple(row.cells[:width])
+        for row in whole
+        if len(row.cells) == width or (len(row.cells) == width + 1 and not row.cells[-1])
+    )
     top = tuple((row.number, tuple(row.cells)) for row in rows if any(row.cells))[:TOP_ROWS]
-    return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top, known)
+    return Shape(names, found.specification, sample[:SAMPLE_ROWS], header, top, known)
+
+
+def blocks_of(table: Table, shape: Shape, wanted: Mapping[str, int]) -> Iterator[Block]:
+    """Read a table in blocks by its specification; parameters and errors as `blocks.blocks`."""
+    header, made = shape.header, shape.specification
+    return blocks(
+        table,
+        len(shape.names),
+        wanted,
+        header=shape.names if header.checked else None,
+        delimiter=made.delimiter,
+        skip=header.skip,
+        encoding=made.encoding,
+        quoting=made.quoting,
+        longer=header.longer,
+    )
 
 
 def decimal_mark(shape: Shape, position: int, typed: bool) -> Decimal | None:
@@ -274,7 +174,7 @@ def count_entries(
     where: Mapping[str, str],
     *,
     layer: str | None = None,
-    header_row: int | None = None,
+    said: Written = Written(),  # noqa: B008 - frozen
     limits: Limits = LIMITS,
 ) -> Entries:
     """Count the entries of columns over a whole table, in bounded memory; `where` has filters as
@@ -285,12 +185,9 @@ def count_entries(
     crowded: dict[str, None] = {}
     rows = kept = 0
     for table in open_tables(source, limits, layer=layer):
-        shape = shape_of(table, header_row)
+        shape = shape_of(table, said)
         wanted = {column: shape.position(column, table.name) for column in named}
-        header = shape.names if shape.header.checked else None
-        for block in blocks(
-            table, len(shape.names), wanted, header=header, delimiter=shape.delimiter, skip=shape.header.skip
-        ):
+        for block in blocks_of(table, shape, wanted):
             entries = {column: text(block.columns[column]) for column in named}
             passed = {column: matches(entries[column], (entry,)) for column, entry in where.items()}
             everyone = np.ones(block.rows, dtype=bool)

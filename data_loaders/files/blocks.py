@@ -1,12 +1,12 @@
 """Reads one CSV table in blocks of bounded memory, and keeps columns that grow block by block.
 
-Text in UTF-8 or Latin-1, or in a mixture of both, becomes valid UTF-8 first. Columns stay in memory while
-they are short, and in a file without a name beyond that.
+What a row is does not depend on another row: a quote closes on its own line, and a row that ends in one more
+delimiter than its neighbours is a row as they are. Columns stay in memory while they are short, and in a file
+without a name beyond that.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import re
@@ -24,11 +24,12 @@ import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.guarded import HEAD, Pieces, tell_how_far
+from data_loaders.files.codings import Encoding, JoinedLines, Utf8Stream, decode, unclosed
+from data_loaders.files.guarded import tell_how_far
 from data_loaders.files.sources import Table
 
-Encoding: TypeAlias = Literal["utf-8", "utf-8-sig", "latin-1"]
-_CHUNK = 4 << 20  # as much as the parser takes at a time: it works on what one read gives it
+Quoting: TypeAlias = Literal["line", "lines"]
+"""Whether a quoted cell ends on its line, or may hold line breaks."""
 
 BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
 MAX_COLUMNS = 1000
@@ -44,54 +45,6 @@ STRIDE = 1 << 20
 """Rows that are worked on at a time wherever a whole column is gone through."""
 
 
-def _as_latin1(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return error.object[error.start : error.end].decode("latin-1"), error.end
-
-
-codecs.register_error("data_loaders.latin1", _as_latin1)
-
-
-class Utf8Stream(Pieces):
-    """A byte stream as valid UTF-8: other bytes are taken for Latin-1, one by one. The CSV parser
-    behind it must never meet another encoding: it would print about each such row."""
-
-    def __init__(self, inner: io.RawIOBase) -> None:
-        super().__init__()
-        self._inner = inner
-        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="data_loaders.latin1")
-        self._pending = False
-        self._ready = b""
-        self._ended = False
-
-    def _take(self, size: int) -> bytes:
-        while not self._ready and not self._ended:
-            data = self._inner.read(_CHUNK) or b""
-            self._ended = not data
-            if data.isascii() and not self._pending:
-                self._ready = data
-            else:
-                self._ready = self._decoder.decode(data, final=self._ended).encode()
-                self._pending = bool(self._decoder.getstate()[0])
-        part, self._ready = self._ready[:size], self._ready[size:]
-        return part
-
-
-def decode(head: bytes) -> tuple[str, Encoding]:
-    """Decode the first bytes of a text, which may end inside a character."""
-    encoding: Encoding = "utf-8"
-    if head.startswith(b"\xef\xbb\xbf"):
-        head, encoding = head[3:], "utf-8-sig"
-    try:
-        return head.decode("utf-8"), encoding
-    except UnicodeDecodeError as error:
-        # The block may end inside a character; anything earlier is not UTF-8.
-        if error.start >= len(head) - 3 and len(head) >= HEAD - 3:
-            return head[: error.start].decode("utf-8"), encoding
-        return head.decode("latin-1"), "latin-1"
-
-
 @dataclass(frozen=True)
 class Line:
     """One row of a text as it is written."""
@@ -102,13 +55,22 @@ class Line:
     number: int  # from 1 with blank rows, as a spreadsheet counts
 
 
-def first_lines(text: str, delimiter: Delimiter, rows: int) -> list[Line]:
+def first_lines(text: str, delimiter: Delimiter, rows: int, quoting: Quoting = "line") -> list[Line]:
     """Split the beginning of a text into at most so many non-empty rows with their lines; the last may be cut
-    short."""
+    short. With `quoting` "lines" a quoted cell may hold line breaks."""
     found: list[Line] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    begin = 0
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     try:
+        if quoting == "line":
+            for number, line in enumerate(text.split("\n")):
+                if line:
+                    (cells,) = csv.reader((line,), delimiter=delimiter)
+                    found.append(Line([cell.strip() for cell in cells], number, number + 1, number + 1))
+                if len(found) >= rows:
+                    break
+            return found
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        begin = 0
         for number, row in enumerate(reader, start=1):
             if row:
                 found.append(Line([field.strip() for field in row], begin, reader.line_num, number))
@@ -134,12 +96,20 @@ def usual_width(rows: Sequence[Sequence[str]]) -> int:
 def sniff_delimiter(text: str) -> Delimiter:
     """Return the delimiter that a first line such as "sep=;" names, or else the one that splits the first
     rows most evenly."""
+    return delimiter_named(text) or evenest({mark: first_lines(text, mark, 50) for mark in DELIMITERS})
+
+
+def delimiter_named(text: str) -> Delimiter | None:
+    """Return the delimiter that a first line such as "sep=;" names, None without one."""
     named = _NAMED.match(text)
-    if named is not None:
-        return named.group(1)  # type: ignore[return-value]
+    return None if named is None else named.group(1)  # type: ignore[return-value]
+
+
+def evenest(split: Mapping[Delimiter, Sequence[Line]]) -> Delimiter:
+    """Return the delimiter that splits the first 50 rows of a text most evenly."""
 
     def evenness(delimiter: Delimiter) -> tuple[bool, float, int]:
-        rows = [row for row in first_rows(text, delimiter, 50) if not row[0].startswith("#")]
+        rows = [row.cells for row in split[delimiter][:50] if not row.cells[0].startswith("#")]
         width = usual_width(rows)
         if width < 2:
             return False, 0.0, 0
@@ -167,36 +137,37 @@ def blocks(
     header: Sequence[str] | None,
     delimiter: Delimiter = ",",
     skip: int = 0,
+    encoding: Encoding = "utf-8",
+    quoting: Quoting = "line",
+    longer: bool = False,
 ) -> Iterator[Block]:
-    """Read a table in blocks of at most `BLOCK` bytes of text. Rows that do not have `width` columns are left
-    out and counted; empty lines are no rows. `wanted` maps the name of a column in the blocks to its
-    position; `header` is the first row as sniffed, None where that row is data; `skip` counts the lines
-    before it. Raise `DataError` where the table has too many columns or cannot be parsed; the sentence names
-    no value."""
+    """Read a table in blocks of at most `BLOCK` bytes of text. Rows that do not have `width` columns, or one
+    more that is blank, are left out and counted; empty lines are no rows. `wanted` maps the name of a column
+    in the blocks to its position; `header` is the first row as sniffed, None where that row is data; `skip`
+    counts the lines before it. `longer` says that most rows have the further blank column, which changes
+    nothing but the time that reading takes. Raise `DataError` where the table has too many columns, where a
+    quote does not close on its line (unless `quoting` is "lines"), and where it cannot be parsed; the
+    sentence names no value."""
     if width > MAX_COLUMNS:
         raise DataError(
             f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
         )
-    names = [f"c{position}" for position in range(width)]
-    positions = list(dict.fromkeys(wanted.values()))
-    malformed = 0
-
-    def leave_out(_row: Any) -> str:
-        nonlocal malformed
-        malformed += 1
-        return "skip"
-
+    names = [f"c{position}" for position in range(width + longer)]
+    positions = list(dict.fromkeys((*wanted.values(), *((width,) if longer else ()))))
+    stray = _Stray(width, delimiter, wanted)
+    text = Utf8Stream(table.stream, encoding)
+    lines: io.RawIOBase = JoinedLines(table.name, text, delimiter) if quoting == "lines" else text
     taken = 0
     pending = header
     failed = False
     try:
         reader = pacsv.open_csv(
-            Utf8Stream(table.stream),
+            lines,
             read_options=pacsv.ReadOptions(
                 column_names=names, block_size=BLOCK, use_threads=False, skip_rows=skip
             ),
             parse_options=pacsv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=leave_out
+                delimiter=delimiter, newlines_in_values=table.typed, invalid_row_handler=stray.add
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
@@ -209,12 +180,12 @@ def blocks(
                 if pending is not None and batch.num_rows:
                     _check_header(table.name, pending, batch, positions)
                     batch, pending = batch.slice(1), None
+                if longer:
+                    batch = stray.without_entry(batch, positions.index(width))
                 columns = {name: batch.column(positions.index(at)) for name, at in wanted.items()}
                 taken += batch.num_rows
-                block = Block(columns, batch.num_rows, malformed)
-                malformed = 0
                 tell_how_far(table.stream)
-                yield block
+                yield stray.block(columns, batch.num_rows)
     except DataError:
         raise
     except (pa.ArrowException, ValueError, OverflowError, MemoryError):
@@ -224,9 +195,66 @@ def blocks(
             f"{table.name} cannot be read as CSV after row {taken:,}: look there for a quote "
             "or a line that never ends."
         )
-    if malformed:
-        empty = {name: pa.array([], pa.string()) for name in wanted}
-        yield Block(empty, 0, malformed)
+    if stray.waiting:
+        yield stray.block({name: pa.array([], pa.string()) for name in wanted}, 0)
+    if not table.typed and quoting == "line":
+        before = sum(
+            1
+            for line in decode(table.head, encoding)
+            .replace("\r\n", "\n")
+            .replace("\r", "\n")
+            .split("\n")[:skip]
+            if line
+        )
+        if text.lines > before + taken + stray.met + (header is not None):
+            raise unclosed(table.name)
+
+
+class _Stray:
+    """Rows that the parser leaves out for their width: those with one blank cell more or less at the end than
+    most have are read, the others are counted."""
+
+    def __init__(self, width: int, delimiter: Delimiter, wanted: Mapping[str, int]) -> None:
+        self._width, self._delimiter, self._wanted = width, delimiter, wanted
+        self._cells: list[list[str]] = []
+        self._malformed = 0
+        self.met = 0  # rows that the parser left out, or `without_entry`
+
+    def add(self, row: Any) -> str:
+        self.met += 1
+        beside = row.actual_columns == self._width
+        if beside or (row.actual_columns == self._width + 1 and row.text.endswith((self._delimiter, '"'))):
+            (cells,) = csv.reader((row.text,), delimiter=self._delimiter)  # as the parser splits it
+            if len(cells) == self._width or (len(cells) == self._width + 1 and not cells[-1]):
+                self._cells.append(cells)
+                return "skip"
+        self._malformed += 1
+        return "skip"
+
+    def without_entry(self, batch: Any, at: int) -> Any:
+        """Leave out the rows of a batch whose further column is not blank."""
+        blank = pc.equal(batch.column(at), "")
+        if pc.all(blank).as_py():
+            return batch
+        kept = batch.filter(blank)
+        self._malformed += batch.num_rows - kept.num_rows
+        self.met += batch.num_rows - kept.num_rows
+        return kept
+
+    @property
+    def waiting(self) -> bool:
+        return bool(self._cells or self._malformed)
+
+    def block(self, columns: Mapping[str, Any], rows: int) -> Block:
+        """The rows of a batch, and those that were met since the last one."""
+        cells, malformed = self._cells, self._malformed
+        self._cells, self._malformed = [], 0
+        if cells:
+            columns = {
+                name: pa.concat_arrays([columns[name], pa.array([row[at] for row in cells], pa.string())])
+                for name, at in self._wanted.items()
+            }
+        return Block(columns, rows + len(cells), malformed)
 
 
 def _check_header(name: str, header: Sequence[str], batch: Any, positions: list[int]) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from data_loaders.errors import DataError
 
@@ -33,8 +33,6 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"SQLite format 3", "a database: export the table as CSV"),
     (b"\x89PNG", "a picture: choose the CSV file"),
     (b"\xff\xd8\xff", "a picture: choose the CSV file"),
-    (b"\xff\xfe", "text in UTF-16: save it as CSV in UTF-8"),
-    (b"\xfe\xff", "text in UTF-16: save it as CSV in UTF-8"),
     (b"PK\x03\x04", "a zip file inside another archive: unpack it once"),
     (b"\x1f\x8b", "a gzip file inside another archive: unpack it once"),
     (b"BZh", "a bzip2 file: unpack it, or pack it as .gz or .zip"),
@@ -51,6 +49,8 @@ _MARKUP: tuple[tuple[bytes, str], ...] = (
 )
 
 HEAD = 1 << 16  # bytes looked at before a table is parsed
+# Lines that these bytes hold where a text has as many, so that one long line moves no other out of sight.
+HEAD_LINES, MOST_HEAD = 1300, 4 << 20
 # What a read from a damaged or hostile archive can raise; RuntimeError and NotImplementedError are
 # zipfile's words for passwords and unknown methods, ValueError and the like come out of damaged headers.
 DAMAGE = (
@@ -73,9 +73,19 @@ def refusal(head: bytes) -> str | None:
     for markup, words in _MARKUP:
         if start.startswith(markup):
             return f"is not a CSV file but {words}."
-    if b"\0" in head:
+    if b"\0" in head and wide(head) is None:
         return "is not a CSV file but binary data: export the table as CSV."
     return None
+
+
+def wide(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
+    """Tell which UTF-16 a text begins in, by its byte order mark or the zero bytes of its first letters."""
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16-le" if head[:1] == b"\xff" else "utf-16-be"
+    even, odd = head[0:8:2], head[1:8:2]
+    if len(odd) == 4 and not any(odd) and all(even):
+        return "utf-16-le"
+    return "utf-16-be" if len(odd) == 4 and not any(even) and all(odd) else None
 
 
 @dataclass(frozen=True)
@@ -186,13 +196,17 @@ class GuardedStream(Pieces):
         """Bytes read so far of the file as it lies there, packed or not."""
         return self._packed() if self._packed else self._seen
 
-    def head(self) -> bytes:
-        """Return at most `HEAD` first bytes, which a later read delivers again; errors as `readinto`."""
+    def head(self, lines: int = 0) -> bytes:
+        """Return at least `HEAD` first bytes where there are as many, and `MOST_HEAD` at most until they hold
+        so many lines; a later read delivers them again. Errors as `readinto`."""
         parts: list[bytes] = []
-        missing = HEAD
-        while missing > 0 and (part := self._take(missing)):
+        size, feeds = 0, 0
+        while size < HEAD or (feeds < lines and size < MOST_HEAD):
+            part = self._take(HEAD if size >= HEAD else HEAD - size)
+            if not part:
+                break
             parts.append(part)
-            missing -= len(part)
+            size, feeds = size + len(part), feeds + part.count(b"\n") + part.count(b"\r")
         self._kept = b"".join(parts) + self._kept
         return self._kept
 

@@ -18,6 +18,7 @@ from data_loaders.errors import DataError, unopened
 from data_loaders.files.drivers import PYARROW, Format, driver_of, driver_of_zip
 from data_loaders.files.guarded import (
     DAMAGE,
+    HEAD_LINES,
     LIMITS,
     GuardedStream,
     Limits,
@@ -37,7 +38,7 @@ class Table:
     """One CSV text, or a sheet or layer that was made into one."""
 
     name: str  # what messages call it
-    head: bytes  # its first bytes, at most `guarded.HEAD`
+    head: bytes  # its first bytes: `guarded.HEAD` at least and `guarded.HEAD_LINES` lines, or all of it
     stream: io.RawIOBase  # delivers it from the beginning
     folder: str = ""  # where in an archive it lies
     # a sheet or layer: numbers have a decimal point, columns a comma; nothing needs guessing
@@ -184,7 +185,7 @@ def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
     found = read_layer(kind, name, asked.path, handle, asked.layer, asked.ask, limits)
     packed = _size(handle) if kind in PYARROW else None
     stream = GuardedStream(name, found.stream, asked.meter, None if packed is None else lambda: packed)
-    head = stream.head()
+    head = stream.head(HEAD_LINES)
     if not head.strip(b",\n"):
         raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
     return Table(
@@ -325,7 +326,7 @@ def _table(name: str, handle: Any, meter: Meter) -> Table:
 
 
 def _checked(name: str, stream: GuardedStream, folder: str = "") -> Table:
-    head = stream.head()
+    head = stream.head(HEAD_LINES)
     if (words := refusal(head)) is not None:
         raise DataError(f"{name} {words}")
     return Table(name, head, stream, folder)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import named_profile, positions_of
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import blocks, decode, first_rows, mask, text
+from data_loaders.files.blocks import blocks, first_rows, mask, text
+from data_loaders.files.codings import decode, marked_coding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
 from data_loaders.observations import LoadReport, Tally, crs_name
@@ -127,7 +128,7 @@ class _Layout:
 
 def _layout(table: Table) -> _Layout | None:
     """The layout of `table`, or None where it is no postcode table."""
-    rows = first_rows(decode(table.head)[0], ",", 5)
+    rows = first_rows(decode(table.head, marked_coding(table.head) or "utf-8"), ",", 5)
     if not rows:
         return None
     width = len(rows[0])
@@ -243,7 +244,13 @@ def _read(
     notes.code_point = notes.code_point or layout.header is None
     degrees = layout.crs == "EPSG:4326"
     x_name, y_name = ("long", "lat") if degrees else ("east", "north")
-    for block in blocks(table, layout.width, layout.columns, header=layout.header):
+    for block in blocks(
+        table,
+        layout.width,
+        layout.columns,
+        header=layout.header,
+        encoding=marked_coding(table.head) or "utf-8",
+    ):
         tally.read(block.rows + block.malformed)
         tally.drop("wrong number of columns", block.malformed)
         columns = {field: text(column) for field, column in block.columns.items()}

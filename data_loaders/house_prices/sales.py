@@ -18,7 +18,8 @@ from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import field_names, named_profile, positions_of
 from data_loaders.columns.times import parse_times
 from data_loaders.errors import DataError, closest
-from data_loaders.files.blocks import Block, Spool, blocks, chosen, decode, first_rows, mask, strides, text
+from data_loaders.files.blocks import Block, Spool, blocks, chosen, first_rows, mask, strides, text
+from data_loaders.files.codings import decode, marked_coding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
 from data_loaders.house_prices.postcodes import (
@@ -68,7 +69,7 @@ class Layout:
 def layout_of(table: Table) -> Layout:
     """Recognise the format of a table from its first row; raise `DataError` for a table of other data than
     Price Paid."""
-    rows = first_rows(decode(table.head)[0], ",", 1)
+    rows = first_rows(decode(table.head, marked_coding(table.head) or "utf-8"), ",", 1)
     if not rows:
         raise DataError(f"{table.name} is empty: choose a file with rows.")
     first = rows[0]
@@ -149,7 +150,9 @@ def load_sales(
             formats.add(layout.words)
             found.tables.append(part.name)
             read = {field: at for field, at in layout.columns.items() if field in _READ | wanted.reads}
-            for block in blocks(part, layout.width, read, header=layout.header):
+            for block in blocks(
+                part, layout.width, read, header=layout.header, encoding=marked_coding(part.head) or "utf-8"
+            ):
                 _take(block, wanted, table, tally, found)
     identifiers = found.rows.array("identifier", "u8")
     last = one_of_each(identifiers, "last")

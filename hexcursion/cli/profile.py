@@ -7,6 +7,9 @@ import shlex
 from typing import Any
 
 from data_loaders import DataError, Recognised, named_profile, profile_of
+from data_loaders.columns.specification import Written
+from data_loaders.files.blocks import DELIMITERS
+from data_loaders.files.codings import ENCODINGS
 from hexcursion.errors import WorkflowError
 
 NO_PROFILE = "none"
@@ -63,7 +66,7 @@ def _is_table(data: dict[str, Any]) -> bool:
 
 
 def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
-    layer, row = data.get("layer"), data.get("header_row")
+    layer = data.get("layer")
     if wanted is not None:
         profile = named_profile(wanted)
         if profile.kind != "table":
@@ -72,7 +75,7 @@ def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
         found = profile_of(
             data["path"],
             layer=layer if isinstance(layer, str) else None,
-            header_row=row if isinstance(row, int) and row >= 1 else None,
+            said=_written(data),
             named=wanted,
         )
     except DataError:
@@ -84,6 +87,21 @@ def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
             f"The table has no columns of the profile {wanted!r}: leave --profile out, or name its columns."
         )
     return found
+
+
+def _written(data: dict[str, Any]) -> Written:
+    """What is said of how the table is written, as far as it can be true: settings are checked later."""
+    row = data.get("header_row")
+    words = {
+        name: word
+        for name, known in (
+            ("encoding", ENCODINGS),
+            ("delimiter", DELIMITERS),
+            ("quoting", ("line", "lines")),
+        )
+        if (word := data.get(name)) in known
+    }
+    return Written(row if isinstance(row, int) and row >= 1 else None, **words)
 
 
 def _places(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:

@@ -48,7 +48,7 @@ def as_source(
         )
     if not len(data):
         raise WorkflowError("The table holds no rows: give one with a row for each record.")
-    for key in ("path", "layer", "header_row"):
+    for key in ("path", "layer", "header_row", "encoding", "delimiter", "quoting"):
         if key in given:
             raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")
     table = data
@@ -78,7 +78,8 @@ def as_source(
         given.setdefault("decimal", ".")
     digest = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
     held = HeldTable(chosen.to_csv(index=False).encode(), digest)
-    return {**given, "path": name, "header_row": 1}, {name: held}
+    written = {"header_row": 1, "encoding": "utf-8", "delimiter": ",", "quoting": "lines"}
+    return {**given, "path": name, **written}, {name: held}
 
 
 def _with_points(

@@ -28,7 +28,10 @@ from hexcursion.releasing.once import told_that_it_stands
 from hexcursion.settings import ReleaseSettings, field, settings_from_mapping
 from hexcursion.settings.field import fields_of
 
-OWN = {"x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None}
+OWN = {
+    "x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None, "encoding": None,
+    "delimiter": None, "quoting": None, "sides": (),
+}  # fmt: skip
 """What is said of the private table alone, with what holds of another one unless it is said."""
 PLACES, COLUMNS = (
     ("x", "y", "crs"),

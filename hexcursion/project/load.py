@@ -99,7 +99,7 @@ PADDING_RINGS = 4
 LONGEST_YES = 80  # characters of what a yes is and of the word for a record: both stand in a map's legend
 
 # What the loader says of a table in memory, which has neither delimiter nor encoding
-_WRITTEN = re.compile(r"^Read with delimiter comma, (.*), encoding utf-8\.$")
+_WRITTEN = re.compile(r"^Read with delimiter comma, (.*), encoding utf-8(?:, line breaks within quotes)?\.$")
 
 
 def load_source(

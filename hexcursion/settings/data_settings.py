@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from data_loaders import DataError, Loader, loader_of
 from data_loaders.columns.numbers import missing_of
+from data_loaders.files.blocks import Delimiter
+from data_loaders.files.codings import Encoding
 from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from data_loaders.wanted import Wanted
 from dpgp_core.spectral.prior import MOST_COLUMNS
@@ -129,6 +131,22 @@ class SourceSettings(Checked, Wanted):
         "The statement.json of the sanitised trip that a sensor table's places come from.", "data",
         shortest=1, metavar="FILE", otherwise="none",
     )] = None
+    encoding: Annotated[Encoding | None, Setting(
+        "How the letters of a sensor table's text are coded.", "data",
+        otherwise="UTF-8, found where its letters tell another, and asked for where they leave it open",
+    )] = None
+    delimiter: Annotated[Delimiter | None, Setting(
+        "What separates the columns of a sensor table's text.", "data",
+        otherwise="found, and asked for where one row alone would decide it",
+    )] = None
+    quoting: Annotated[Literal["line", "lines"] | None, Setting(
+        "Whether quoted cells of a sensor table close on their line, or may hold line breaks.", "data",
+        otherwise="line: a quote that does not close is refused",
+    )] = None
+    sides: Annotated[tuple[str, ...], Setting(
+        "Columns of a sensor table with the letters E and W of its longitudes, and N and S of its latitudes; "
+        "`none` where it has none.", "data", metavar="COLUMN", otherwise="found by their names",
+    )] = ()
     loader: Annotated[str | None, Setting(
         "Loader that reads the file.", "data", names=loader_names, metavar="NAME",
         otherwise="price-paid with `postcodes`, sensor-table without",

@@ -225,7 +225,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
     def source(file: str, rows: Rows | None, layer: str | None) -> SourceSettings:
         return SourceSettings(
             file, value=value, x=x, y=y, crs=crs.strip(), where=rows or (),
-            layer=layer, header_row=told["header_row"], **numbers,
+            layer=layer, **vars(told["said"]), **numbers,
             place_sd=place_sd if file == path else None, trip=trip if file == path else None,
             **known_by,
         )  # fmt: skip

@@ -11,6 +11,9 @@ import streamlit as st
 
 from data_loaders import ColumnGuess, DataError, Entries, count_entries
 from data_loaders.columns.qualifiers import NO_UNIT
+from data_loaders.columns.specification import DELIMITER_WORDS, Written
+from data_loaders.files.blocks import DELIMITERS
+from data_loaders.files.codings import ENCODINGS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.shared.plain_text import Markdown, plain
@@ -131,7 +134,9 @@ def place_noise(columns: list[str], path: str) -> str | None:
 
 _MARKS = {".": "point", ",": "comma"}
 FIELDS = {
-    "header_row": "Row with the names of the columns", "decimal": "Decimal mark",
+    "header_row": "Row with the names of the columns", "encoding": "Coding of its letters",
+    "delimiter": "Between its columns", "quoting": "Quoted cells",
+    "sides": "Columns of the letters E and W, N and S", "decimal": "Decimal mark",
     "missing": "Numbers that stand for a missing value", "censored": "Readings such as <0.5 and > 200",
     "detection_limit": "Detection limit of readings such as ND",
     "condition": "Column that says which readings are below or above a limit",
@@ -142,6 +147,8 @@ FIELDS = {
 }  # fmt: skip
 """What the fields of this screen are called, by the settings that they ask for."""
 
+_WRITTEN = ("encoding", "delimiter", "quoting")
+_QUOTES = {"line": "close on their line", "lines": "may hold line breaks"}
 _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": "are dropped"}
 
 
@@ -149,19 +156,22 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
     """Return the guessed columns of a file, and the settings that say how it is written.
 
     None where the file cannot be read; what is wrong has been said then."""
-    key = f"sensors_header_row_{path}"
-    row: int | None = st.session_state.get(key)
+    key, state = f"sensors_header_row_{path}", st.session_state
+    row: int | None = state.get(key)
+    coded, split, quoted = (
+        state.get(f"sensors_{name}_{path}") for name in ("encoding", "delimiter", "quoting")
+    )
     layer: str | None = st.session_state.get(f"sensors_layer_{path}")
     guess: ColumnGuess | None = None
     try:
-        guess = propose_columns(path, layer, row)
+        guess = propose_columns(path, layer, Written(row, coded, split, quoted))
         if len(guess.layers) > 1:
             if layer is None:
                 st.session_state[f"sensors_layer_{path}"] = guess.layer
             layer = st.selectbox("Sheet or layer", guess.layers, **kept("layer", path))
     except WorkflowError as error:
-        st.error(plain(error), icon=":material/error:")
-    with st.expander("Where the names of the columns stand", expanded=guess is None or guess.header_row > 1):
+        st.error(plain(on_screen(str(error))), icon=":material/error:")
+    with st.expander(_how_written(guess), expanded=guess is None or guess.header_row > 1):
         row = st.number_input(
             FIELDS["header_row"], min_value=1, value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
@@ -169,6 +179,23 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
             "over.",
             key=key, on_change=_forget_columns, args=(path,), **KEEP,
         )  # fmt: skip
+        if guess is None or not guess.specification.typed:
+            made = None if guess is None else guess.specification
+            left, middle, right = st.columns(3)
+            coded = left.selectbox(
+                FIELDS["encoding"], ENCODINGS, index=None,
+                placeholder="choose one" if made is None else f"found: {made.encoding}",
+                on_change=_forget_columns, args=(path,), **kept("encoding", path),
+            )  # fmt: skip
+            split = middle.selectbox(
+                FIELDS["delimiter"], DELIMITERS, index=None, format_func=DELIMITER_WORDS.__getitem__,
+                placeholder="choose one" if made is None else f"found: {DELIMITER_WORDS[made.delimiter]}",
+                on_change=_forget_columns, args=(path,), **kept("delimiter", path),
+            )  # fmt: skip
+            quoted = right.selectbox(
+                FIELDS["quoting"], list(_QUOTES), index=None, format_func=_QUOTES.__getitem__,
+                placeholder=_QUOTES["line"], **kept("quoting", path),
+            )  # fmt: skip
         if guess is not None and not guess.points:
             width = max((len(top) for _, top in guess.top), default=0)
             st.dataframe(
@@ -180,7 +207,19 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
                 hide_index=True,
                 height="content",
             )
-    return guess, {"layer": layer, "header_row": row}
+    return guess, {"layer": layer, "said": Written(row, coded, split, quoted)}
+
+
+def _how_written(guess: ColumnGuess | None) -> str:
+    """One line about how the file is written."""
+    if guess is None:
+        return "How the file is written"
+    made = guess.specification
+    row = f"names of the columns in row {made.header_row}"
+    if made.typed:
+        return f"How the file is written: {row}"
+    coding = "UTF-8 and Windows-1252" if made.mixed else made.encoding.upper()
+    return f"How the file is written: {coding}, {DELIMITER_WORDS[made.delimiter]} between columns, {row}"
 
 
 def on_screen(sentence: str) -> str:
@@ -234,6 +273,10 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             help="In the unit of the values. Where it is blank, the limit above counts.",
             **kept("limit_column", path),
         )  # fmt: skip
+        sides = st.multiselect(
+            FIELDS["sides"], columns, placeholder="found by their names", max_selections=2,
+            **kept("sides", path),
+        )  # fmt: skip
         unit_column = st.selectbox(
             FIELDS["unit_column"], [*columns, NO_UNIT], index=None, placeholder="found by its name",
             format_func=lambda name: "none: units are all as stated" if name == NO_UNIT else name,
@@ -244,14 +287,19 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
         "decimal": decimal, "missing": tuple(missing.replace(",", " ").split()), "censored": censored,
         "detection_limit": limit, "condition": condition, "limit_column": limit_column,
         "unit_column": unit_column,
+        "sides": tuple(sides or ()),
     }  # fmt: skip
 
 
 def shown(source: SourceSettings) -> dict[str, Any]:
     """What the widgets show of the settings of a source, by the beginnings of their keys."""
-    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition", "limit_column",
-             "unit_column")  # fmt: skip
-    return {**{name: getattr(source, name) for name in names}, "missing": " ".join(source.missing)}
+    names = ("layer", "header_row", *_WRITTEN, "decimal", "censored", "detection_limit", "condition",
+             "limit_column", "unit_column")  # fmt: skip
+    return {
+        **{name: getattr(source, name) for name in names},
+        "missing": " ".join(source.missing),
+        "sides": list(source.sides),
+    }
 
 
 def _forget_columns(path: str) -> None:
@@ -274,7 +322,7 @@ def ask_rows(
     open.
 
     `columns` come likeliest first, `path` is the file whose entries are counted, `written` its `layer` and
-    `header_row`."""
+    what is `said` of it."""
     state = st.session_state
     offered = list(dict.fromkeys((*columns, *state.get(key, ()))))  # settings may name further ones
     names = st.multiselect(label, offered, placeholder="all rows", key=key, **KEEP)

@@ -58,7 +58,8 @@ def test_every_dialect_is_read_back_equal_or_asked_about(
             written, value="value", x="lon", y="lat", unit="u", missing=("none",), **asked
         )  # type: ignore[arg-type]
     except DataError as error:
-        if stated or "state the decimal mark" not in str(error):
+        few = len(values) < 5 and "one row alone decides it" in str(error)
+        if not few and (stated or "state the decimal mark" not in str(error)):
             raise
         return
     assert made.value.tolist() == [float(f"{value:.3f}") for value in values]

@@ -8,7 +8,7 @@ import pytest
 
 from data_loaders import DataError, guess_columns
 from data_loaders.columns.numbers import Evidence, repeated, suspects
-from data_loaders.columns.sensortable import find_header
+from data_loaders.columns.specification import find_header
 from data_loaders.files.blocks import Line
 from data_loaders.house_prices.segments import SEGMENTS, sales_filter
 

@@ -69,10 +69,11 @@ def test_a_unit_that_is_not_stated_is_asked_for_by_its_option() -> None:
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters_are_sniffed_and_said(delimiter: str) -> None:
     data = "site,lat,lon,value\nÉcole,51.5,-0.1,3.5\nB,51.6,-0.2,4.5\n".replace(",", delimiter)
-    for encoding in ("utf-8", "utf-8-sig", "latin-1"):
+    said = {"utf-8": "utf-8.", "utf-8-sig": "utf-8.", "cp1252": "utf-8, other bytes as windows-1252."}
+    for encoding, words in said.items():
         made, report = load(packed(data.encode(encoding)))
         assert made.value.tolist() == [3.5, 4.5]
-        assert f"encoding {encoding}" in report.notes[0]
+        assert f"encoding {words}" in report.notes[0]
         assert "decimal point" in report.notes[0]
 
 
@@ -179,7 +180,7 @@ def test_guesses_for_degrees() -> None:
     assert guess.unit is None
     assert "year" in guess.numeric
     assert any("unit" in reason for reason in guess.reasons)
-    assert (guess.delimiter, guess.decimal) == (",", ".")
+    assert (guess.specification.delimiter, guess.decimal) == (",", ".")
 
 
 @pytest.mark.parametrize(

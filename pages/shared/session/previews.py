@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import ColumnGuess, DataError, Observations, guess_columns
+from data_loaders.columns.specification import Written
 from data_loaders.observations import Kind
 from dpgp_core.numbers import significant
 from geo import (
@@ -86,10 +87,14 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
 
 
 @as_workflow_errors()
-def propose_columns(path: str, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
+def propose_columns(
+    path: str,
+    layer: str | None = None,
+    said: Written = Written(),  # noqa: B008 - frozen
+) -> ColumnGuess:
     """Guess which columns of a table hold coordinates and value, for a person to confirm; `WorkflowError` if
     it cannot be read."""
-    return guess_columns(path, layer=layer, header_row=header_row)
+    return guess_columns(path, layer=layer, said=said)
 
 
 def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:

@@ -7,7 +7,8 @@ import pytest
 from data_loaders import DataError, guess_columns, split_unit
 from data_loaders.columns import sensortable
 from data_loaders.columns.profiles import profile_from
-from data_loaders.columns.sensortable import count_entries, find_header
+from data_loaders.columns.sensortable import count_entries
+from data_loaders.columns.specification import find_header
 from data_loaders.files.blocks import Line
 
 DEGREES = "Columns 'lon' and 'lat' are named as longitude and latitude and hold degrees."

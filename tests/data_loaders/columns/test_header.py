@@ -25,7 +25,6 @@ def load(data: str | bytes, **changes: object) -> tuple[Observations, LoadReport
         (HEADER + ROWS, ""),
         ("Annual means,,\nSource: council,,\n" + HEADER + ROWS, "row 3"),
         ("Annual means\n\n" + HEADER + ROWS, "row 3"),
-        ("Annual means 2023,council,\n" + HEADER + ROWS, "row 2"),
         ("# made by a logger\n# at 10:30, 2 May\n" + HEADER + ROWS, "row 3"),
         ("# made by a logger\n# lon,lat,value\n" + ROWS, "row 2"),
         ("#lon,lat,value\n" + ROWS, ""),
@@ -50,6 +49,13 @@ def test_the_header_is_found(data: str, said: str) -> None:
         assert (report.rows_read, report.dropped) == (3, ())
         assert said in " ".join(report.notes)
         assert ("row" in " ".join(report.notes).lower().split()) == bool(said)
+
+
+def test_two_rows_that_may_name_the_columns_are_asked_about() -> None:
+    """The second may be a record whose words outnumber the names of a header with a blank one."""
+    data = "Annual means 2023,council,\n" + HEADER + ROWS
+    assert "(--header-row)" in refused(lambda: load(data))
+    assert load(data, header_row=2)[0].value.tolist() == [3.5, 4.0, 5.25]
 
 
 def test_a_person_says_which_row_names_the_columns() -> None:

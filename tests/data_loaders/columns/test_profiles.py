@@ -123,7 +123,7 @@ def test_every_profile_of_readings_has_a_table_here_and_says_what_it_is() -> Non
 
 def test_sales_and_postcodes_are_read_by_their_profiles() -> None:
     yearly = (
-        '"{A}","250000","2022-03-01 00:00","QA1 0AA","F","N","L","1","2","HIGH ""OLD"" ROAD\nEAST","","T",'
+        '"{A}","250000","2022-03-01 00:00","QA1 0AA","F","N","L","1","2","HIGH ""OLD"" ROAD","","T",'
         '"D","C","A","A"\n'
     )
     places, _ = load_postcodes(b"pcd7,pcds,doterm,east1m,north1m\nQA1 0AA,QA1 0AA,,530000,180000\n")

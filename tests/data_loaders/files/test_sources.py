@@ -96,7 +96,6 @@ def test_a_folder_with_several_tables_is_not_merged_in_silence(tmp_path: Path) -
         (b"\x00\x00\x27\x0a....", "one part of a Shapefile"),
         (packed_zip({"p.SHP": b"x", "p.dbf": b"x"}), "damaged or not the Shapefile"),
         (b"\x89PNG\r\n", "picture"),
-        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
         (b"<!DOCTYPE html><p>404", "web page"),
         (b'{"a": 1}', "JSON"),
         (b"a,b\n\x00\x01", "binary"),

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
 from data_loaders.columns.coordinates import is_latitude, is_longitude
-from data_loaders.columns.sensortable import find_header
+from data_loaders.columns.specification import find_specification
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import decode, first_lines, sniff_delimiter
+from data_loaders.files.codings import decode
+from data_loaders.files.sources import Table
 from hexcursion_traces.loading.model import Fix
 
-_TOP_ROWS = 200  # in which the names of the columns are looked for
 _HEADER_LINES = 6  # of a GeoLife file
 _CLOCK_ALONE = re.compile(r"\d{1,2}(:\d\d|\s?[ap]\.?m)", re.IGNORECASE)  # its date stands in another column
 _DAY = re.compile(r"[T\s]")  # some programs write midnight behind each date
@@ -84,11 +84,11 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     DataError
         Where a column is missing.
     """
-    text, _ = decode(data)
-    delimiter = sniff_delimiter(text[: 1 << 16])
-    top = find_header(name, first_lines(text[: 1 << 16], delimiter, _TOP_ROWS))
-    rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
-    found: dict[str, list[Fix]] = {}
+    found = find_specification(Table(name, data[: 1 << 22], io.BytesIO(data)))  # type: ignore[arg-type]
+    made, top, delimiter = found.specification, found.header, found.specification.delimiter
+    lines = decode(data, made.encoding).split("\n")
+    rows = (row for line in lines for row in csv.reader((line,), delimiter=delimiter, strict=True) if row)
+    fixes: dict[str, list[Fix]] = {}
     try:
         header = [field.strip().lower() for field in top.names]
         where = {what: _column(name, header, what) for what in _NAMES}
@@ -107,10 +107,12 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
             if cells["date"] and _CLOCK_ALONE.match(time):
                 time = f"{_DAY.split(cells['date'])[0]} {time}"
             fix = Fix(time, cells["longitude"], cells["latitude"])
-            found.setdefault(cells["id"], []).append(fix)
+            fixes.setdefault(cells["id"], []).append(fix)
     except csv.Error:
-        raise DataError(f"{name} is not a table that can be read: export it again as CSV.") from None
-    yield from found.items()
+        raise DataError(
+            f"{name} is not a table that can be read: look for a quote that does not close on its line."
+        ) from None
+    yield from fixes.items()
 
 
 def _column(name: str, header: list[str], what: _What) -> int | None:

@@ -1,0 +1,271 @@
+"""The coding of a text: how its bytes become letters, and how that is found out without hanging on one row.
+
+UTF-8 is read with every other byte as Windows-1252, one by one: a bad byte spoils its own cell alone.
+"""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import io
+import re
+from collections import Counter
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from data_loaders.errors import DataError
+from data_loaders.files.guarded import Pieces, wide
+
+Encoding: TypeAlias = Literal[
+    "utf-8", "utf-16-le", "utf-16-be", "windows-1252", "windows-1250", "windows-1251", "koi8-r", "shift_jis",
+    "euc-jp", "cp949", "gb18030", "big5",
+]  # fmt: skip
+ENCODINGS: tuple[Encoding, ...] = get_args(Encoding)
+
+_CHUNK = 4 << 20  # as much as the parser takes at a time: it works on what one read gives it
+_MARKS: tuple[tuple[bytes, Encoding], ...] = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# What Python calls a coding where programs write more letters than its name says.
+_CODECS = {"shift_jis": "cp932", "utf-8": "utf-8"}
+_GROUPS, _AGREED = 7, 5
+_FOREIGN = 2  # rows in other letters than Western ones that are needed before a coding is guessed
+# Codings of one byte a letter that the library is asked about, and what they are called here.
+_ONE_BYTE: dict[str, Encoding] = {
+    "cp1250": "windows-1250", "cp1251": "windows-1251", "koi8_r": "koi8-r",
+}  # fmt: skip
+# Two letters beyond ASCII beside each other are rare in Western words, three do not occur.
+_NEARLY, _LETTERS = 0.97, 6
+_PAIR = re.compile(rb"[\x80-\xff][\x40-\x7e\x80-\xff]")
+_RUN = re.compile(rb"[\x80-\xff]{3,}")
+# Signs of Windows-1252 within a word, where that of Central Europe has letters.
+_WITHIN = re.compile(rb"[a-zA-Z][\xa3\xa5\xaa\xaf\xb3\xb9\xba\xbc\xbe\xbf][a-z]|[\x8d\x8f\x9d]")
+
+
+def _as_windows(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("cp1252", "data_loaders.control"), error.end
+
+
+def _as_control(error: UnicodeError) -> tuple[str, int]:
+    """The five bytes that Windows-1252 leaves open, as Latin-1 has them."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error("data_loaders.windows", _as_windows)
+codecs.register_error("data_loaders.control", _as_control)
+
+
+def _errors(encoding: Encoding) -> str:
+    if encoding == "utf-8":
+        return "data_loaders.windows"
+    return "data_loaders.control" if encoding == "windows-1252" else "replace"
+
+
+def decode(head: bytes, encoding: Encoding = "utf-8") -> str:
+    """Decode the first bytes of a text, which may end inside a character, with line feeds at the ends of
+    lines: as `Utf8Stream` does."""
+    for mark, marked in _MARKS:
+        if marked == encoding:
+            head = head.removeprefix(mark)
+    decoder = codecs.getincrementaldecoder(_CODECS.get(encoding, encoding))(errors=_errors(encoding))
+    return decoder.decode(head).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def marked_coding(head: bytes) -> Encoding | None:
+    """Return the coding that a byte order mark names, or that every second byte of a first line shows; None
+    without either."""
+    return "utf-8" if head.startswith(codecs.BOM_UTF8) else wide(head)
+
+
+def coding_of(head: bytes, where: str) -> Encoding:
+    """Find the coding of a text by its first bytes. The first line counts always; of the others groups vote,
+    to which each belongs by its own content, so that no single row changes one answer into another: a coding
+    is taken where `_AGREED` of `_GROUPS` name it, and one row more, less or exchanged changes two groups at
+    most. Raise `DataError` where they do not agree."""
+    if (marked := marked_coding(head)) is not None:
+        return marked
+    lines = [line for line in head.splitlines() if not _is_utf8(line)]
+    odd = [line for line in lines if _foreign(line)]
+    first = next(iter(head.splitlines()), b"")
+    named = first if _foreign(first) else b""
+    if not named and len(odd) < _FOREIGN:
+        return "utf-8"
+    groups: list[list[bytes]] = [[named] if named else [] for _ in range(_GROUPS)]
+    for line in lines:
+        groups[hashlib.blake2b(line, digest_size=2).digest()[0] % _GROUPS].append(line)
+    votes = Counter(_guess(b"\n".join(group)) for group in groups if group)
+    best, count = max(votes.items(), key=lambda pair: pair[1])
+    if best is None or count < _AGREED or (not named and len(odd) == _FOREIGN):
+        raise DataError(
+            f"{where} is not written in UTF-8, and its letters do not tell the coding: state the encoding "
+            "with `encoding` (--encoding shift_jis, windows-1250, ...), or save the file as CSV in UTF-8."
+        )
+    return best
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _foreign(line: bytes) -> bool:
+    """Whether a line is no UTF-8 and holds other letters than those of Western Europe."""
+    return not _is_utf8(line) and bool(_RUN.search(line) or _WITHIN.search(line) or line.count(b"\x81"))
+
+
+def _guess(text: bytes) -> Encoding | None:
+    """The coding of a few lines: of East Asia by where the first bytes of their letters lie (GB 2312, KS X
+    1001 and JIS X 0208 order theirs by how common they are), of others what the library takes them for."""
+    pairs = np.frombuffer(b"".join(_PAIR.findall(text)), np.uint8).reshape(-1, 2)
+    if not pairs.size:
+        return None
+    first, second = pairs.T
+    runs = np.array([len(run) for run in re.findall(rb"[\x80-\xff]+", text)])
+
+    def share(*ranges: tuple[int, int]) -> float:
+        within = [(first >= low) & (first <= high) for low, high in ranges]
+        return float(np.mean(np.logical_or.reduce(within)))
+
+    if share((0x81, 0x84), (0x88, 0x9F), (0xE0, 0xEA)) >= _NEARLY and share((0x81, 0x9F)) > 0.5:
+        return "shift_jis"
+    if first.size >= _LETTERS and np.mean(runs % 2 == 0) >= _NEARLY and np.mean(second >= 0xA1) >= _NEARLY:
+        if share((0xB0, 0xC8)) >= _NEARLY:
+            return "cp949"
+        if share((0xA4, 0xA5)) >= 0.1 or share((0xA1, 0xCF)) >= _NEARLY:
+            return "euc-jp"
+        return "gb18030" if share((0xA1, 0xD7)) >= 0.9 else None
+    if first.size >= _LETTERS and share((0xA1, 0xC6)) >= 0.9 and np.mean(second <= 0x7E) >= 0.2:
+        return "big5"
+    from charset_normalizer import from_bytes  # only where a text is in none of these codings
+
+    letters = re.sub(rb"[0-9.,;\t|\"-]+", b" ", text)
+    found = from_bytes(letters, cp_isolation=list(_ONE_BYTE), threshold=0.5, language_threshold=0.05).best()
+    high = np.frombuffer(b"".join(re.findall(rb"[\x80-\xff]+", text)), np.uint8)
+    small = {"cp1250": 0x00, "cp1251": 0xE0, "koi8_r": 0xC0}  # where the small letters begin
+    if found is None or found.encoding not in small:
+        return None
+    if found.encoding == "cp1250":  # within words of ASCII letters
+        beside = len(re.findall(rb"[a-zA-Z][\x80-\xff]|[\x80-\xff][a-z]", text))
+        return "windows-1250" if beside >= 0.8 * runs.size else None
+    low = small[found.encoding]
+    usual = np.mean(high >= 0xC0) >= 0.95 and np.mean((high >= low) & (high < low + 0x20)) >= 0.6
+    return _ONE_BYTE[found.encoding] if usual else None
+
+
+class Utf8Stream(Pieces):
+    """A byte stream as valid UTF-8 with line feeds at the ends of lines, without a byte order mark. Of UTF-8
+    other bytes are taken for Windows-1252, one by one; of another coding they become U+FFFD. The parser
+    behind it must never meet another coding: it would print about each such row."""
+
+    def __init__(self, inner: io.RawIOBase, encoding: Encoding = "utf-8") -> None:
+        super().__init__()
+        self._inner = inner
+        self._plain = encoding == "utf-8"
+        codec = codecs.getincrementaldecoder(_CODECS.get(encoding, encoding))
+        self._decoder = codec(errors=_errors(encoding))
+        self._pending = self._ended = self._return = False
+        self._begun = False
+        self._ready = b""
+        self._last = b"\n"
+        self.lines = 0  # lines met so far that are not empty
+
+    def _take(self, size: int) -> bytes:
+        while not self._ready and not self._ended:
+            data = self._inner.read(_CHUNK) or b""
+            self._ended = not data
+            if not (self._plain and data.isascii() and not self._pending):
+                data = self._decoder.decode(data, final=self._ended).encode("utf-8", "replace")
+                self._pending = bool(self._decoder.getstate()[0])
+            if not self._begun and data:
+                data, self._begun = data.removeprefix(codecs.BOM_UTF8), True
+            self._ready = self._ends(data)
+        part, self._ready = self._ready[:size], self._ready[size:]
+        return part
+
+    def _ends(self, data: bytes) -> bytes:
+        """The same with line feeds for carriage returns; counts its lines."""
+        if self._return or b"\r" in data:
+            data = b"\r" * self._return + data
+            self._return = data.endswith(b"\r") and not self._ended
+            if self._return:
+                data = data[:-1]
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if data:
+            self.lines += data.count(b"\n") - (self._last == data[:1] == b"\n")
+            if b"\n\n" in data:
+                feeds = np.frombuffer(data, np.uint8) == 10
+                self.lines -= int(np.count_nonzero(feeds[1:] & feeds[:-1]))
+            self._last = data[-1:]
+        if self._ended and self._last != b"\n":
+            self.lines, self._last = self.lines + 1, b"\n"
+        return data
+
+
+_MOST = 4 << 20  # bytes of one row
+
+
+class JoinedLines(Pieces):
+    """A text in UTF-8 with one line for each row: line breaks within quotes become blanks. Raise `DataError`
+    for a quote that does not close, or stands where no cell begins or ends: which lines are one row would
+    then hang on another row."""
+
+    def __init__(self, name: str, inner: Utf8Stream, delimiter: str) -> None:
+        super().__init__()
+        self._name, self._inner = name, inner
+        cell = rf'(?:"[^"]*+(?:""[^"]*+)*+"|[^"\n{re.escape(delimiter)}]*+)'
+        self._row = re.compile(rf"{cell}(?:{re.escape(delimiter)}{cell})*+\n".encode())
+        self._held = self._ready = b""
+        self._ended = False
+
+    def _take(self, size: int) -> bytes:
+        while not self._ready and not (self._ended and not self._held):
+            data = self._inner.read(_CHUNK) or b""
+            self._ended = self._ended or not data
+            self._held += data
+            if self._ended and self._held and not self._held.endswith(b"\n"):
+                self._held += b"\n"
+            rows, at = [], 0
+            while (row := self._row.match(self._held, at)) is not None:
+                text = row[0][:-1]
+                rows.append(text.replace(b"\n", b" ") if b"\n" in text else text)
+                at = row.end()
+            self._held = self._held[at:]
+            if (self._ended and self._held) or len(self._held) > 2 * _MOST:
+                raise unclosed(self._name)
+            self._ready = b"".join(row + b"\n" for row in rows)
+        part, self._ready = self._ready[:size], self._ready[size:]
+        return part
+
+
+def unclosed(name: str) -> DataError:
+    """The error for a text in which a quote does not close on its line."""
+    return DataError(
+        f"{name} has a quote that does not close on its own line, so other rows would become part of one "
+        "cell: correct that row; where cells hold line breaks, state so with `quoting` (--quoting lines)."
+    )
+
+
+def first_text(head: bytes, encoding: Encoding, joined: str | None, name: str) -> str:
+    """Decode the first bytes of a text with line feeds at the ends of lines; where quoted cells may hold line
+    breaks (`joined` is the delimiter), with each row on one line, up to the last whole one."""
+    text = decode(head, encoding)
+    if joined is None:
+        return text
+    stream = JoinedLines(name, Utf8Stream(io.BytesIO(text.encode())), joined)  # type: ignore[arg-type]
+    found: list[bytes] = []
+    try:
+        while part := stream.read(_CHUNK):
+            found.append(part)
+    except DataError:  # the head ends within a row, or the reader of all rows refuses it
+        pass
+    return b"".join(found).decode()
