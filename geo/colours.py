@@ -3,7 +3,7 @@
 Chosen so that the classes of one map stay apart for people with protanopia, deuteranopia or tritanopia
 (tests/geo/test_colours.py simulates them after Machado, Oliveira and Fernandes 2009, doi
 10.1109/TVCG.2009.113, and measures CIEDE2000 differences). The categorical hues are those of Okabe and
-Ito's set. Where a class must be told apart without any colour it also carries a mark (`geo.maps.painting`).
+Ito's set. The classes of a release differ in lightness too, so that a print in black and white shows them.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from typing import Literal
 
 Theme = Literal["light", "dark"]
 Role = Literal[
-    "ground", "inside", "outside", "above", "below", "unsure", "agree_in", "agree_out", "falsely_in",
+    "ground", "inside", "outside", "above", "below", "unsure", "empty", "agree_in", "agree_out", "falsely_in",
     "falsely_out", "line", "halo", "baseline", "point", "cell", "votes0", "votes1", "votes2", "votes3",
     "votes4", "votes5", "field0", "field1", "field2", "field3", "field4", "field5", "field6", "path0",
     "path1", "path2", "path3", "path4", "water", "shore", "border", "park", "building", "road", "rail",
 ]  # fmt: skip
 """What a colour stands for."""
 
-Ink = Literal["line", "ground"]
 Sequential = Literal["votes", "field"]
 Family = Literal["set", "three-way", "difference", Sequential, "paths"]
 
@@ -30,8 +29,9 @@ _COLOURS: dict[Role, tuple[str, str]] = {  # on light ground, and on dark ground
     "inside": ("#d55e00", "#f08030"),
     "outside": ("#cfd9dd", "#304047"),
     "above": ("#d55e00", "#f08030"),
-    "below": ("#0072b2", "#4aa3df"),
-    "unsure": ("#cfd9dd", "#304047"),
+    "below": ("#6aaad9", "#3b78a8"),
+    "unsure": ("#b9bfc1", "#4d585c"),
+    "empty": ("#e4e4e1", "#262f32"),
     "agree_in": ("#39464c", "#aebcc2"),
     "agree_out": ("#cfd9dd", "#304047"),
     "falsely_in": ("#e69f00", "#f0b020"),
@@ -62,7 +62,7 @@ _COLOURS: dict[Role, tuple[str, str]] = {  # on light ground, and on dark ground
     "path3": ("#cc79a7", "#dd9cc0"),
     "path4": ("#e69f00", "#1f8f70"),
     # around a region, under its cells
-    "water": ("#e6f0f4", "#0a242e"),
+    "water": ("#d6e8f2", "#0a2836"),
     "shore": ("#93aeb9", "#3f6371"),
     "border": ("#b3a6bb", "#665a70"),
     # of a curator's basemap
@@ -83,7 +83,7 @@ PALETTES: Mapping[Theme, Mapping[Role, str]] = MappingProxyType(
 CLASSES: Mapping[Family, tuple[Role, ...]] = MappingProxyType(
     {
         "set": ("inside", "outside"),
-        "three-way": ("above", "below", "unsure"),
+        "three-way": ("above", "below", "unsure", "empty"),
         "difference": ("agree_in", "agree_out", "falsely_in", "falsely_out"),
         "votes": ("votes0", "votes1", "votes2", "votes3", "votes4", "votes5"),
         "field": ("field0", "field1", "field2", "field3", "field4", "field5", "field6"),
@@ -111,18 +111,6 @@ def channels(text: str) -> list[int]:
     return [int(text[start : start + 2], 16) for start in (1, 3, 5)]
 
 
-def ink_on(role: Role, theme: Theme = "light") -> Ink:
-    """Choose the ink of marks over a class: the role, "line" or "ground", whose colour stands out more."""
-    back = _luminance(colour(role, theme))
-
-    def contrast(ink: Ink) -> float:  # WCAG 2.2
-        dark, bright = sorted((back, _luminance(colour(ink, theme))))
-        return (bright + 0.05) / (dark + 0.05)
-
-    inks: tuple[Ink, ...] = ("line", "ground")
-    return max(inks, key=contrast)
-
-
 def steps(family: Sequential, count: int) -> tuple[Role, ...]:
     """Choose roles spread evenly over a sequential family, its ends included; raise `ValueError` if there are
     fewer or more steps than the family has colours."""
@@ -132,10 +120,3 @@ def steps(family: Sequential, count: int) -> tuple[Role, ...]:
     if count == 1:
         return (roles[-1],)
     return tuple(roles[round(k * (len(roles) - 1) / (count - 1))] for k in range(count))
-
-
-def _luminance(text: str) -> float:
-    """Relative luminance, 0 to 1, of an sRGB colour (WCAG 2.2)."""
-    shares = (channel / 255.0 for channel in channels(text))
-    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

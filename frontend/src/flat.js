@@ -70,7 +70,6 @@ function cells(pen, pane, classes, shape, at) {
     Object.assign(pen, { fillStyle: css(entry.colour), strokeStyle: css(entry.colour), lineWidth: 0.7 });
     pen.fill();
     pen.stroke(); // closes the hair-lines that antialiasing leaves between cells
-    if (entry.mark) mark(pen, entry, corners);
   }
 }
 
@@ -86,16 +85,6 @@ function regions(pen, pane, { polygons, classOf }, at) {
     pen.fill("evenodd");
     pen.stroke();
   }
-}
-
-function mark(pen, entry, corners) {
-  const middle = [0, 1].map((axis) => corners.slice(1).reduce((sum, corner) => sum + corner[axis], 0) / (corners.length - 1));
-  const radius = Math.max(1, 0.16 * Math.hypot(corners[0][0] - corners[3][0], corners[0][1] - corners[3][1]) * 0.87);
-  pen.beginPath();
-  pen.arc(...middle, radius, 0, 2 * Math.PI);
-  Object.assign(pen, { fillStyle: css(entry.ink), strokeStyle: css(entry.ink), lineWidth: 1.5 });
-  if (entry.mark === "dots") pen.fill();
-  else pen.stroke();
 }
 
 function trace(pen, corners) {

@@ -18,6 +18,8 @@ const NEAR = 22; // pixels from cell to cell from which on each has an outline
 const FAR = 3; // pixels from cell to cell below which a map of very many shows regions or means
 const OUT = 2; // zoom steps out of the whole area: beyond, nothing around it is known
 const HEAD = 34; // pixels above the area that are left to a title
+const FOOT = 26; // and below it to scale and sources
+const STRIP = 46; // pixels at the right that are left to the tools: they cover no cell
 
 const instances = new WeakMap();
 
@@ -99,12 +101,12 @@ class LinkedMap {
     const box = this.boxes[0];
     const width = this.scene.mode === "swipe" ? this.width : box.width;
     const head = this.shown().some((pane) => pane.title) ? HEAD : 0;
-    return shifted(fitted(this.box, width, box.height - head), 0, -head / 2);
+    return shifted(fitted(this.box, width, box.height - head - FOOT), 0, (FOOT - head) / 2);
   }
 
   /** Place everything anew: after a new scene, a new size, another front or divider. */
   arrange() {
-    const { clientWidth, clientHeight } = this.root;
+    const [clientWidth, clientHeight] = [this.root.clientWidth - STRIP, this.root.clientHeight];
     const resized = this.width !== clientWidth || this.height !== clientHeight; // a camera that nobody moved is fitted anew
     Object.assign(this, { width: clientWidth, height: clientHeight });
     if (!this.scene || !this.width || !this.height) return;
@@ -274,7 +276,6 @@ class LinkedMap {
       ];
       const title = this.scene.mode === "swipe" || shown[number].title;
       if (title) taken.push({ left: 0, top: 0, right: this.scene.mode === "swipe" ? box.width : Math.min(box.width, 340), bottom: 32 });
-      if (box.x + box.width > this.width - 44) taken.push({ left: box.width - 44, top: 0, right: box.width, bottom: 230 - box.y });
       const first = this.found ? [{ ...this.found, population: 1e9 }] : [];
       const places = [...first, ...this.drawn.places.filter((place) => place !== this.found)];
       return placed(places, { project, ...box, zoom: this.camera.zoom, measure: widthOf, taken }).map((label) => ({

@@ -75,7 +75,7 @@ export function overlay(root, act) {
   full.onclick = () => act.full();
   draw.onclick = () => act.draw();
   const share = (event) => {
-    const box = root.getBoundingClientRect();
+    const box = ground.getBoundingClientRect();
     return (event.clientX - box.left) / box.width;
   };
   divider.onpointerdown = (event) => {
@@ -150,10 +150,10 @@ export function write(parts, labels) {
 /** What each colour means: shown over a map that fills the screen. */
 export function explain(parts, entries) {
   parts.key.replaceChildren(
-    ...entries.map(({ label, colour, mark, ink }) => {
+    ...entries.map(({ label, colour }) => {
       const line = element("li", "");
-      const swatch = element("span", `swatch ${mark}`);
-      Object.assign(swatch.style, { background: colour, color: ink });
+      const swatch = element("span", "swatch");
+      swatch.style.background = colour;
       line.append(swatch, label);
       return line;
     }),

@@ -2,7 +2,7 @@
 import { layersAround, layersOver, ownLayers } from "./around.js";
 import { outlineLayers } from "./outline.js";
 import { BitmapLayer, PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
-import { cellToBoundary, cellToLatLng, splitLongToH3Index } from "h3-js";
+import { cellToBoundary, splitLongToH3Index } from "h3-js";
 
 export const WHOLE = "whole"; // the prefix of layers that every pane shows
 
@@ -70,7 +70,6 @@ export function layers(scene, columns, { bins, around, hovered, near, far, zoome
       // Both stay once they were drawn: a step of the zoom shows the one and hides the other.
       for (const bin of bins) drawn.push(cellsLayer(pane, bin, classes, colours, scene, !away && bin.visible));
       if (far[number]) drawn.push(farLayer(pane, far[number], colours, scene, Boolean(away)));
-      pane.classes.forEach((entry, at) => entry.mark && drawn.push(markLayer(pane, entry, at, classes, columns.cell, scene, away)));
     }
     if (pane.points) drawn.push(pointsLayer(pane));
     for (const line of pane.lines) drawn.push(lineLayer(`${pane.id}/${line.id}`, line));
@@ -142,55 +141,15 @@ function outlinesLayer({ number, edges }, scene) {
     data: edges,
     _pathType: "open",
     positionFormat: "XY",
-    getColor: [...scene.ink, 70],
+    getColor: [...scene.halo, 150],
     getWidth: 1,
     widthUnits: "pixels",
-    updateTriggers: { getColor: scene.ink },
+    updateTriggers: { getColor: scene.halo },
   });
 }
 
 /** "#rrggbb" as [red, green, blue]. */
 const rgb = (text) => [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
-
-const marked = new WeakMap(); // by the classes of a pane: where its marks lie, near and zoomed out
-
-/** The middles of a class's cells; zoomed out those of one cell in seven, the middle one below its parent. */
-export function marks(cells, classes, number, away) {
-  if (!marked.has(classes)) marked.set(classes, new Map());
-  const known = marked.get(classes);
-  const name = `${number} ${away}`;
-  if (!known.has(name)) {
-    const places = [];
-    for (let index = 0; index < cells.length; index += 1) {
-      if (classes[index] !== number || (away && !isMiddle(BigInt(cells[index])))) continue;
-      const [latitude, longitude] = cellToLatLng(named(cells[index]));
-      places.push([longitude, latitude]);
-    }
-    known.set(name, places);
-  }
-  return known.get(name);
-}
-
-/** Whether a cell's last digit is 0. A digit has three bits, those beyond the cell's resolution stand at the end. */
-function isMiddle(cell) {
-  const resolution = (cell >> 52n) & 15n;
-  return ((cell >> (3n * (15n - resolution))) & 7n) === 0n;
-}
-
-function markLayer(pane, entry, number, classes, cells, scene, away) {
-  return new ScatterplotLayer({
-    id: `${pane.id}/mark-${number}`,
-    data: marks(cells, classes, number, Boolean(away)),
-    getPosition: (place) => place,
-    getRadius: 0.16 * scene.spacing,
-    filled: entry.mark === "dots",
-    stroked: entry.mark === "rings",
-    getFillColor: entry.ink,
-    getLineColor: entry.ink,
-    lineWidthMinPixels: 1.5,
-    radiusMinPixels: 1,
-  });
-}
 
 function lineLayer(id, { paths, colour, width }) {
   return new PathLayer({

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cellToBoundary, cellToCenterChild, cellToChildren, cellToLatLng, gridDisk } from "h3-js";
+import { cellToBoundary, gridDisk } from "h3-js";
 import { away, coarser, polygons, position, saidOf } from "../src/far.js";
-import { bounds, geometry, marks, named } from "../src/scene.js";
+import { bounds, geometry, named } from "../src/scene.js";
 
 const numbers = (...names) => BigUint64Array.from(names.map((name) => BigInt(`0x${name}`)).sort((a, b) => (a < b ? -1 : 1)));
 const RINGS = { owner: [1, 1, 0], hole: [0, 1, 0], corners: [4, 3, 3] };
@@ -50,18 +50,6 @@ test("a cell is found among numbers by its name, the first and the last too, and
   assert.equal(position(cells, "8a195da49b27fff"), -1);
   assert.equal(position(cells, "80f3fffffffffff"), -1);
   assert.equal(position(numbers(), "88195da49bfffff"), -1);
-});
-
-test("zoomed out one cell in seven bears the mark of its class: the middle one below its parent", () => {
-  const parent = "87195da49ffffff";
-  const names = cellToChildren(parent, 8).sort();
-  const cells = numbers(...names);
-  const classes = Uint8Array.from(names, () => 2);
-  assert.equal(marks(cells, classes, 2, false).length, 7);
-  const [latitude, longitude] = cellToLatLng(cellToCenterChild(parent, 8));
-  assert.deepEqual(marks(cells, classes, 2, true), [[longitude, latitude]]);
-  assert.deepEqual(marks(cells, classes, 1, false), []);
-  assert.equal(marks(cells, classes, 2, true), marks(cells, classes, 2, true));
 });
 
 test("the corners of cells are those of the library, closed, one after the other", () => {

@@ -22,7 +22,7 @@ from geo.domains.domain import Domain
 from geo.domains.view import Box, region_box, wide_box
 
 NAMES_SOURCE = "Place names: GeoNames, CC BY 4.0."
-SHORES_SOURCE = "Coast, lakes, rivers and borders: Natural Earth, 1:10 million."
+SHORES_SOURCE = "Shores, rivers and borders: Natural Earth."
 SOURCE = f"{NAMES_SOURCE} {SHORES_SOURCE}"
 STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to about a kilometre
 CORNERS = 4_000  # at most so many are drawn of all shores, rivers and borders together
@@ -211,7 +211,7 @@ def _around(built: Path | None, file: Path, region: Box) -> Surroundings:
         finest = replace(finest, exact=1.6 * finest.exact)
     drawn = [tuple(finest.simple(line) for line in some) for some in (*rings, *lines)]
     land, lakes, isles = (tuple(ring for ring in some if len(ring) > 3) for some in drawn[:3])
-    places = () if built is None else _places(built, kept, (middle[0], middle[1], side * stretch, side))
+    places = () if built is None else _places(built, kept, region, (side * stretch, side))
     return Surroundings(kept, land, lakes, isles, drawn[3], drawn[4], places)
 
 
@@ -238,14 +238,20 @@ class _Fineness:
         return np.asarray(line[places])
 
 
-def _places(built: Path, kept: Box, near: Box) -> tuple[Place, ...]:
-    """Places in a box: those within one side of the region first; `near` is its middle and its sides."""
+def _places(built: Path, kept: Box, region: Box, reach: tuple[float, float]) -> tuple[Place, ...]:
+    """Places in a box: first those in the region's own box, so that a map names what it is of, or the nearest
+    where none is in it; then those within one of its sides (`reach`, degrees east and north); then others."""
     names, where, population = _gazetteer(built)
-    lon = near[0] + (where[:, 0] - near[0] + 180.0) % 360.0 - 180.0
+    west, south, east, north = region
+    lon = (west + east) / 2 + (where[:, 0] - (west + east) / 2 + 180.0) % 360.0 - 180.0
     lat = where[:, 1]
     inside = (lon >= kept[0]) & (lon <= kept[2]) & (lat >= kept[1]) & (lat <= kept[3])
-    close = inside & (np.abs(lon - near[0]) <= near[2]) & (np.abs(lat - near[1]) <= near[3])
-    chosen = [*np.flatnonzero(close)[:NEAR].tolist(), *np.flatnonzero(inside & ~close)[:FAR].tolist()]
+    aside, along = np.abs(lon - (west + east) / 2), np.abs(lat - (south + north) / 2)
+    own = np.maximum(aside / max(east - west, 1e-9), along / max(north - south, 1e-9)) * 2.0
+    first = inside & (own <= max(1.0, float(own[inside].min(initial=np.inf))))
+    close = inside & ~first & (aside <= reach[0]) & (along <= reach[1])
+    ranked = [*np.flatnonzero(first).tolist(), *np.flatnonzero(close).tolist()][:NEAR]
+    chosen = [*ranked, *np.flatnonzero(inside & ~close & ~first)[:FAR].tolist()]
     return tuple(
         Place(names[at].as_py(), round(float(lon[at]), 4), float(lat[at]), int(population[at]))
         for at in chosen

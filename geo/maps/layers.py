@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
-from geo.colours import Theme, colour, ink_on, rgb
+from geo.colours import Theme, colour, rgb
 from geo.domains.domain import Domain
 from geo.domains.hexagons import rings
 from geo.domains.view import fit
@@ -50,10 +50,8 @@ def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
 
     Layer ids are "cells" and the names of the pane's lines. The page adds the watermark of a private pane: a
     chart cannot hold text over the map without fetching a font atlas."""
-    layers: list[pydeck.Layer] = []
     painting = pane.worded
-    if painting is not None:
-        layers = _cell_layers(domain, painting, "cells", look)
+    layers = [] if painting is None else [_painted(domain, painting, "cells", look)]
     theme = look.get("theme", "light")
     layers += [_drawn(line, theme) for line in pane.lines]
     return _deck(domain, layers, look)
@@ -90,7 +88,7 @@ def cells_deck(domain: Domain, **look: Unpack[Look]) -> pydeck.Deck:
     return _deck(domain, [cells], look)
 
 
-def _cell_layers(domain: Domain, painting: Painting, name: str, look: Look) -> list[pydeck.Layer]:
+def _painted(domain: Domain, painting: Painting, name: str, look: Look) -> pydeck.Layer:
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
     theme = look.get("theme", "light")
@@ -100,30 +98,7 @@ def _cell_layers(domain: Domain, painting: Painting, name: str, look: Look) -> l
         {"h": cell, "c": colours[k], "n": note}
         for cell, k, note in zip(domain.cells, classes, painting.notes, strict=True)
     ]
-    layers = [_hexagons(name, records, "c", look)]
-    for index, entry in enumerate(painting.entries):
-        marked = painting.classes == index
-        if not entry.mark or not marked.any():
-            continue
-        ink = rgb(ink_on(entry.role, theme), theme)
-        places = np.round(domain.centres_lonlat[marked], _DECIMALS).tolist()
-        layers.append(
-            pydeck.Layer(
-                "ScatterplotLayer",
-                [{"p": place} for place in places],
-                id=f"{name}-{entry.role}",
-                get_position="p",
-                get_radius=0.16 * domain.spacing,
-                filled=entry.mark == "dots",
-                stroked=entry.mark == "rings",
-                get_fill_color=ink,
-                get_line_color=ink,
-                line_width_min_pixels=1.5,
-                radius_min_pixels=1,
-                opacity=1.0,
-            )
-        )
-    return layers
+    return _hexagons(name, records, "c", look)
 
 
 def _hexagons(name: str, records: list[dict[str, Any]], fill: Any, look: Look) -> pydeck.Layer:

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from geo.basemap import Basemap
-from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
+from geo.colours import CLASSES, Role, Theme, colour, rgb
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
 from geo.domains.domain import Domain
@@ -242,10 +242,7 @@ def _pane(
     columns[f"class{number}"] = painting.classes.astype(np.uint8)
     columns[f"note{number}"] = codes.astype(np.uint32)
     drawn["notes"] = notes.tolist()
-    drawn["classes"] = [
-        {"colour": rgb(entry.role, theme), "mark": entry.mark, "ink": rgb(ink_on(entry.role, theme), theme)}
-        for entry in painting.entries
-    ]
+    drawn["classes"] = [{"colour": rgb(entry.role, theme)} for entry in painting.entries]
     return drawn
 
 
@@ -272,7 +269,7 @@ def _points(
 
 
 def _entry(entry: LegendEntry) -> dict[str, Any]:
-    return {"label": entry.label, "colour": entry.colour, "mark": entry.mark, "ink": entry.ink}
+    return {"label": entry.label, "colour": entry.colour}
 
 
 def _line(line: Line, theme: Theme) -> dict[str, Any]:

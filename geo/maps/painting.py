@@ -11,19 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geo.colours import Role, Theme, colour, ink_on, steps
+from geo.colours import Role, Theme, colour, steps
 from geo.measures import format_value, with_unit
 
-Mark = Literal["", "dots", "rings"]
 CLASSES_OF_A_FIELD = 7
 SHARE_LIMITS = (0.2, 0.4, 0.6, 0.8)
 """Limits of the classes of probabilities, confidences, and vote fractions of more than five paths."""
-NO_RECORD = "no record expected there"
+CANNOT_TELL, NO_RECORDS = "cannot tell", "no records"
+FEW_RECORDS = "few records or none"  # what a tooltip says of these cells
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,6 @@ class Entry:
 
     label: str
     role: Role
-    mark: Mark = ""  # a second channel beside the colour
 
 
 @dataclass(frozen=True)
@@ -41,9 +39,7 @@ class LegendEntry:
 
     label: str
     colour: str  # "#rrggbb"
-    mark: Mark = ""  # drawn over the colour
     cells: int | None = None  # number of cells of the class, where it is told
-    ink: str = "#000000"  # colour of the mark
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +71,7 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
         LegendEntry(
             label=entry.label,
             colour=colour(entry.role, theme),
-            mark=entry.mark,
             cells=int(count),
-            ink=colour(ink_on(entry.role, theme), theme),
         )
         for entry, count in zip(painting.entries, counts, strict=True)
     )
@@ -86,13 +80,13 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
 def paint_set(
     mask: ArrayLike, *, inside: str, outside: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint a released (N,) set; cells inside where no record is expected (`empty`) carry rings."""
+    """Paint a released (N,) set; cells of few records or none (`empty`) are a class apart."""
     classes = np.where(_mask(mask), 0, 1)
     entries = [Entry(inside, "inside"), Entry(outside, "outside")]
     if empty is not None:
-        classes[(classes == 0) & _mask(empty)] = 2
-        entries.append(Entry(f"{inside}, {NO_RECORD}", "inside", "rings"))
-    notes = _spread([f"Released: {entry.label}" for entry in entries], classes)
+        classes[_mask(empty)] = 2
+        entries.append(Entry(NO_RECORDS, "empty"))
+    notes = _spread([f"Released: {word}" for word in (inside, outside, FEW_RECORDS)], classes)
     return Painting(classes, tuple(entries), notes, title)
 
 
@@ -134,22 +128,22 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
 def paint_three_way(
     ways: ArrayLike, *, threshold: str, title: str, empty: ArrayLike | None = None
 ) -> Painting:
-    """Paint (N,) classes: what is surely above (1), surely at most the threshold (-1), and cannot be told (0,
-    with dots). Cells where no record is expected (`empty`) are sure of nothing, and carry rings. Raise
-    `ValueError` for other classes."""
+    """Paint (N,) classes: what is surely above (1), surely at most the threshold (-1), and cannot be told
+    (0). Cells of few records or none (`empty`) are sure of nothing. Raise `ValueError` for other classes."""
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
         raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
     entries = [
         Entry(f"surely above {threshold}", "above"),
-        Entry("cannot tell at this privacy", "unsure", "dots"),
+        Entry(CANNOT_TELL, "unsure"),
         Entry(f"surely at most {threshold}", "below"),
     ]
     classes = 1 - way.astype(np.int64)
     if empty is not None:
         classes[_mask(empty)] = 3
-        entries.append(Entry(NO_RECORD, "unsure", "rings"))
-    notes = _spread([f"Released: {entry.label}" for entry in entries], classes)
+        entries.append(Entry(NO_RECORDS, "empty"))
+    words = [*(entry.label for entry in entries[:3]), FEW_RECORDS]
+    notes = _spread([f"Released: {word}" for word in words], classes)
     return Painting(classes, tuple(entries), notes, title)
 
 
@@ -186,16 +180,15 @@ def paint_field(
 
 
 def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
-    """Paint where a released (N,) set and the non-private one differ; for the curator only. Dots mark where
-    the release claims too much, rings where too little. Raise `ValueError` if the sets are over different
-    cells."""
+    """Paint where a released (N,) set and the non-private one differ; for the curator only. Raise
+    `ValueError` if the sets are over different cells."""
     claimed, private = _mask(released), _mask(baseline)
     if claimed.shape != private.shape:
         raise ValueError("the released set and the baseline must have the same cells.")
     entries = (
         Entry("in both", "agree_in"),
-        Entry("wrongly in: released, not on the map without privacy", "falsely_in", "dots"),
-        Entry("wrongly out: on the map without privacy, not released", "falsely_out", "rings"),
+        Entry("wrongly in: released, not on the map without privacy", "falsely_in"),
+        Entry("wrongly out: on the map without privacy, not released", "falsely_out"),
         Entry("in neither", "agree_out"),
     )
     classes = np.where(claimed, np.where(private, 0, 1), np.where(private, 2, 3))

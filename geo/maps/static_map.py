@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from geo.colours import colour, ink_on
+from geo.colours import colour
 from geo.context.surroundings import Surroundings
 from geo.crs import project
 from geo.domains.domain import Domain
 from geo.domains.hexagons import boundary, rings
-from geo.maps.painting import LegendEntry, Mark, Painting, legend
+from geo.maps.painting import LegendEntry, Painting, legend
 
 MOST_NAMES = 30
 SIDE = 0.25  # inches on both sides of the map
@@ -58,7 +58,7 @@ def draw_map(
     around = around or Surroundings()
     polygons = _cells(domain)
     outline = [project(ring, domain.crs) for ring in rings(domain.drawn_outline)]
-    corners = np.vstack([*polygons, *outline])
+    corners = np.vstack(polygons)  # an outline may have rings far away
     low, high = corners.min(axis=0), corners.max(axis=0)
     pad = (0.04 if around.source else 0.01) * float(np.max(high - low))
 
@@ -79,7 +79,7 @@ def draw_map(
     page = _Sheet.of(width, top + tall + foot, dpi, colour("ground"))
     sheet = _MapSheet.showing(low - pad, high + pad, page.at(wide, tall), dpi, colour("ground"))
     sheet.ground(around, domain.crs)
-    sheet.cells(domain, painting, polygons)
+    sheet.cells(painting, polygons)
     sheet.water(around, domain.crs)
     sheet.lines(outline, colour("halo"), 2.4)
     sheet.lines(outline, colour("line"), 0.9)
@@ -96,7 +96,7 @@ def draw_map(
     y = top + tall
     middle = y + drop + 0.12
     for key, lines in keys:
-        page.key(SIDE, middle, key.colour, key.mark, key.ink, ink)
+        page.key(SIDE, middle, key.colour, ink)
         for line in lines:
             page.write(SIDE + 0.35, middle, line, ink, 9, anchor="lm")
             middle += 0.21
@@ -151,18 +151,14 @@ class _Sheet:
         """One line of text, `size` in points."""
         self.pen.text(self.at(x, y), text, ink, _font(self.points(size), bold), anchor=anchor)
 
-    def key(self, x: float, middle: float, face: str, mark: Mark, mark_ink: str, edge: str) -> None:
+    def key(self, x: float, middle: float, face: str, edge: str) -> None:
         """The patch of a legend's line."""
         box = [self.at(x, middle - 0.05), self.at(x + 0.25, middle + 0.05)]
         self.pen.rectangle(box, face, edge)
-        if mark:
-            self.mark(*self.at(x + 0.125, middle), self.points(3.0), mark, mark_ink)
 
-    def mark(self, x: float, y: float, across: float, mark: Mark, ink: str) -> None:
-        """A dot or a ring, pixels."""
-        box = (x - across / 2, y - across / 2, x + across / 2, y + across / 2)
-        solid = mark == "dots"
-        self.pen.ellipse(box, ink if solid else None, None if solid else ink, max(1, round(self.points(0.5))))
+    def dot(self, x: float, y: float, across: float, ink: str) -> None:
+        """A dot, pixels."""
+        self.pen.ellipse((x - across / 2, y - across / 2, x + across / 2, y + across / 2), ink)
 
     def saved(self, kind: Literal["png", "pdf"], dpi: int, colours: int | None) -> bytes:
         """The file, without a word of when or by what it was made."""
@@ -235,16 +231,11 @@ class _MapSheet(_Sheet):
         faint.lines((project(line, crs) for line in (*around.rivers, *around.coast)), FAINT, 0.6)
         self.image.paste(colour("line"), (0, 0, *self.image.size), faint.image)
 
-    def cells(self, domain: Domain, painting: Painting, polygons: list[Floats]) -> None:
-        """The hexagons, (k, 2) metres, and marks a third as wide, never less than a visible dot."""
-        across = max(self.points(0.63), 0.33 * domain.spacing * self.scale)
+    def cells(self, painting: Painting, polygons: list[Floats]) -> None:
+        """The hexagons, (k, 2) metres."""
         for index, entry in enumerate(painting.entries):
             members = np.flatnonzero(painting.classes == index)
             self.polygons((polygons[k] for k in members.tolist()), colour(entry.role))
-            if entry.mark:
-                ink = colour(ink_on(entry.role))
-                for x, y in self.placed(domain.centres[members]).tolist():
-                    self.mark(x, y, across, entry.mark, ink)
 
     def own(self, around: Surroundings, crs: str) -> None:
         """The curator's own layers, over the cells."""
@@ -256,8 +247,8 @@ class _MapSheet(_Sheet):
             self.lines(lines, ink, wide)
             if layer.points.size:
                 for x, y in self.placed(project(layer.points, crs)).tolist():
-                    self.mark(x, y, self.points(0.33 * layer.dot + 1.0), "dots", halo)
-                    self.mark(x, y, self.points(0.33 * layer.dot), "dots", ink)
+                    self.dot(x, y, self.points(0.33 * layer.dot + 1.0), halo)
+                    self.dot(x, y, self.points(0.33 * layer.dot), ink)
 
     def names(self, around: Surroundings, crs: str) -> tuple[str, ...]:
         """Write the names of places, the more important first, none over another; return those written."""

@@ -13,12 +13,11 @@ from xml.sax.saxutils import quoteattr
 
 from data_loaders.files.bombs import check_amount
 from geo import MAX_CELLS
-from geo.colours import Role, channels, ink_on, rgb
+from geo.colours import Role, channels, rgb
 from geo.context.own_layers import Kind, OwnLayer
-from geo.maps.painting import Mark
 from hexcursion import words
 from hexcursion.bundle.layers import DECLARED, Export, Exported
-from hexcursion.bundle.products import LOOKS, class_labels, class_values, column_words, threshold_words
+from hexcursion.bundle.products import LOOKS, class_labels, class_values, column_words
 from hexcursion.bundle.untrusted import BundleError, readable
 
 TABLE = "layer_styles"
@@ -61,15 +60,12 @@ def add_styles(
 
 
 def cells_qml(classes: Mapping[str, str]) -> str:
-    """Cells by their class, with the colours, dots and rings of the screen; `classes` as for `add_styles`."""
+    """Cells by their class, with the colours of the screen; `classes` as for `add_styles`."""
     kinds = "".join(
         f'<category value={quoteattr(value)} symbol="{k}" label={quoteattr(label)} render="true"/>'
         for k, (value, label) in enumerate(classes.items())
     )
-    symbols = "".join(
-        _symbol(str(k), _filled(role) + (_marks(role, mark, k) if mark else ""))
-        for k, (role, mark) in enumerate(LOOKS[: len(classes)])
-    )
+    symbols = "".join(_symbol(str(k), _filled(role)) for k, role in enumerate(LOOKS[: len(classes)]))
     return _qml(
         '<renderer-v2 type="categorizedSymbol" attr="class" symbollevels="0">'
         f"<categories>{kinds}</categories><symbols>{symbols}</symbols></renderer-v2>"
@@ -130,19 +126,6 @@ def _filled(role: Role) -> str:
     return _symbol_layer({"color": _colour(rgb(role)), "style": "solid", "outline_style": "no"})
 
 
-def _marks(role: Role, mark: Mark, place: int) -> str:
-    """Dots or rings over a class, as the second layer of its symbol."""
-    ink = _colour(rgb(ink_on(role)))
-    drawn = (
-        {"color": ink, "outline_style": "no"}
-        if mark == "dots"
-        else {"color": "0,0,0,0", "outline_color": ink}
-    )
-    marker = _symbol_layer({"name": "circle", "size": "0.7", "size_unit": "MM", **drawn}, "SimpleMarker")
-    apart = {"distance_x": "2", "distance_y": "2", "distance_x_unit": "MM", "distance_y_unit": "MM"}
-    return _symbol_layer(apart, "PointPatternFill", _symbol(f"@{place}@1", marker, "point"))
-
-
 def _outline(role: Role, millimetres: float) -> str:
     line = {"outline_color": _colour(rgb(role)), "outline_style": "solid", "outline_width_unit": "MM"}
     return _symbol_layer({"style": "no", **line, "outline_width": f"{millimetres:g}"})
@@ -194,7 +177,7 @@ def write(exported: Exported) -> bytes:
         for name, content in zip([*layers, *(one.table for one in own)][1:], made[1:], strict=True):
             other.deserialize(content)
             _take_over(database, other, name)
-        labels = class_labels(exported.products, threshold_words(exported.statement))
+        labels = class_labels(exported.products)
         classes = dict(zip(class_values(exported.products), labels, strict=False))
         add_styles(database, classes, created, {one.table: own_qml(one.layer, one.kind) for one in own})
         _describe(database, exported)

@@ -28,7 +28,8 @@ from dpgp_core.excursion import (
 )
 from dpgp_core.yardstick import judged_domain, shown_side
 from geo.colours import Role
-from geo.maps.painting import NO_RECORD, Entry, Mark, Painting
+from geo.maps.painting import CANNOT_TELL, NO_RECORDS, Entry, Painting
+from geo.maps.painting import FEW_RECORDS as FEW_WORDS
 from hexcursion import words
 
 Floats = NDArray[np.float64]
@@ -227,8 +228,8 @@ def certainty(
     return excursion_function([excursion(draws, level, direction)], order)
 
 
-LOOKS: tuple[tuple[Role, Mark], ...] = (("above", ""), ("unsure", "dots"), ("below", ""), ("unsure", "rings"))
-"""Colour and second channel of likely, open, likely not, and no record expected."""
+LOOKS: tuple[Role, ...] = ("above", "unsure", "below", "empty")
+"""Colours of likely, open, likely not, and no record expected."""
 
 
 def class_values(products: Products) -> tuple[str, str, str, str]:
@@ -243,34 +244,37 @@ def class_column(products: Products) -> list[str]:
     return [named[place] for place in products.classes.tolist()]
 
 
-def class_labels(products: Products, threshold: str) -> tuple[str, ...]:
-    """The classes that this release can have as lines of a legend, in their order. `threshold`: in words, or
-    what stands for it in a text that is filled in later."""
+def class_labels(products: Products) -> tuple[str, ...]:
+    """The classes that this release can have as lines of a legend, in their order: a few plain words."""
+    side = products.direction
+    labels = graded_labels(side) if products.graded else (f"{side} on this path", CANNOT_TELL, f"not {side}")
+    return labels if products.empty is None else (*labels, NO_RECORDS)
+
+
+def graded_labels(side: str = "") -> tuple[str, str, str]:
+    """Likely, open and likely not, as lines of a legend."""
+    return (f"likely {side}".rstrip(), CANNOT_TELL, "likely not")
+
+
+def class_words(products: Products, threshold: str) -> tuple[str, ...]:
+    """What is said of one hexagon of each class. `threshold`: in words, or what stands for it in a text that
+    is filled in later."""
     what = f"{words.side_words(products.direction)} {threshold}"
-    if products.graded:
-        labels = graded_labels(what, of_paths=products.probability is None)
-    else:
-        labels = (f"{what} on the released path", "open: only several paths can say", f"not {what} on it")
-    return labels if products.empty is None else (*labels, NO_RECORD)
+    said = graded_words(what) if products.graded else (what, CANNOT_TELL, f"not {what}")
+    return said if products.empty is None else (*said, FEW_WORDS)
 
 
-def graded_labels(what: str, *, of_paths: bool = False) -> tuple[str, str, str]:
-    """Likely, open and likely not `what`, with their chances, or their shares of the paths."""
-    most, least = f"{100 * LIKELY:.0f} %", f"{100 * UNLIKELY:.0f} %"
-    before, of, after = ("", "", " of the paths") if of_paths else ("chance ", "chance of ", "")
-    return (
-        f"likely {what} ({of}at least {most}{after})",
-        f"open ({before}between {100 * UNLIKELY:.0f} and {most}{after})",
-        f"likely not {what} ({of}at most {least}{after})",
-    )
+def graded_words(what: str) -> tuple[str, str, str]:
+    """What is said of one hexagon that is likely `what`, open, or likely not."""
+    return (f"likely {what}", CANNOT_TELL, f"likely not {what}")
 
 
 def paint_classes(products: Products, threshold: str, title: str) -> Painting:
-    """The default map of a release: its classes, with dots for open and rings for no record expected."""
-    labels = class_labels(products, threshold)
-    entries = tuple(Entry(label, *look) for label, look in zip(labels, LOOKS, strict=False))
-    notes = tuple(f"Released: {labels[place]}" for place in products.classes.tolist())
-    return Painting(products.classes, entries, notes, title)
+    """The default map of a release: its classes."""
+    labels = zip(class_labels(products), LOOKS, strict=False)
+    said = class_words(products, threshold)
+    notes = tuple(f"Released: {said[place]}" for place in products.classes.tolist())
+    return Painting(products.classes, tuple(Entry(*one) for one in labels), notes, title)
 
 
 def counted(products: Products) -> str:

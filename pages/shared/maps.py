@@ -64,7 +64,7 @@ def show_deck(
 def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
     """Return a legend as a row of swatches; `of` names the map that it belongs to."""
     items = "".join(
-        f'<li><span class="swatch {entry.mark}" style="background:{entry.colour};color:{entry.ink}"></span>'
+        f'<li><span class="swatch" style="background:{entry.colour}"></span>'
         f"<span>{html.escape(entry.label).replace(' %', '&nbsp;%')}{_count(entry.cells)}</span></li>"
         for entry in entries
     )

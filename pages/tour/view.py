@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from geo.context.surroundings import around
 from geo.domains.hexagons import interface
 from geo.maps.linked import Line, Pane
-from geo.maps.painting import NO_RECORD, Entry, Painting
+from geo.maps.painting import NO_RECORDS, Entry, Painting
 from geo.measures import with_unit
 from hexcursion.bundle.products import paint_classes
 from hexcursion.bundle.published.view import Viewer
@@ -200,7 +200,7 @@ class Tour:
             known, inside, other = self.cells("shown"), self.cells("inside"), Entry(BLANK, "unsure")
         else:
             known, inside = ~self.empty, self.cells(shown)
-            other = Entry(NO_RECORD, "unsure", "rings")
+            other = Entry(NO_RECORDS, "empty")
         classes = np.where(known, np.where(inside, 0, 1), 2)
         entries = (Entry(above, "above"), Entry(f"not {above}", "below"), other)
         notes = tuple(f"Released: {entries[each].label}" for each in classes.tolist())

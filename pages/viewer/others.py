@@ -75,7 +75,7 @@ def in_time_order(
             date = f"{date} {time[11:19]} UTC"
         panes.append(Pane(date if fits else f"{date}, at {quantity(at, viewer.unit)}", painting))
         for entry in legend(painting, maps.theme()):
-            entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour, entry.mark, ink=entry.ink))
+            entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour))
     return panes, tuple(entries.values())
 
 

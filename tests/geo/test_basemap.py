@@ -124,10 +124,10 @@ def test_a_scene_names_the_address_the_source_and_the_colours_and_streets_come_f
     assert sent["basemap"]["address"] == "/basemap/x.pmtiles"
     assert (sent["basemap"]["vector"], sent["basemap"]["deepest"]) == (True, 8)
     assert sent["basemap"]["source"] == "Basemap: © Survey & Sons."
-    assert sent["basemap"]["colours"]["water"] == "#e6f0f4"
+    assert sent["basemap"]["colours"]["water"] == "#d6e8f2"
     assert str(tmp_path) not in str(sent)
     dark = linked_scene(LONDON, [Pane("", paint_cells(LONDON.size))], theme="dark", **how)["scene"]
-    assert dark["basemap"]["colours"]["water"] == "#0a242e"
+    assert dark["basemap"]["colours"]["water"] == "#0a2836"
     streets = linked_scene(LONDON, [Pane("", paint_cells(LONDON.size))], streets=True, **how)["scene"]
     assert streets["basemap"] is None
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from dpgp_core.excursion import ROUNDING, exceedance_probability, vote_fraction
 from dpgp_core.priors.lattice import smooth
 from geo import Domain
-from geo.colours import colour, ink_on, steps
+from geo.colours import colour, steps
 from geo.context.surroundings import Place, Surroundings
 from geo.crs import project
 from geo.domains.hexagons import boundary, parents, rings
@@ -33,7 +33,9 @@ from hexcursion.bundle.products import (
     Floats,
     Products,
     class_labels,
+    class_words,
     graded_labels,
+    graded_words,
     likely,
 )
 from hexcursion.project.response import ResponseScale
@@ -74,7 +76,7 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
     """Everything the page's script needs, as JSON values; texts in it are not yet escaped."""
     stops, start = thresholds(released)
     subject = released.statement["subject"]
-    labels = class_labels(products, THRESHOLD)
+    labels = class_labels(products)
     return {
         **shape_of(released.domain, released.around),
         "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
@@ -83,7 +85,7 @@ def drawing(released: Released, products: Products) -> dict[str, Any]:
         "graded": products.graded,
         "threshold": THRESHOLD,
         "classes": labels,
-        "marks": [mark for _, mark in LOOKS],
+        "words": class_words(products, THRESHOLD),
         "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
         "cube": text_of(cube(released, stops, products.empty)),
         "colours": colours_of(len(labels)),
@@ -106,7 +108,8 @@ def _density(released: Released) -> dict[str, Any]:
             "startSaid": "",
             "share": "probability",
             "graded": True,
-            "classes": graded_labels(f"more than {THRESHOLD}"),
+            "classes": graded_labels("more"),
+            "words": graded_words(f"more than {THRESHOLD}"),
             "dense": text_of(np.array(rows, dtype=np.uint8)),
         }
     }
@@ -134,8 +137,7 @@ def colours_of(count: int) -> dict[str, dict[str, Any]]:
     """Colours of the first `count` classes and of shares, in either theme."""
     return {
         theme: {
-            "classes": [colour(role, theme) for role, _ in LOOKS[:count]],
-            "inks": [colour(ink_on(role, theme), theme) for role, _ in LOOKS],
+            "classes": [colour(role, theme) for role in LOOKS[:count]],
             "shares": [colour(role, theme) for role in steps("votes", 6)],
             "line": colour("line", theme),
             "ground": colour("ground", theme),
@@ -214,7 +216,7 @@ def shape_of(domain: Domain, near: Surroundings) -> dict[str, Any]:
     outlines = [_six(boundary(cell)[:-1]) for cell in domain.cells]
     corners = project(np.vstack(outlines), domain.crs).reshape(-1, CORNERS, 2)
     outline = [project(ring, domain.crs) for ring in rings(domain.drawn_outline)]
-    everything = np.vstack([corners.reshape(-1, 2), *outline])
+    everything = corners.reshape(-1, 2)  # an outline may have rings far away
     low, high = everything.min(axis=0), everything.max(axis=0)
     scale = SPAN / float((high - low).max())
 

@@ -65,27 +65,11 @@
     return [centres[2 * cell] + x, centres[2 * cell + 1] + y];
   };
   const percent = (share) => (share === 1 ? "at most 1 %" : share === 99 ? "at least 99 %" : `${share} %`);
-  const classes = () => told.classes.map((label) => label.split(data.threshold).join(told.stops[row]));
+  const classes = () => told.words.map((label) => label.split(data.threshold).join(told.stops[row]));
   const labels = () =>
-    mode === "class" ? classes() : ["none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %"];
+    mode === "class" ? told.classes : ["none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %"];
   const colours = () => data.colours[dark.matches ? "dark" : "light"];
   const paints = () => (mode === "class" ? colours().classes : colours().shares);
-  const markOf = (kind) => (mode === "class" ? data.marks[kind] : "");
-  const tiles = {};
-  const marks = (kind) => { // dots or rings as a fill over a class
-    const ratio = window.devicePixelRatio || 1, name = `${kind} ${dark.matches} ${ratio}`;
-    if (!tiles[name]) {
-      const tile = document.createElement("canvas"), ink = tile.getContext("2d"), side = Math.round(8 * ratio);
-      tile.width = tile.height = side;
-      ink.arc(side / 2, side / 2, (markOf(kind) === "dots" ? 1.2 : 2) * ratio, 0, 2 * Math.PI);
-      ink.fillStyle = ink.strokeStyle = colours().inks[kind];
-      ink.lineWidth = 0.9 * ratio;
-      if (markOf(kind) === "dots") ink.fill();
-      else ink.stroke();
-      tiles[name] = pen.createPattern(tile, "repeat");
-    }
-    return tiles[name];
-  };
 
   const scale = () => view.fit * view.zoom;
   const place = (x, y) => [
@@ -118,8 +102,7 @@
   const names = () => {
     const ratio = window.devicePixelRatio || 1, high = 13 * ratio, taken = [];
     const most = Math.round((canvas.width * canvas.height) / (ratio * ratio * 26000)) + 2;
-    const covered = (x, y, half) => // by the scale and by the buttons
-      (x - half < 150 * ratio && y > canvas.height - 52 * ratio) || (x + half > canvas.width - 50 * ratio && y < 138 * ratio);
+    const covered = (x, y, half) => x - half < 150 * ratio && y > canvas.height - 52 * ratio; // by the scale
     pen.font = `600 ${high}px system-ui, sans-serif`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
@@ -147,13 +130,6 @@
       pen.fillStyle = pen.strokeStyle = paints()[kind];
       pen.fill(path, "evenodd");
       pen.stroke(path);
-      if (!markOf(kind)) return;
-      pen.save();
-      pen.clip(path, "evenodd");
-      pen.setTransform(1, 0, 0, 1, 0, 0);
-      pen.fillStyle = marks(kind);
-      pen.fillRect(0, 0, canvas.width, canvas.height);
-      pen.restore();
     });
     pen.setTransform(1, 0, 0, 1, 0, 0);
   };
@@ -165,10 +141,8 @@
       for (let from = 0; from < cells.length; from += BATCH) {
         pen.beginPath();
         cells.slice(from, from + BATCH).forEach((cell) => path(cell, pen, grown));
-        for (const fill of markOf(kind) ? [paint[kind], marks(kind)] : [paint[kind]]) {
-          pen.fillStyle = fill;
-          pen.fill();
-        }
+        pen.fillStyle = paint[kind];
+        pen.fill();
       }
     });
     const near = spacing * scale() > 20;
@@ -266,12 +240,6 @@
       square.setAttribute("fill", paints()[kind]);
       swatch.setAttribute("aria-hidden", "true");
       swatch.append(square);
-      if (markOf(kind)) {
-        const mark = document.createElementNS("http://www.w3.org/2000/svg", "circle"), ink = colours().inks[kind];
-        const looks = markOf(kind) === "dots" ? { r: "20%", fill: ink } : { r: "28%", fill: "none", stroke: ink, "stroke-width": 1.5 };
-        for (const [name, value] of Object.entries({ cx: "50%", cy: "50%", ...looks })) mark.setAttribute(name, value);
-        swatch.append(mark);
-      }
       item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} hexagons)`);
       list.append(item);
     });
@@ -295,16 +263,16 @@
     const x = spare(data.width, canvas.width), y = spare(data.height, canvas.height);
     view.x = Math.min(Math.max(view.x, data.width / 2 - x), data.width / 2 + x);
     view.y = Math.min(Math.max(view.y, data.height / 2 - y), data.height / 2 + y);
-    if (view.zoom === 1) [view.x, view.y] = [data.width / 2, data.height / 2];
+    if (view.zoom === 1) [view.x, view.y] = middle();
     said();
     board.style.touchAction = view.zoom === 1 ? "pan-y" : "none";
     redraw();
   };
   const size = () => {
     const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.max(1, Math.round(board.clientWidth * ratio));
+    canvas.width = Math.max(1, Math.round(canvas.clientWidth * ratio));
     canvas.height = Math.max(1, Math.round(board.clientHeight * ratio));
-    view.fit = 0.96 * Math.min(canvas.width / data.width, canvas.height / data.height);
+    view.fit = 0.96 * Math.min(canvas.width / data.width, (canvas.height - foot()) / data.height);
     limit();
   };
   const zoom = (factor, x = canvas.width / 2, y = canvas.height / 2) => {
@@ -314,6 +282,8 @@
     view.y += (y - canvas.height / 2) * (1 / before - 1 / scale());
     limit();
   };
+  const foot = () => Math.min(34 * (window.devicePixelRatio || 1), canvas.height / 8); // left to the scale
+  const middle = () => [data.width / 2, data.height / 2 + foot() / 2 / scale()];
   const home = () => { view.zoom = 1; limit(); };
   const move = (x, y) => { view.x += x / scale(); view.y += y / scale(); limit(); };
   const pixel = (event) => {

@@ -46,6 +46,17 @@ def test_places_near_the_region_come_before_larger_ones_far_away(built: Path) ->
     assert [place.name for place in around(wide).places] == ["Far", "Middleton", "Midway"]
 
 
+def test_a_suburb_is_named_before_its_larger_neighbours(built: Path) -> None:
+    """And the nearest place where none is in the area."""
+    lines = ["City\t-0.16\t51.5\t900000", "Suburb\t-0.1\t51.5\t70", "Village\t-0.11\t51.52\t50"]
+    (built / "places.tsv.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    suburb = around(domain_from_bbox(-0.12, 51.49, -0.08, 51.51, 9))
+    assert [place.name for place in suburb.places] == ["Suburb", "City", "Village"]
+    surroundings._around.cache_clear()
+    field = around(domain_from_bbox(-0.118, 51.525, -0.11, 51.53, 10))
+    assert [place.name for place in field.places] == ["Village", "City", "Suburb"]
+
+
 def test_names_are_taken_as_they_are_written(built: Path) -> None:
     """A place called NA is no missing value, and a quotation mark is a letter."""
     lines = ["\"Ada's Corner\t-0.1\t51.5\t9", "NA\t-0.125\t51.4375\t8", "nan\t0.05\t51.55\t7"]
@@ -96,7 +107,7 @@ def test_it_depends_on_the_cells_and_on_nothing_else(built: Path) -> None:
 def test_the_date_line_is_crossed_in_one_piece(built: Path) -> None:
     (built / "places.tsv.gz").write_bytes(gzip.compress(b"West\t-179.9\t51.5\t10\nEast\t179.9\t51.5\t9"))
     there = around(domain_from_bbox(179.5, 51.4, 179.99, 51.6, 7))
-    assert there.places == (Place("West", 180.1, 51.5, 10), Place("East", 179.9, 51.5, 9))
+    assert there.places == (Place("East", 179.9, 51.5, 9), Place("West", 180.1, 51.5, 10))
 
 
 def test_the_search_takes_a_whole_name_before_a_larger_place(built: Path) -> None:
@@ -133,7 +144,7 @@ def test_without_places_shores_alone_are_drawn_and_named(monkeypatch: pytest.Mon
     monkeypatch.setattr(surroundings, "folder", lambda: None)
     found = around(DOMAIN)
     assert found.places == ()
-    assert found.source == "Coast, lakes, rivers and borders: Natural Earth, 1:10 million."
+    assert found.source == "Shores, rivers and borders: Natural Earth."
     assert around(DOMAIN, world=False) == Surroundings()
     assert around(DOMAIN, world=False).source == ""
     assert find_places("London") == ()

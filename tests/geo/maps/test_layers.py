@@ -112,22 +112,6 @@ def test_the_baseline_says_that_it_is_private() -> None:
     assert {row["n"] for row in cells["data"]} == {"Private baseline: in", "Private baseline: out"}
 
 
-def test_marks_lie_on_their_classes() -> None:
-    deck = DECKS["difference"]()
-    assert len(layer(deck, "cells-falsely_in")["data"]) == (MASK & ~OTHER).sum()
-    rings = layer(deck, "cells-falsely_out")
-    assert len(rings["data"]) == (~MASK & OTHER).sum()
-    assert (rings["filled"], rings["stroked"]) == (False, True)
-    np.testing.assert_allclose(
-        [row["p"] for row in rings["data"]], DOMAIN.centres_lonlat[~MASK & OTHER], atol=1e-5
-    )
-
-
-def test_marks_without_cells_are_no_layer() -> None:
-    names = [one["id"] for one in spec(maps.pane_deck(DOMAIN, difference(MASK, MASK)))["layers"]]
-    assert names == ["cells", "region-halo", "region"]
-
-
 def test_boundaries_have_a_line_for_each_path_over_the_private_one() -> None:
     names = [one["id"] for one in spec(DECKS["boundaries"]())["layers"]]
     assert names == ["baseline", "path-0", "path-1", "region-halo", "region"]
@@ -186,17 +170,11 @@ def test_layers_and_view_are_these_to_the_letter() -> None:
 
     cells = {"@@type": "H3HexagonLayer", "autoHighlight": False, "extruded": False, "getHexagon": "@@=h"}
     cells |= {"highPrecision": True, "id": "cells", "pickable": True}
-    marks = {"@@type": "ScatterplotLayer", "getPosition": "@@=p", "lineWidthMinPixels": 1.5, "opacity": 1.0}
-    marks |= {"radiusMinPixels": 1, "getRadius": pytest.approx(363.437, abs=1e-3)}
     line = {"@@type": "PathLayer", "capRounded": True, "getPath": "@@=p", "jointRounded": True}
     line |= {"opacity": 1.0, "widthUnits": "pixels"}
     black, white = [23, 38, 43], [255, 255, 255]
-    dots = {"id": "cells-falsely_in", "filled": True, "stroked": False}
-    circles = {"id": "cells-falsely_out", "filled": False, "stroked": True}
     assert looks(DECKS["difference"]()) == [
         {**cells, "getFillColor": "@@=c", "opacity": 1.0, "stroked": False},
-        {**marks, **dots, "getFillColor": black, "getLineColor": black},
-        {**marks, **circles, "getFillColor": white, "getLineColor": white},
         {**line, "id": "region-halo", "getColor": white, "getWidth": 4.0},
         {**line, "id": "region", "getColor": black, "getWidth": 1.5},
     ]

@@ -81,14 +81,13 @@ def test_the_boundary_of_the_baseline_makes_a_pane_private() -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_and_marks_are_those_of_the_legend(theme: maps.Theme) -> None:
+def test_colours_are_those_of_the_legend(theme: maps.Theme) -> None:
     shown = painting.paint_difference(MASK, OTHER, title="t")
     scene = linked.linked_scene(
         DOMAIN, [linked.Pane("Difference", shown, private=True)], mode="single", alt="x", theme=theme
     )["scene"]
     for sent, entry in zip(scene["panes"][0]["classes"], painting.legend(shown, theme), strict=True):
         assert "#{:02x}{:02x}{:02x}".format(*sent["colour"]) == entry.colour
-        assert sent["mark"] == entry.mark
     assert scene["ink"] == rgb("line", theme)
 
 

@@ -37,13 +37,18 @@ def test_a_set_is_in_or_out() -> None:
     assert [entry.cells for entry in legend(painting)] == [2, 2]
 
 
-def test_cells_without_an_expected_record_are_set_apart_with_rings() -> None:
+def test_cells_of_few_records_are_a_class_apart() -> None:
     painting = paint_set(MASK, inside="in", outside="out", title="t", empty=~OTHER)
-    assert labels(painting) == ["in", "out", "in, no record expected there", "out"]
-    assert [(entry.mark, entry.cells) for entry in legend(painting)] == [("", 1), ("", 2), ("rings", 1)]
+    assert labels(painting) == ["in", "out", "no records", "no records"]
+    assert [(entry.colour, entry.cells) for entry in legend(painting)] == [
+        ("#d55e00", 1),
+        ("#cfd9dd", 1),
+        ("#e4e4e1", 2),
+    ]
+    assert painting.notes[2] == "Released: few records or none"
     ways = paint_three_way([1, 0, -1, 1], threshold="5", title="t", empty=OTHER)
-    assert labels(ways) == ["no record expected there"] * 2 + ["surely at most 5", "surely above 5"]
-    assert ways.entries[3].mark == "rings"
+    assert labels(ways) == ["no records"] * 2 + ["surely at most 5", "surely above 5"]
+    assert ways.entries[3].role == "empty"
     assert len(paint_three_way([1, 0], threshold="5", title="t").entries) == 3
 
 
@@ -70,8 +75,8 @@ def test_many_paths_have_classes_of_a_fifth(paths: int) -> None:
 
 def test_three_ways() -> None:
     painting = paint_three_way(np.array([1, 0, -1], dtype=np.int8), threshold="£5", title="t")
-    assert labels(painting) == ["surely above £5", "cannot tell at this privacy", "surely at most £5"]
-    assert [entry.mark for entry in painting.entries] == ["", "dots", ""]
+    assert labels(painting) == ["surely above £5", "cannot tell", "surely at most £5"]
+    assert [entry.role for entry in painting.entries] == ["above", "unsure", "below"]
 
 
 def test_the_difference_has_four_cases() -> None:
@@ -82,8 +87,6 @@ def test_the_difference_has_four_cases() -> None:
         "falsely_in",
         "agree_out",
     ]
-    marks = {entry.role: entry.mark for entry in painting.entries}
-    assert marks == {"agree_in": "", "agree_out": "", "falsely_in": "dots", "falsely_out": "rings"}
     assert all(note.startswith("Curator only:") for note in painting.notes)
 
 

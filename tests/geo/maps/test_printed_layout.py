@@ -11,7 +11,7 @@ import shapely
 from PIL import Image
 
 from geo import domain_from_bbox
-from geo.colours import _luminance, channels, colour, ink_on, steps
+from geo.colours import colour, steps
 from geo.context.own_layers import Feature, OwnLayer
 from geo.context.surroundings import NAMES_SOURCE, Place, Surroundings, around
 from geo.maps import static_map
@@ -127,30 +127,6 @@ def test_names_are_larger_for_larger_places_and_none_goes_over_another_or_the_ed
     assert written_of(Place("\u540d", 0.0, 51.5, 9)) == ()
     many = [Place(f"T{k}", -0.06 + 0.012 * (k % 10), 51.47 + 0.008 * (k // 10), 9) for k in range(40)]
     assert len(written_of(*many)) == 30
-
-
-@pytest.mark.parametrize(
-    ("shade", "light"),
-    [
-        ("#000000", 0.0),
-        ("#ffffff", 1.0),
-        ("#808080", 0.21586),
-        ("#ff0000", 0.2126),
-        ("#00ff00", 0.7152),
-        ("#0000ff", 0.0722),
-        ("#0a0a0a", 0.00304),
-        ("#0b0b0b", 0.00335),
-    ],
-)
-def test_luminance_is_that_of_wcag(shade: str, light: float) -> None:
-    assert _luminance(shade) == pytest.approx(light, abs=5e-6)
-    assert channels("#01ff80") == [1, 255, 128]
-
-
-def test_marks_have_the_ink_that_stands_out() -> None:
-    assert ink_on("ground") == "line"
-    assert ink_on("line") == "ground"
-    assert ink_on("ground", "dark") == "line"
 
 
 def test_steps_of_colour_are_spread_evenly_with_both_ends() -> None:

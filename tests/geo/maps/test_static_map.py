@@ -15,7 +15,7 @@ from PIL import Image
 from geo import domain_from_bbox, domain_from_cells
 from geo.colours import colour
 from geo.context.surroundings import Place, Surroundings
-from geo.maps.painting import paint_difference, paint_set, paint_three_way
+from geo.maps.painting import paint_set
 from geo.maps.static_map import _MapSheet, draw_map, round_length
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 8)
@@ -62,13 +62,6 @@ def test_text_makes_the_picture_taller_not_the_map_smaller() -> None:
     assert pixels(told).shape[1] == pixels(plain).shape[1]
     assert pixels(told).shape[0] > pixels(plain).shape[0]
     assert len(places(told, "inside")) == pytest.approx(len(places(plain, "inside")), rel=0.02)
-
-
-def test_marks_are_drawn_as_a_second_channel() -> None:
-    sure = draw_map(DOMAIN, paint_three_way(np.where(EAST, 1, -1), threshold="5", title="t"))
-    unsure = draw_map(DOMAIN, paint_three_way(np.where(EAST, 1, 0), threshold="5", title="t"))
-    assert len(places(unsure, "line")) > len(places(sure, "line")) + 500
-    draw_map(DOMAIN, paint_difference(EAST, ~EAST, title="t"))
 
 
 def test_a_domain_across_the_antimeridian_is_one_piece() -> None:
@@ -141,13 +134,13 @@ def test_a_point_of_an_own_layer_is_a_dot_on_a_wider_halo(monkeypatch: pytest.Mo
         lines=lambda *given: drawn.append(given),
         placed=lambda metres: np.array([[30.0, 40.0]]),
         points=lambda size: size,
-        mark=lambda *given: drawn.append(given),
+        dot=lambda *given: drawn.append(given),
     )
     around: Any = SimpleNamespace(own=(layer,))
     _MapSheet.own(sheet, around, "EPSG:3857")
     assert drawn == [
         ([], colour("halo", "light"), pytest.approx(1.92)),
         ([], "#1f78b4", pytest.approx(0.92)),
-        (30.0, 40.0, pytest.approx(2.32), "dots", colour("halo", "light")),
-        (30.0, 40.0, pytest.approx(1.32), "dots", "#1f78b4"),
+        (30.0, 40.0, pytest.approx(2.32), colour("halo", "light")),
+        (30.0, 40.0, pytest.approx(1.32), "#1f78b4"),
     ]

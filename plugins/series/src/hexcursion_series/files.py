@@ -15,11 +15,18 @@ from dpgp_core.numbers import significant, upper
 from geo import decimals_for
 from geo.context.surroundings import around
 from geo.geojson import cells_collection, collection_bytes
-from geo.maps.painting import NO_RECORD
+from geo.maps.painting import FEW_RECORDS, NO_RECORDS
 from hexcursion.bundle import layout
 from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import EMPTY, MOST_BYTES, cents_of, colours_of, shape_of, text_of
-from hexcursion.bundle.products import LIKELY, LOOKS, SHARE_DECIMALS, UNLIKELY, Floats
+from hexcursion.bundle.products import (
+    LIKELY,
+    SHARE_DECIMALS,
+    UNLIKELY,
+    Floats,
+    graded_labels,
+    graded_words,
+)
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import BundleError, csv_text, neutral_cell
 from hexcursion.new_place import made_whole, new_place, write_files
@@ -142,18 +149,12 @@ def _drawing(series: Series) -> dict[str, Any]:
     by, last = by_words(series), len(series.labels) - 1
     stops = [f"{limit_words(series)} in {label}" for label in series.labels]
     stops += [f"risen{by} from {step.before} to {step.after}" for step in steps]
-    most, least = f"{100 * LIKELY:.0f} %", f"{100 * UNLIKELY:.0f} %"
-    labels = [
-        f"likely {SAYS} (chance of at least {most})",
-        f"open (chance between {100 * UNLIKELY:.0f} and {most})",
-        f"likely not {SAYS} (chance of at most {least})",
-        NO_RECORD,
-    ]
+    labels = [*graded_labels(), NO_RECORDS]
     return {
         **shape_of(series.domain, around(series.domain, series.last.layers)),
         "stops": stops, "start": last, "startSaid": "", "periods": last + 1,
         "share": "probability", "graded": True, "threshold": SAYS, "classes": labels,
-        "marks": [mark for _, mark in LOOKS], "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
+        "words": [*graded_words(SAYS), FEW_RECORDS], "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
         "cube": text_of(made), "colours": colours_of(len(labels)),
     }  # fmt: skip
 

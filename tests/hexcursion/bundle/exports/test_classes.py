@@ -40,10 +40,10 @@ from tests.hexcursion.bundle.exports.test_exports import sealed
 
 Contents = dict[str, bytes]
 LEGEND = [
-    (3, "likely above £442,413 (chance of at least 80 %)", "#d55e00", ""),
-    (33, "open (chance between 20 and 80 %)", "#cfd9dd", "dots"),
-    (54, "likely not above £442,413 (chance of at most 20 %)", "#0072b2", ""),
-    (32, "no record expected there", "#cfd9dd", "rings"),
+    (3, "likely above", "#d55e00"),
+    (33, "cannot tell", "#b9bfc1"),
+    (54, "likely not", "#6aaad9"),
+    (32, "no records", "#e4e4e1"),
 ]
 SCOPE = Scope("existing leasehold flats", "2018", ("county = LONDON",))
 VALUES = ["above", "open", "not above", "no record expected"]
@@ -81,7 +81,7 @@ def test_every_product_of_a_bundle_has_the_same_classes(made: Contents) -> None:
     shown = paint(viewer, viewer.at(), next(iter(products_of(viewer))), bundle.threshold, 1)
     for painting in (painted(bundle.statement, bundle.published), shown):
         assert painting.classes.tolist() == places
-        assert [(line.cells, line.label, line.colour, line.mark) for line in legend(painting)] == LEGEND
+        assert [(line.cells, line.label, line.colour) for line in legend(painting)] == LEGEND
     for name in ("label.html", "map.html", "README.txt"):
         text = " ".join(made[name].decode().split())
         assert SENTENCE in text, name
@@ -163,11 +163,9 @@ def test_the_page_draws_the_same_classes(made: Contents) -> None:
     found = re.search(r'id="data">(.*?)</script>', made["map.html"].decode(), re.DOTALL)
     assert found is not None
     data = json.loads(found[1])
-    assert [label.replace("{}", data["stops"][data["start"]]) for label in data["classes"]] == [
-        words for _, words, *_ in LEGEND
-    ]
-    assert data["colours"]["light"]["classes"] == [colour for *_, colour, _ in LEGEND]
-    assert data["marks"] == [mark for *_, mark in LEGEND]
+    assert data["classes"] == [label for _, label, _ in LEGEND]
+    assert data["colours"]["light"]["classes"] == [colour for *_, colour in LEGEND]
+    assert data["words"] == ["likely above {}", "cannot tell", "likely not above {}", "few records or none"]
     assert data["limits"] == [20, 80]
     row = np.frombuffer(base64.b64decode(data["cube"]), np.uint8).reshape(-1, data["size"])[data["start"]]
     drawn = np.select([row >= 128, row >= data["limits"][1], row > data["limits"][0]], [3, 0, 1], 2)

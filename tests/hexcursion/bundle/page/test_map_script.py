@@ -44,14 +44,13 @@ def test_the_script_says_what_the_page_says(contents: dict[str, bytes], tmp_path
     page.write_bytes(map_html(released, bundle.published))
     said = run(page, 700, 450)
     assert said["first"].startswith(
-        "Map of 122 hexagons. likely above £442,413 (at least 80 % of the paths): 3; open (between 20 and "
-        "80 % of the paths): 25; likely not above £442,413 (at most 20 % of the paths): 94. Arrow keys"
+        "Map of 122 hexagons. likely above £442,413: 3; cannot tell: 25; likely not above £442,413: 94. "
+        "Arrow keys"
     )
     assert said["stop"] == said["again"] == "£442,413 (as published)"
     assert said["scale"] == "2 km"
     assert re.fullmatch(
-        r"This hexagon: .*£442,413.*paths\); share of the released maps \d+ %\.|"
-        r"This hexagon: open \(between 20 and 80 % of the paths\); share of the released maps \d+ %\.",
+        r"This hexagon: (likely (not )?above £442,413|cannot tell); share of the released maps \d+ %\.",
         said["pointed"],
     )
     assert said["tapped"] == said["pointed"]
@@ -70,12 +69,11 @@ def test_the_script_shows_where_many_records_lie(domain: Domain, tmp_path: Path)
     )
     said = run(page, 700, 450)
     assert said["dense"] == {
-        "first": "Map of 122 hexagons. likely more than 20 sales per square kilometre (chance of at least "
-        "80 %): 82; open (chance between 20 and 80 %): 14; likely not more than 20 sales per square "
-        "kilometre (chance of at most 20 %): 26. Arrow keys move it, plus and minus zoom.",
+        "first": "Map of 122 hexagons. likely more than 20 sales per square kilometre: 82; cannot "
+        "tell: 14; likely not more than 20 sales per square kilometre: 26. Arrow keys "
+        "move it, plus and minus zoom.",
         "stop": "20 sales per square kilometre",
-        "pointed": "This hexagon: likely more than 20 sales per square kilometre (chance of at least 80 %); "
-        "probability 98 %.",
+        "pointed": "This hexagon: likely more than 20 sales per square kilometre; probability at least 99 %.",
         "published": False,
         "aside": True,
     }
