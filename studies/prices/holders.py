@@ -39,7 +39,7 @@ from hexcursion.search.score import fixed_model
 from studies.agreement.panel import rows
 from studies.material.real_files import real_files_parser
 
-SEED, RELEASES, DELTA, EPSILON = 11, 10, 1e-5, 1.0
+SEED, RELEASES, DELTA, EPSILON = 11, 5, 1e-5, 1.0
 SCALES = {"London all 2015, 442,413": (13.0, 1.0), "Lucas 1997, 80,000": (11.3, 1.2)}
 """Rows of the panel, here without their reference, with a public centre and clip of the logarithm."""
 NUMBERS = (2, 4, 8)
@@ -56,7 +56,8 @@ def main() -> None:
     except WorkflowError as error:
         print(error)
         return
-    print(f"Means of {asked.releases} simulated releases at epsilon {EPSILON:g} each; seed {SEED}.")
+    print(f"Means of {asked.releases} simulated releases at epsilon {EPSILON:g} each.")
+    print(f"Seed {SEED} draws the splits, the noise and the shuffled values.")
     print("One: one holder of everything. Loss: of agreement, one less together.")
     print(
         f"{'row':26} {'split':8} holders  records  one    together  loss    alone   shuffled  "
