@@ -21,7 +21,7 @@ from geo.measures import format_value, with_unit
 CLASSES_OF_A_FIELD = 7
 SHARE_LIMITS = (0.2, 0.4, 0.6, 0.8)
 """Limits of the classes of probabilities, confidences, and vote fractions of more than five paths."""
-CANNOT_TELL, NO_RECORDS = "cannot tell", "no records"
+CANNOT_TELL, NO_RECORDS = "cannot tell", "few or no records"
 FEW_RECORDS = "few records or none"  # what a tooltip says of these cells
 
 

@@ -115,7 +115,7 @@ def _promised(statement: Mapping[str, Any]) -> list[str]:
     else:
         said.append(
             "An attacker who knows all other records and who holds two claims about one "
-            f"{guarantee['unit_word']} for equally likely is right at most "
+            f"{promises.protected_word(guarantee)} for equally likely is right at most "
             f"{math.ceil(100 * surest)} times in 100 after seeing everything that is published. "
             "Without the release it is 50."
         )

@@ -39,7 +39,7 @@ def test_a_set_is_in_or_out() -> None:
 
 def test_cells_of_few_records_are_a_class_apart() -> None:
     painting = paint_set(MASK, inside="in", outside="out", title="t", empty=~OTHER)
-    assert labels(painting) == ["in", "out", "no records", "no records"]
+    assert labels(painting) == ["in", "out", "few or no records", "few or no records"]
     assert [(entry.colour, entry.cells) for entry in legend(painting)] == [
         ("#d55e00", 1),
         ("#cfd9dd", 1),
@@ -47,7 +47,7 @@ def test_cells_of_few_records_are_a_class_apart() -> None:
     ]
     assert painting.notes[2] == "Released: few records or none"
     ways = paint_three_way([1, 0, -1, 1], threshold="5", title="t", empty=OTHER)
-    assert labels(ways) == ["no records"] * 2 + ["surely at most 5", "surely above 5"]
+    assert labels(ways) == ["few or no records"] * 2 + ["surely at most 5", "surely above 5"]
     assert ways.entries[3].role == "empty"
     assert len(paint_three_way([1, 0], threshold="5", title="t").entries) == 3
 

@@ -30,6 +30,7 @@ from hexcursion.bundle.statement.guarantee import stated_cost
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.new_place import made_whole, new_place, write_files
+from hexcursion.promises import protected_word
 from hexcursion.version import NAME, VERSION
 from hexcursion_series.holders import Holders
 
@@ -57,8 +58,8 @@ def promise_of_holders(holders: Holders) -> HolderPromise:
     guarantees = [bundle.statement["guarantee"] for bundle in holders.bundles]
     delta = min(guarantee["delta"] for guarantee in guarantees)
     every = composed(together(map(stated_cost, guarantees)), delta).epsilon
-    unit_words = {guarantee["unit_word"] for guarantee in guarantees}
-    record = unit_words.pop() if len(unit_words) == 1 else "record"
+    protected = {protected_word(guarantee) for guarantee in guarantees}
+    record = protected.pop() if len(protected) == 1 else "record"
     own = [
         f"{title_of(bundle)}: each {record} is protected by this holder's own noise, epsilon "
         f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."

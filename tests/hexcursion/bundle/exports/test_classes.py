@@ -43,7 +43,7 @@ LEGEND = [
     (3, "likely above", "#d55e00"),
     (33, "cannot tell", "#b9bfc1"),
     (54, "likely not", "#6aaad9"),
-    (32, "no records", "#e4e4e1"),
+    (32, "few or no records", "#e4e4e1"),
 ]
 SCOPE = Scope("existing leasehold flats", "2018", ("county = LONDON",))
 VALUES = ["above", "open", "not above", "no record expected"]
