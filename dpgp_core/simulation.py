@@ -27,6 +27,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import Cache, RidgeFamily
 from dpgp_core.priors.lattice import smooth
 from dpgp_core.releasing import PublicFacts, Released
+from dpgp_core.yardstick import Sides
 
 SIMULATED_RELEASES = 12
 OUTER = 0.9  # the range of agreements told beforehand leaves out a tenth at either end
@@ -132,11 +133,27 @@ class World:
     # they have one scale
     seen_level: float | None = None
     usual: float = 0.0  # mean response that the map without privacy returns to far from all records
+    # records on either side of the threshold in each cell; None where a record alone has no side
+    sides: Sides | None = None
 
     @property
     def cache(self) -> Cache:
         """Work shared with the other worlds of the same domain."""
         return self.facts.cache
+
+    @property
+    def sides_of_records(self) -> Sides:
+        """Records on either side; those without a side of their own are on that of the map to be reached.
+
+        Raises InvalidValue if that is not known either.
+        """
+        if self.sides is not None:
+            return self.sides
+        if self.baseline is None:
+            raise InvalidValue("the map to be reached is not known: run the unconstrained search first.")
+        count = np.zeros(self.baseline.size)
+        np.add.at(count, self.records.index, self.records.count)
+        return Sides(count * self.baseline, count * ~self.baseline)
 
     def aiming_at(self, baseline: Bools) -> World:
         """The same world with its map to be reached, (N,)."""

@@ -41,6 +41,8 @@ LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
 """Records below which, and range of agreements from which, little can be told without reference data."""
+TOO_FEW_RECORDS = 130
+"""Number of records up to which a release without reference data is stopped: nothing can be told of it."""
 HALF_AS_GOOD = 0.5
 """Share of the changes that may be, from which a public map that is as good in them stops a release."""
 LEAST_GAIN = 0.02
@@ -69,6 +71,10 @@ class Expected:
     low: float | None = None  # IoU, to `high`, in which a release lies with a chance of 80 %
     high: float | None = None  # as `low` None where reference data are known
     little: bool = False  # whether little can be told, because records are few or that range is wide
+    # share of records on the side that the map shows, over judged hexagons, and how much that gains over the
+    # better of the public map and one colour; None where nothing is known, or records are too few to say
+    records: float | None = None
+    gain: float | None = None
 
     @property
     def at_best(self) -> float | None:
@@ -87,6 +93,11 @@ class Yardsticks:
     # in how many of how many predicted changes the free map agrees as well; None where none were predicted
     as_good: tuple[int, int] | None = None
     gain_high: float | None = None  # exceeded in one simulated world of ten; None beside a reference
+    # shares of records on the side shown: by one colour, the public map, a release of exchanged values
+    colour_records: float | None = None
+    public_records: float | None = None
+    mixed_records: float | None = None
+    few: int | None = None  # the number of records, where it is too small to learn anything without reference
 
     @property
     def gain_at_best(self) -> float | None:

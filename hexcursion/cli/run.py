@@ -19,6 +19,7 @@ from hexcursion.bundle.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.bundles import office_key, signers_of
 from hexcursion.cli.options import settings_from_options, with_resolution
+from hexcursion.comparing.own_records import own_records
 from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.door.remedies import REFERENCE, lacks_reference, try_remedies, weak
 from hexcursion.errors import WorkflowError
@@ -286,14 +287,18 @@ def _figure(value: float) -> str:
 
 
 def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
-    """Curator only: the agreement is computed from private records and stands in no file."""
+    """Curator only: all of it is computed from private records and stands in no file."""
     baseline = fit_baseline(project, tuned.result.model)
     judged = bundle.published.judged
     found = compare(bundle.published.in_set, baseline.inside & judged)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)
+    public = None if tuned.free_agreement is None else free_map(project, tuned.result.model)
+    own = own_records(project, bundle.published, public)
+    for text in () if own is None else filter(None, (own.words, own.advice)):
+        print(f"  {text}", file=sys.stderr)
     text = agreement_words(found.iou)
     print(f"  IoU of the released set with the non-private baseline  {text}", file=sys.stderr)
-    if tuned.free_agreement is not None:
-        free = compare(free_map(project, tuned.result.model) & judged, baseline.inside & judged)
+    if public is not None:
+        free = compare(public & judged, baseline.inside & judged)
         text = agreement_words(free.iou)
         print(f"  IoU of the free map (reference data only)              {text}", file=sys.stderr)

@@ -16,6 +16,7 @@ from data_loaders import DataError
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.registry import MECHANISMS
 from geo import GeoError
+from hexcursion.bundle.statement.promise import records_words
 from hexcursion.errors import Report, WorkflowError
 from hexcursion.estimates.forecasts import COARSEST
 from hexcursion.project.load import load_project
@@ -82,6 +83,11 @@ class Tried:
         found = self.expected
         if self.note:
             return f"cannot be tried: {self.note.rstrip('.')}"
+        if found is not None and found.records is not None:
+            records = records_words(found.records)
+            return (
+                f"{records} expected on their right side; {'still poor' if self.stopped else 'not stopped'}"
+            )
         if found is None or found.agreement is None:
             return "no agreement can be expected of it either"
         text = f"agreement {ratio_words(found.agreement)} expected"

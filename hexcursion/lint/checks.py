@@ -55,7 +55,8 @@ ReleasedContent = Literal[
 ]
 PrivateContent = Literal[
     "counts", "medians", "records", "baseline", "clipped counts", "load report", "log file", "seed",
-    "utility on private data", "last update of a cell", "table of today's practice",
+    "utility on private data", "share of own records on their right side", "last update of a cell",
+    "table of today's practice",
 ]  # fmt: skip
 Content = Literal[ReleasedContent, PrivateContent]
 PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dpgp_core.linalg import Floats
 from hexcursion.errors import WorkflowError
-from hexcursion.record import (
-    HALF_AS_GOOD,
-    LEAST_AGREEMENT,
-    LEAST_GAIN,
-    LOW_AGREEMENT,
-    Expected,
-    ReceiptLine,
-    Yardsticks,
-)
+from hexcursion.record import LOW_AGREEMENT, TOO_FEW_RECORDS, Expected, ReceiptLine, Yardsticks
 
 
 class LowAgreement(WorkflowError):
@@ -28,11 +18,11 @@ def objections(
 ) -> tuple[str, ...]:
     """Say why a map is not expected to be worth releasing, a clause each.
 
-    Compare the numbers themselves, not the two digits shown. Over simulated worlds the mean is a guess that
-    may be unlike the private data: judge the upper end of its range, and of the gain over exchanged values.
-    Judge the public map world by world, where it stops a release if it is as good in half; on reference data
-    mean against mean. `level` is the threshold in response units, or (N,) minus a public prior mean: values
-    are cut at -1 and 1, so where every entry lies beyond, the private values cannot move the map.
+    Judge the share of records on the side that the map shows, against the better of the public map and one
+    colour: mean against mean, the numbers themselves and not the digits shown. Without reference data few
+    records tell nothing, and no figure is said of them. `level` is the threshold in response units, or (N,)
+    minus a public prior mean: values are cut at -1 and 1, so where every entry lies beyond, the private
+    values cannot move the map.
     """
     if np.all(np.abs(level) >= 1.0):
         return (
@@ -41,47 +31,22 @@ def objections(
         )
     if expected is None:
         return ()
-    said, agreement, guessed = [], expected.at_best, expected.high is not None
-    if agreement is None:
+    if yardsticks is not None and yardsticks.few is not None:
+        return (
+            f"{yardsticks.few} records are too few to tell where values lie: without reference data it takes "
+            f"more than {TOO_FEW_RECORDS}",
+        )
+    if expected.agreement is None:
         return (
             "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
             "threshold: take a threshold nearer to usual values",
         )
-    if not agreement >= LEAST_AGREEMENT:
-        which = "upper end of its expected agreement" if guessed else "expected agreement"
-        said.append(f"{'the' if guessed else 'its'} {which} is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
-    if yardsticks is not None and agreement < yardsticks.one_colour:
-        said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
-    gain = None if yardsticks is None else yardsticks.gain_at_best
-    if gain is not None and gain < LEAST_GAIN:
-        said.append(
-            "values exchanged among their places would give as good a map, so it would show nothing of "
-            "where they lie"
-        )
-    free, mean = None if yardsticks is None else yardsticks.free, expected.agreement
-    as_good = None if yardsticks is None else yardsticks.as_good
-    if as_good is not None:
-        if as_good[0] >= HALF_AS_GOOD * as_good[1]:
-            said.append(
-                f"the map of public data alone would agree as well in {as_good[0]} of {as_good[1]} changes "
-                "that may have come since"
-            )
-    elif free is not None and mean is not None and mean < free:
-        said.append(f"the map of public data alone {_instead(free, mean)}")
-    return tuple(said)
-
-
-def _said(agreement: float) -> str:
-    """In three decimals, rounded down: one that falls short is not said to reach the least."""
-    return f"{math.floor(1_000 * agreement) / 1_000:.3f}"
-
-
-def _instead(better: float, agreement: float) -> str:
-    """How much better, in as many digits as tell the two apart, three at least."""
-    for digits in range(3, 7):
-        if f"{better:.{digits}f}" != f"{agreement:.{digits}f}":
-            return f"would agree better ({better:.{digits}f} instead of {agreement:.{digits}f})"
-    return f"would agree as well ({better:.3f})"
+    if expected.records is None or expected.gain is None or expected.gain >= 0.0:
+        return ()
+    colour = 0.0 if yardsticks is None else yardsticks.colour_records or 0.0
+    public = -1.0 if yardsticks is None else yardsticks.public_records or -1.0
+    which = "the map of public data alone" if public > colour else "a map of one colour"
+    return (f"{which} would show as many records or more on their right side",)
 
 
 def stop_or_state(

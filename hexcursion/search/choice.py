@@ -18,7 +18,15 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import WORLD_RANGES
-from hexcursion.record import FEW_RECORDS, LEAST_GAIN, WIDE_RANGE, Expected, Tuning, Yardsticks
+from hexcursion.record import (
+    FEW_RECORDS,
+    LEAST_GAIN,
+    TOO_FEW_RECORDS,
+    WIDE_RANGE,
+    Expected,
+    Tuning,
+    Yardsticks,
+)
 from hexcursion.search.public_map import PublicMap, answered, public_map
 from hexcursion.search.scenes import ask_of, cut, private_n, public_facts
 from hexcursion.search.task import Scored, SearchResult
@@ -70,6 +78,31 @@ def expected_of(project: Project, scored: Scored) -> Expected:
         low,
         high,
         little,
+        *((None, None) if too_few(project) else (_known(found.records), _known(found.records_gain))),
+    )
+
+
+def too_few(project: Project) -> int | None:
+    """The public number of records, where without reference data it is too small to tell anything."""
+    number = private_n(project)
+    return number if project.simulated and number <= TOO_FEW_RECORDS else None
+
+
+def yardsticks_of(
+    project: Project, scored: Scored, one_colour: float, free: float | None, free_worlds: Sequence[float]
+) -> Yardsticks:
+    """What maps without any private record reach beside a scored design."""
+    found = scored.utility
+    return Yardsticks(
+        one_colour,
+        free,
+        known_gain(scored),
+        times_as_good(scored, free_worlds),
+        known_gain_high(scored),
+        _known(found.colour_records),
+        _known(found.public_records),
+        _known(found.mixed_records),
+        too_few(project),
     )
 
 
@@ -191,7 +224,9 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     return f"{text}; {rest}."
 
 
-def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, ...]:
+def fixed_words(
+    expected: Expected | None, yardsticks: Yardsticks | None, result: SearchResult
+) -> tuple[str, ...]:
     """What is proposed without reference data, what simulated worlds tell of it, and what would tell more."""
     title = mechanism_of(result.chosen.design).title
     text = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
@@ -205,11 +240,26 @@ def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, .
             told += ", so that little is gained"
     ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
     return (
+        *filter(None, [records_said(expected, yardsticks)]),
         f"{text} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
         f"{ratio_words(expected.agreement)} on average, {told}.",
         beside_words(result),
         "The private values may be unlike all of these worlds: reference data would tell more.",
     )
+
+
+def records_said(expected: Expected | None, yardsticks: Yardsticks | None) -> str:
+    """How many records a map is expected to show on their right side, and other maps; "" where unknown."""
+    if expected is None or expected.records is None or yardsticks is None:
+        return ""
+    rivals = {
+        "public map": yardsticks.public_records,
+        "one colour": yardsticks.colour_records,
+        "exchanged values": yardsticks.mixed_records,
+    }
+    beside = [f"{name} {round(100 * share)}" for name, share in rivals.items() if share is not None]
+    share = round(100 * expected.records)
+    return f"Of 100 records tried {share} lie on the side that the map shows; {'; '.join(beside)}."
 
 
 def early_words(result: SearchResult) -> str:

@@ -19,10 +19,8 @@ from hexcursion.record import Yardsticks
 from hexcursion.search.choice import (
     Choice,
     expected_of,
-    known_gain,
-    known_gain_high,
-    times_as_good,
     typed_choice,
+    yardsticks_of,
 )
 from hexcursion.search.public_map import answered
 from hexcursion.search.task import (
@@ -139,15 +137,14 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
         tuned.choice.tuning,
         tuned.choice.public_map,  # all designs of a search that starts from it have one response scale
         expected_of(project, point.scored),
-        _yardsticks(tuned, point.scored),
+        _yardsticks(settled, tuned, point.scored),
     )
 
 
-def _yardsticks(tuned: Tuned, scored: Scored) -> Yardsticks | None:
-    """Those of the search, with the design's own gain over shuffled values and over the free map."""
-    known, free = tuned.choice.yardsticks, tuned.result.free_worlds
-    as_good, high = times_as_good(scored, free), known_gain_high(scored)
-    return known and replace(known, gain=known_gain(scored), as_good=as_good, gain_high=high)
+def _yardsticks(project: Project, tuned: Tuned, scored: Scored) -> Yardsticks | None:
+    """Those of the search, with what is the design's own."""
+    known = tuned.choice.yardsticks
+    return known and yardsticks_of(project, scored, known.one_colour, known.free, tuned.result.free_worlds)
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
@@ -168,7 +165,9 @@ def with_frontier(tuned: Tuned, points: Iterable[FrontierPoint]) -> Tuned:
 
 def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
     """The project and choice that release a typed design within the settings' epsilon."""
-    choice = replace(typed_choice(project, tuned.result, scored), yardsticks=_yardsticks(tuned, scored))
+    choice = replace(
+        typed_choice(project, tuned.result, scored), yardsticks=_yardsticks(project, tuned, scored)
+    )
     settings = project.settings
     if "paths" in mechanism_of(scored.design).reads:  # where they are free, the design has its own number
         settings = settings.with_changes(paths=scored.design.paths)

@@ -18,6 +18,7 @@ from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import Owner, PublicFacts
 from dpgp_core.simulation import World
 from dpgp_core.spectral.prior import Law
+from dpgp_core.yardstick import Sides
 from hexcursion.ledger.places import home
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, cell_shares, public_n
@@ -143,9 +144,14 @@ def make_scene(
     spread = max(1.4826 * float(np.median(np.abs(field - middle))), 1e-3)
     if belief is not None:
         middle, spread = belief
+    own_side = None
+    if facts.law == "amount" and not shares:
+        cell, value = (labelled, medians) if unit == "cell" else (reference.index, reference.value)
+        own_side = Sides.of(cell, excursion(response.forward(value), level, direction), facts.lattice.size)
     world = World(
         facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
         mean_known=belief is None, seen_level=response.seen(level), usual=usual,
+        sides=own_side,
     )  # fmt: skip
     return Scene(response, world)
 

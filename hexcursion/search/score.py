@@ -28,6 +28,7 @@ from hexcursion.project.records import public_places
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.simulated import simulate_reference
 from hexcursion.search.executors import Executor
+from hexcursion.search.judging import judged_utility
 from hexcursion.search.scenes import cut, project_scene, shuffled
 from hexcursion.search.task import (
     Bools,
@@ -113,9 +114,10 @@ def with_held_out(scene: Scene, scored: Scored) -> Scored:
 
 
 def as_shown(scene: Scene, scored: Scored) -> Scored:
-    """With all figures of a design that is shown, its gain over shuffled values among them."""
+    """With all figures of a design that is shown, its gain and its records on the right side among them."""
     held = with_held_out(scene, scored)
-    return replace(held, utility=scene.gained(scored.design, held.utility))
+    utility = scene.gained(scored.design, held.utility)
+    return replace(held, utility=judged_utility(scene, scored.design, utility))
 
 
 def with_held_out_iou(scene: Scene, scored: Scored) -> Scored:
@@ -266,7 +268,7 @@ def unsearched(task: SearchTask, design: Design, tell: Report) -> SearchResult:
             continue
         priced = cut(task.ask, (priced,))[0]
         utility = utility_of(scene, priced)
-        utility = scene.gained(priced, utility)
+        utility = judged_utility(scene, priced, scene.gained(priced, utility))
         points.append(FrontierPoint(epsilon, Scored(priced, scene.response, epsilon, utility)))
     chosen = next((point.scored for point in points if point.epsilon == task.epsilon), None)
     free, baseline = task.unconstrained, scene.world.baseline

@@ -47,6 +47,14 @@ class Utility:
     error: float = 0.0  # standard error of `agreement` over simulated releases, or over several worlds
     gain: float = math.nan  # how much better it agrees than with exchanged values: `Scene.gains`
     gain_high: float = math.nan  # exceeded in one simulated world of ten; NaN on reference data
+    # share of records on the side that the map shows, over the hexagons that a release judges; the same of
+    # the better map of one colour, of the public map and of a release of exchanged values; and how much
+    # larger the first is than the better of the next two
+    records: float = math.nan
+    colour_records: float = math.nan
+    public_records: float = math.nan
+    mixed_records: float = math.nan
+    records_gain: float = math.nan
     worlds: tuple[float, ...] = ()  # IoU in each of several worlds, NaN where its map has one side only
 
     @property
@@ -277,12 +285,16 @@ _NONE = (
     "A worker of the Dask cluster sent no answer of this search: let every worker run the same version of "
     "this program."
 )
+RECORDS = ("records", "colour_records", "public_records", "mixed_records", "records_gain")
 _PLAIN = (type(None), bool, int, float, str)
 
 
 def scored_mapping(scored: Scored) -> dict[str, Any]:
     """Return a scored design as plain values without unknown figures, for `scored_from` to read back."""
     utility = asdict(scored.utility)
+    for name in RECORDS:
+        if math.isnan(utility[name]):
+            del utility[name]
     if math.isnan(scored.utility.low):
         del utility["low"], utility["high"]
     if math.isnan(scored.utility.gain_high):

@@ -21,7 +21,6 @@ from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale, tidy
 from hexcursion.project.simulated import simulated_worlds
-from hexcursion.record import Yardsticks
 from hexcursion.search.choice import (
     Choice,
     beside_words,
@@ -30,12 +29,11 @@ from hexcursion.search.choice import (
     edge_words,
     expected_of,
     fixed_words,
-    known_gain,
-    known_gain_high,
     proposal_words,
+    records_said,
     start_words,
-    times_as_good,
     tuning_of,
+    yardsticks_of,
 )
 from hexcursion.search.executors import Executor, SerialExecutor
 from hexcursion.search.optimise import search
@@ -87,7 +85,7 @@ class Tuned:
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
         if self.result.fixed:
-            return fixed_words(self.choice.expected, self.result)
+            return fixed_words(self.choice.expected, self.choice.yardsticks, self.result)
         sentences = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):
@@ -98,6 +96,7 @@ class Tuned:
             )
         sentences += [
             proposal_words(self.result, self.tried_on),
+            *filter(None, [records_said(self.choice.expected, self.choice.yardsticks)]),
             *filter(None, [early_words(self.result), self.starts]),
         ]
         sentences += edge_words(self.result)
@@ -213,13 +212,7 @@ def concluded(
     public = public_map(project, result.model, chosen.response, field)
     kind: TuningKind = "fixed" if result.fixed else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    yardsticks = Yardsticks(
-        result.one_colour,
-        free_agreement,
-        known_gain(chosen),
-        times_as_good(chosen, result.free_worlds),
-        known_gain_high(chosen),
-    )
+    yardsticks = yardsticks_of(project, chosen, result.one_colour, free_agreement, result.free_worlds)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_of_several(project) is None

@@ -8,6 +8,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
 from hexcursion.record import LEAST_GAIN
+from hexcursion.search.choice import records_said
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
 from hexcursion.search.task import FrontierPoint, Scored
@@ -274,6 +275,8 @@ def verdict(found: Found) -> str:
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
     if expected is None or choice.expected is None:
         return "Nothing is known of how right this map will be: its design was given by hand."
+    if choice.expected.records is not None:
+        return f"Worth releasing for ε {epsilon:g}. {records_said(choice.expected, choice.yardsticks)}"
     low, high, little = choice.expected.low, choice.expected.high, choice.expected.little
     free = None if choice.yardsticks is None else choice.yardsticks.free
     text = "" if low is None or high is None else range_words(low, high, little=little)

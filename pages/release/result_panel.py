@@ -13,8 +13,9 @@ from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.change import change_told
 from hexcursion.bundle.statement.expected import agreement_between, contradiction, model_doubt
+from hexcursion.comparing.own_records import own_records
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import compare
+from hexcursion.project.baseline import compare, free_map
 from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
 from pages.release.releasing import Bools, baseline_at, curators_baseline
 from pages.shared import maps, released_view
@@ -46,11 +47,12 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     work.saw_baseline()
     st.query_params["release"] = release_id
     product, threshold, rounds, products = released_view.controls(viewer, "result")
-    private = baseline_at(found.project, baseline, threshold)
+    # where the release is judged: both maps then show the same land
+    private = baseline_at(found.project, baseline, threshold) & products.judged
     way = _way()
     painting = paint(viewer, products, product, threshold, rounds)
     if way in LINKED:
-        _both(viewer, private, painting, threshold, LINKED[way])
+        _both(viewer, private, products, painting, threshold, LINKED[way])
     elif way == DIFFERENCE:
         _difference(viewer, private, products)
     elif way == LINES:
@@ -58,6 +60,7 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     else:
         entries = legend(painting, maps.theme())
         _one(viewer, Pane("Released", painting), entries, released_view.in_words(painting, entries))
+    _own_records(found, products, threshold)
     _agreement(products, private)
     _told(viewer)
     done = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
@@ -73,6 +76,19 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
         on_click=work.plan_another,
         help="A further release is a further charge to the same budget.",
     )
+
+
+def _own_records(found: Found, products: Products, threshold: float) -> None:
+    """The yardstick, from private records, and advice against publishing where a map gains nothing."""
+    tuned, public = found.tuned, None
+    if tuned.free_agreement is not None and threshold == found.project.settings.threshold:
+        public = free_map(found.project, tuned.result.model)
+    own = own_records(found.project, products, public, threshold)
+    if own is None:
+        return
+    st.markdown(plain(own.words))
+    if own.advice:
+        st.warning(plain(own.advice), icon=":material/block:")
 
 
 def _told(viewer: Viewer) -> None:
@@ -140,7 +156,7 @@ def _way() -> str:
 
 def _agreement(products: Products, private: Bools) -> None:
     """How well the set at the cutoff and the baseline agree."""
-    seen = compare(products.in_set, private & products.judged)
+    seen = compare(products.in_set, private)
     with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
         st.metric(
             "Agreement where the map is judged",
@@ -162,10 +178,14 @@ def _agreement(products: Products, private: Bools) -> None:
         )
 
 
-def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, mode: Mode) -> None:
+def _both(
+    viewer: Viewer, private: Bools, products: Products, painting: Painting, threshold: float, mode: Mode
+) -> None:
     """The release and the baseline under one camera, with a legend each."""
     words = f"{side_words(viewer.direction)} {quantity(threshold, viewer.unit)}"
-    baseline = paint_set(private, inside=words, outside=f"not {words}", title="Without privacy")
+    baseline = paint_set(
+        private, inside=words, outside=f"not {words}", title="Without privacy", empty=products.empty
+    )
     entries = legend(painting, maps.theme())
     others = legend(baseline, maps.theme())
     count = int(private.sum())
@@ -178,7 +198,7 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
         mode=mode,
         key=KEY,
         alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
-        f"{private.size:,} hexagons are {words}.",
+        f"{int(products.judged.sum()):,} hexagons are {words}.",
         legend=(*entries, *others),
         legends={"Released": entries, "Without privacy": others},
         layers=viewer.bundle.layers,

@@ -47,6 +47,7 @@ from hexcursion.bundle.tables import rounded_field
 from hexcursion.bundle.write import statement_text
 from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import Records, Rule, careful, minimum, smoothed
+from hexcursion.door.remedies import BUDGETS
 from hexcursion.ledger import open_ledger
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.example import COUNTY_YEARS, county_settings
@@ -55,7 +56,6 @@ from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.results import settle_on, text_of
 from hexcursion.search.tuning import Tuned, tune
-from pages.privacy.designs import BUDGETS
 from studies.agreement.panel import simulated
 from studies.london.study import released_sets
 

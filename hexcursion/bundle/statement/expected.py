@@ -14,7 +14,7 @@ from dpgp_core.excursion import StatedScores, agreement_range, exceedance_probab
 from dpgp_core.spectral.model_check import ABOUT, ModelCheck
 from hexcursion.bundle.products import Products, about
 from hexcursion.bundle.statement.change import CHANGED, change_told
-from hexcursion.bundle.statement.promise import promise_block
+from hexcursion.bundle.statement.promise import promise_block, records_words
 from hexcursion.bundle.untrusted import BundleError, clean
 from hexcursion.record import Expected
 from hexcursion.words import error_words, per_cent, range_words, ratio_words, right_words
@@ -54,6 +54,8 @@ def expected_block(expected: Expected | None) -> dict[str, Any] | None:
     }
     if expected.low is not None and expected.high is not None:
         numbers |= {"low": expected.low, "high": expected.high, "little": expected.little}
+    if expected.records is not None and expected.gain is not None:
+        numbers |= {"records": round(expected.records, 6), "gain": round(expected.gain, 6)}
     stated = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
     return {**stated, "in_words": expected_words(stated)}
 
@@ -63,6 +65,8 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
     if stated is None:
         return NOT_KNOWN
     basis = basis_of(stated)
+    if "records" in stated:
+        return _records_words(stated)
     parts = []
     if stated["agreement"] is not None:
         parts.append(
@@ -78,6 +82,13 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
     if not parts:
         return f"Expected agreement: undefined, because the map of {basis} has one side only."
     return f"Expected, from {basis}: {', '.join(parts)}."
+
+
+def _records_words(expected: Mapping[str, Any]) -> str:
+    return (
+        f"Expected beforehand, from {basis_of(expected)}: {records_words(expected['records'])} on the side "
+        "that the map shows."
+    )
 
 
 def told_block(
@@ -218,7 +229,9 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:
-    """The agreement that was expected, as a sentence; "" where none was."""
+    """What was expected, as a sentence; "" where nothing was. Earlier versions expected an agreement."""
+    if expected is not None and "records" in expected:
+        return _records_words(expected)
     if expected is None or expected["agreement"] is None:
         return ""
     basis = basis_of(expected)
@@ -235,7 +248,12 @@ def range_of(expected: Mapping[str, Any]) -> str:
 
 def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | None) -> str:
     """A sentence where the release tells much more, or much less, than was expected; "" where it does not."""
-    if expected is None or told is None or told["map"] is None:
+    if expected is None or told is None:
+        return ""
+    judged = told.get("judged")
+    if judged is not None:
+        return _other_share(expected.get("records"), judged["right"], basis_of(expected))
+    if told["map"] is None:
         return ""
     before, after = expected["agreement"], told["map"]["agreement"]
     if before is None or after is None or abs(after - before) < DIFFERS:
@@ -251,6 +269,16 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
     return (
         f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "
         f"instead of {before:.2f}. {differ} from these by more than the noise explains."
+    )
+
+
+def _other_share(before: float | None, after: float | None, basis: str) -> str:
+    if before is None or after is None or abs(after - before) < DIFFERS:
+        return ""
+    which = "less" if after < before else "more"
+    return (
+        f"The release tells {which} than was expected from {basis}: {records_words(after)} on the side that "
+        f"it shows instead of {round(100.0 * before)}."
     )
 
 

@@ -26,18 +26,24 @@ TOO_FEW = "Too few records to say how right this map is."
 def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str, Any] | None:
     """The member `judged` of what a statement tells; None where its mechanism gives no probabilities.
 
-    It holds the number of judged hexagons and both numbers: null where too few records are, or nothing is
-    shown. They follow from the published chances, the public number of records and `prior_mean_used`.
+    It holds the number of judged hexagons, both numbers, and the expected share of records on the side that
+    the map shows: null where too few records are, or nothing is shown. They follow from the published
+    chances, the expected and the public number of records, and `prior_mean_used`.
     """
     if products.probability is None:
         return None
-    block: dict[str, Any] = {"cells": int(products.judged.sum()), "orange": None, "finds": None}
+    block: dict[str, Any] = {
+        "cells": int(products.judged.sum()),
+        "orange": None,
+        "finds": None,
+        "right": None,
+    }
     public = bool(statement["prior_mean_used"])
     if statement["guarantee"]["n"] < FEWEST_PROMISED and not public:
         return {**block, "in_words": TOO_FEW}
     chance = tempered(products.probability) if public else products.probability
-    found = promise_of(chance, products.classes == 0, products.judged)
-    block |= {"orange": _known(found.orange), "finds": _known(found.finds)}
+    found = promise_of(chance, products.classes == 0, products.judged, products.records)
+    block |= {"orange": _known(found.orange), "finds": _known(found.finds), "right": _known(found.right)}
     return {**block, "in_words": promise_words(block, products.direction)}
 
 
@@ -63,6 +69,11 @@ def orange_words(orange: float) -> str:
     'Orange is right about 83 times in 100.'
     """
     return f"Orange is right {times_words(orange)} in 100."
+
+
+def records_words(share: float) -> str:
+    """A share of records: "83 of 100 records", "over 99 of 100 records"."""
+    return f"{'over 99' if share >= 0.995 else round(100.0 * share)} of 100 records"
 
 
 def times_words(share: float) -> str:

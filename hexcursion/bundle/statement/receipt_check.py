@@ -21,7 +21,15 @@ from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import HALF_AS_GOOD, LEAST_AGREEMENT, LOW_AGREEMENT, PrivacyFacts, ReceiptLine, Tuning
+from hexcursion.record import (
+    HALF_AS_GOOD,
+    LEAST_AGREEMENT,
+    LOW_AGREEMENT,
+    TOO_FEW_RECORDS,
+    PrivacyFacts,
+    ReceiptLine,
+    Tuning,
+)
 from hexcursion.settings.names import TuningKind
 
 Line = Mapping[str, Any]
@@ -41,9 +49,13 @@ _POOR = "|".join(
         r"the map of public data alone would agree as well in \d+ of \d+ changes that may have come since",
         r"values exchanged among their places would give as good a map, so it would show nothing of where "
         r"they lie",
+        rf"{_N} records are too few to tell where values lie: without reference data it takes more than {_N}",
+        r"(?:the map of public data alone|a map of one colour) would show as many records or more on their "
+        r"right side",
     )
 )
 _REACH = re.compile(rf"expected agreement is ({_N}), below")
+_FEW = re.compile(r"(\d+) records are too few")
 _BETTER = re.compile(rf"better \(({_N}) instead of ({_N})\)")
 _TIMES = re.compile(r"in (\d+) of (\d+) changes")
 _HIDDEN = f"(?:{'|'.join(promises.hidden_words(each) for each in HIDING)})"
@@ -243,8 +255,7 @@ def _check_tuning(tuning: Mapping[str, Any]) -> None:
 def _needed(statement: Mapping[str, Any]) -> set[str]:
     """Topics beside those that follow, which other fields ask for."""
     expected = statement["expected"]
-    reach = None if expected is None else expected.get("high", expected["agreement"])
-    poor = expected is not None and not (reach or 0.0) >= LEAST_AGREEMENT
+    poor = expected is not None and _poor(expected, statement["guarantee"]["n"])
     asked = {
         "Ledger": bool(statement["ledger"]["entry"]),
         "Budget": bool(statement["ledger"]["entry"]),
@@ -254,6 +265,12 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
         LOW_AGREEMENT: poor,
     }
     return {topic for topic, there in asked.items() if there}
+
+
+def _poor(expected: Mapping[str, Any], n: int) -> bool:
+    """Whether a release that was expected to be so carries the line about a poor map."""
+    few = expected["basis"] == "simulated" and n <= TOO_FEW_RECORDS
+    return few or expected["agreement"] is None or expected.get("gain", 0.0) < 0.0
 
 
 def _same(said: Line, should: ReceiptLine) -> bool:
@@ -296,6 +313,11 @@ def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:
     expected = statement["expected"] or {}
     own = [expected[name] for name in ("high", "agreement") if expected.get(name) is not None]
     short = f"{math.floor(1_000 * own[0]) / 1_000:.3f}" if own and own[0] < LEAST_AGREEMENT else ""
+    n = statement["guarantee"]["n"]
+    if any(int(one) != n or n > TOO_FEW_RECORDS for one in _FEW.findall(text)):
+        return False
+    if "on their right side" in text and not expected.get("gain", 0.0) < 0.0:
+        return False
     return (
         all(one == short for one in _REACH.findall(text))
         and all(

@@ -17,6 +17,7 @@ from data_loaders.lucas_county import SALES
 from hexcursion.bundle import BundleError
 from hexcursion.cli import run
 from hexcursion.cli.main import build_parser
+from hexcursion.comparing.own_records import OwnRecords
 from hexcursion.errors import WorkflowError
 from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.settings import ReleaseSettings, SourceSettings
@@ -311,6 +312,8 @@ def test_a_baseline_is_for_the_curator_alone(
     judged = np.array([True, False])
     shown = {(False, False): 0.81, (True, False): 0.62}
     monkeypatch.setattr(run, "compare", lambda one, other: SimpleNamespace(iou=shown[tuple(one.tolist())]))
+    own = OwnRecords(4_206, 0.5, 0.59, 0.79, None if free is None else 0.78)
+    monkeypatch.setattr(run, "own_records", lambda project, products, public: own)
     bundle: Any = SimpleNamespace(published=SimpleNamespace(in_set=~judged & judged, judged=judged))
     run._print_baseline(
         "project",  # type: ignore[arg-type]
@@ -322,6 +325,8 @@ def test_a_baseline_is_for_the_curator_alone(
     assert said.err == words(
         "",
         "Curator only, do not publish:",
+        f"  {own.words}",
+        f"  {own.advice}",
         "  IoU of the released set with the non-private baseline  0.81",
         *(["  IoU of the free map (reference data only)              0.62"] if free else []),
     )

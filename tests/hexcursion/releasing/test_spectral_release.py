@@ -78,7 +78,7 @@ def test_a_bundle_keeps_the_cutoff_that_the_release_chose(town: Town, ledger: Le
     tuned = tune(project)
     assert isinstance(tuned.choice.design, SpectralStatisticsDesign)
     assert tuned.choice.design.cutoff_from == "release"
-    assert tuned.remarks()[0].startswith(
+    assert tuned.remarks()[1].startswith(
         "No reference data: one fixed design of spectral statistics, nothing was searched. In simulated "
         "worlds, with ranges of 4, 8, 16 hexagons, it reaches"
     )

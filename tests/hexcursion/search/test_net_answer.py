@@ -132,7 +132,11 @@ def test_a_dot_is_released_at_its_own_epsilon_with_the_paths_of_the_search(
     assert (choice.design, choice.response) == (point.scored.design, point.scored.response)
     known = hamlet_tuned.choice.yardsticks
     assert known is not None
-    assert choice.yardsticks == replace(known, gain=point.scored.utility.gain), "the design's own"
+    own = replace(
+        known, gain=point.scored.utility.gain, colour_records=point.scored.utility.colour_records,
+        mixed_records=point.scored.utility.mixed_records,
+    )  # fmt: skip
+    assert choice.yardsticks == own, "the design's own"
     foretold = replace(hamlet_tuned.result, free_worlds=(0.5, 0.6, 0.7, math.nan))
     utility = replace(point.scored.utility, worlds=(0.5, 0.61, math.nan, 0.9))
     other = replace(point, scored=replace(point.scored, utility=utility))
@@ -144,7 +148,7 @@ def test_a_dot_is_released_at_its_own_epsilon_with_the_paths_of_the_search(
     settled, choice = settle_on_typed(later, hamlet_tuned, typed)
     assert (settled.settings.epsilon, settled.settings.paths) == (3.0, 5)
     assert choice.tuning.detail == "typed in by the curator and judged there"
-    assert choice.yardsticks == replace(known, gain=point.scored.utility.gain)
+    assert choice.yardsticks == own
 
 
 def test_a_look_at_the_private_data_is_stated_from_then_on(hamlet: Project, hamlet_tuned: Tuned) -> None:

@@ -69,7 +69,7 @@ def test_what_is_undefined_is_not_said_as_a_number(expected: Expected | None, sa
 
 
 def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warning(domain: Domain) -> None:
-    """Its mean is below .5 and its upper end is not: that is no poor map, and a reader checks it so."""
+    """It gains over one colour: that is no poor map, whatever its agreement, and a reader checks it so."""
     guess = Expected(0.371, 2.5, 0.48, "simulated", 0.05, 0.834, little=True)
     contents = bundle_contents(make_release(domain, expected=guess))
     statement = json.loads(contents["statement.json"])
@@ -88,12 +88,18 @@ def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warni
     check_statement(statement)
     bundle_from_contents(contents)
     poor = json.loads(
-        bundle_contents(make_release(domain, expected=replace(guess, high=0.49)))["statement.json"]
+        bundle_contents(make_release(domain, expected=replace(guess, records=0.7, gain=-0.1)))[
+            "statement.json"
+        ]
+    )
+    assert poor["expected"]["records"] == 0.7
+    assert poor["expected"]["in_words"] == (
+        "Expected beforehand, from simulated data: 70 of 100 records on the side that the map shows."
     )
     check_statement(poor)
     assert poor["receipt"][-1]["text"] == (
-        "Expected to be a poor map: the upper end of its expected agreement is 0.490, below 0.5. The curator "
-        "released it anyway."
+        "Expected to be a poor map: a map of one colour would show as many records or more on their right "
+        "side. The curator released it anyway."
     )
     with pytest.raises(BundleError, match="lacks the line 'Low agreement'"):
         check_statement({**poor, "receipt": poor["receipt"][:-1]})

@@ -152,7 +152,7 @@ def test_every_sentence_about_earlier_releases_is_known(statement: Statement, re
 
 
 def test_a_poor_map_says_so(domain: Domain) -> None:
-    expected = Expected(0.3, 0.1, 0.5, "simulated")
+    expected = Expected(0.3, 0.1, 0.5, "simulated", records=0.6, gain=-0.01)
     made = build_statement(make_release(domain, expected=expected))
     check_statement(made)
     made["receipt"] = [one for one in made["receipt"] if one["topic"] != "Low agreement"]
@@ -161,8 +161,8 @@ def test_a_poor_map_says_so(domain: Domain) -> None:
     for asked in (
         objections(None, None, 1.0),
         objections(Expected(None, None, None, "simulated"), None),
-        objections(Expected(0.9, 0.1, 0.9, "reference data"), Yardsticks(0.3, 0.5, 0.0)),
-        objections(Expected(0.9, 0.1, 0.9, "simulated"), Yardsticks(0.3, 0.5, 0.4, (8, 16))),
+        objections(expected, Yardsticks(0.3, public_records=0.7)),
+        objections(expected, None),
     ):
         text = f"Expected to be a poor map: {asked[0]}. The curator released it anyway."
         poor = ReceiptLine("Low agreement", text, True)
@@ -182,6 +182,11 @@ PUBLIC_ALONE = "the map of public data alone would agree"
         ("a map of one colour would agree better (0.300 instead of 0.400)", True),
         ("a map of one colour would agree better (0.300 instead of 0.300)", True),
         ("a map of one colour would agree better (0.400 instead of 0.310)", True),
+        (
+            "130 records are too few to tell where values lie: without reference data it takes more than 130",
+            True,
+        ),
+        ("a map of one colour would show as many records or more on their right side", True),
         *(
             (f"{PUBLIC_ALONE} as well in {times} of 16 changes that may have come since", own)
             for times, own in ((7, True), (8, False), (16, False), (17, True))

@@ -199,7 +199,13 @@ def test_an_agreement_that_is_undefined_is_said_so_and_stops_a_release(tuned: Tu
         result, "simulated fields"
     )
     assert "because on simulated fields it has no" in proposal_words(result, "simulated fields")
-    project = SimpleNamespace(reference_kind="reference data")
+    project = SimpleNamespace(
+        reference_kind="reference data",
+        simulated=False,
+        public_n=500,
+        settings=SimpleNamespace(relation="replace-one"),
+        pilot=None,
+    )
     expected = expected_of(project, chosen)  # type: ignore[arg-type]
     assert (expected.agreement, expected.area_error) == (None, None)
     assert objections(expected, Yardsticks(0.3)) == (

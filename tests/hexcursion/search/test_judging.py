@@ -1,0 +1,54 @@
+"""Simulated records on the right side of a design's map, and of maps beside it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.yardstick import Sides
+from hexcursion.search import judging
+from hexcursion.search.judging import Shown, judged_utility
+from hexcursion.search.task import Utility
+
+BLANK = Utility(0.5, 0.0)
+ALL = np.ones(3, dtype=bool)
+# Hexagons with 4 of 4, 1 of 4 and 0 of 2 records inside: one colour shows 5 of 10 on their right side.
+SIDES = Sides(np.array([4.0, 1.0, 0.0]), np.array([0.0, 3.0, 2.0]))
+
+
+def scene(monkeypatch: pytest.MonkeyPatch, shown: list[bool], public: list[bool] | None) -> Any:
+    """Two worlds, of which each release shows the same; the last hexagon is not judged."""
+    judged = np.array([True, True, False])
+    side = np.array(shown) & judged
+    world = SimpleNamespace(sides_of_records=SIDES, name="world")
+    monkeypatch.setattr(
+        judging, "_releases", lambda world, design, count: iter([Shown(side, judged)] * count)
+    )
+    monkeypatch.setattr(judging, "_public_side", lambda world: None if public is None else np.array(public))
+    return SimpleNamespace(worlds=(world, world), controls=(world,))
+
+
+@pytest.mark.parametrize(
+    ("public", "free", "gain"),
+    [(None, None, 7 / 8 - 5 / 8), ([True, False, True], 7 / 8, 0.0), ([False, True, False], 1 / 8, 2 / 8)],
+)
+def test_the_gain_is_over_the_better_of_one_colour_and_the_public_map(
+    monkeypatch: pytest.MonkeyPatch, public: list[bool] | None, free: float | None, gain: float
+) -> None:
+    """Over the two judged hexagons: the map shows 7 of 8 right, one colour 5."""
+    made = judged_utility(scene(monkeypatch, [True, False, True], public), None, BLANK)  # type: ignore[arg-type]
+    assert made.records == 7 / 8
+    assert made.colour_records == 5 / 8
+    assert made.records_gain == pytest.approx(gain)
+    assert made.mixed_records == 7 / 8
+    assert np.isnan(made.public_records) if free is None else made.public_records == free
+    assert replace(made, agreement=0.5).agreement == 0.5
+
+
+def test_a_worse_map_than_one_colour_gains_less_than_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = judged_utility(scene(monkeypatch, [False, True, False], None), None, BLANK)  # type: ignore[arg-type]
+    assert made.records_gain == 1 / 8 - 5 / 8
