@@ -63,7 +63,8 @@ def own_records(
     """Judge released products, and maps beside them, by the project's private records.
 
     `public`: (N,) the set of the public map, where there is one; `threshold`: that of the products, by
-    default the project's. None for answers and counts, of which one record has no side, and without a judged record.
+    default the project's. None for answers and counts, of which one record has no side, and without a record
+    that is judged.
     """
     if project.answers is not None or project.exposure is not None:
         return None

@@ -7,7 +7,6 @@ import streamlit as st
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.forecasts import expected_of_search, planned
 from hexcursion.project.model import Project
-from hexcursion.record import LEAST_GAIN
 from hexcursion.search.choice import records_said
 from hexcursion.search.results import at_budget
 from hexcursion.search.score import takes_fixed
@@ -15,7 +14,7 @@ from hexcursion.search.task import FrontierPoint, Scored
 from hexcursion.search.tuning import Tuned
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import TRIED_ON
-from hexcursion.words import agreement_words, design_words, range_words
+from hexcursion.words import design_words
 from pages.privacy import design_panels, frontier, pilot_panel, question
 from pages.privacy.designs import cutoff_rows, family, report_rows, search_job
 from pages.privacy.trials import achieved_words
@@ -261,45 +260,15 @@ def moved(work: Workspace, found: Found) -> bool:
     return asked == same and asked.epsilon != before.epsilon and found.project.pilot is None
 
 
-SELDOM = 0.25  # share of the changes in which public data may be as good as a map that is worth releasing
-GOOD = 0.8  # agreement from which a map shows the region well; below, its outline is rough
-
-
 def verdict(found: Found) -> str:
     """Worth releasing or not, and why, for the design that is to be released."""
     choice, epsilon = found.choice, found.project.settings.epsilon
     against = found.against
-    expected = None if choice.expected is None else choice.expected.agreement
     if against:
-        helps = "" if expected is None else "; the step Release proposes what helps"
+        known = choice.expected is not None and choice.expected.agreement is not None
+        helps = "; the step Release proposes what helps" if known else ""
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
-    if expected is None or choice.expected is None:
+    said = records_said(choice.expected, choice.yardsticks)
+    if not said:
         return "Nothing is known of how right this map will be: its design was given by hand."
-    if choice.expected.records is not None:
-        return f"Worth releasing for ε {epsilon:g}. {records_said(choice.expected, choice.yardsticks)}"
-    low, high, little = choice.expected.low, choice.expected.high, choice.expected.little
-    free = None if choice.yardsticks is None else choice.yardsticks.free
-    text = "" if low is None or high is None else range_words(low, high, little=little)
-    if text and free is None:
-        return (
-            f"May be released: for ε {epsilon:g} simulated worlds tell an agreement of "
-            f"{agreement_words(expected)} with the map without privacy, {text}."
-        )
-    quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
-    error = LEAST_GAIN if low is None or high is None else max(LEAST_GAIN, (high - low) / 2.0)
-    rivals = [] if choice.yardsticks is None else [choice.yardsticks.one_colour, free]
-    as_good = None if choice.yardsticks is None else choice.yardsticks.as_good
-    if as_good is not None and as_good[0] <= SELDOM * as_good[1]:
-        rivals.remove(free)  # compared change by change, which the range of all changes hides
-    beside = f", {text}" if text else ""
-    beside += "" if free is None else f"; public data alone reach {agreement_words(free)}"
-    beats = all(each is None or expected - each > error for each in rivals)
-    judged = (
-        f"Worth releasing: for ε {epsilon:g} the map {quality}"
-        if beats
-        else f"May be released: for ε {epsilon:g} it beats what is known without it by less than its error"
-    )
-    return (
-        f"{judged}, with an expected agreement of "
-        f"{agreement_words(expected)} with the map without privacy{beside}."
-    )
+    return f"Worth releasing for ε {epsilon:g}: {said[:1].lower()}{said[1:]}"

@@ -23,7 +23,7 @@ from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
-from dpgp_core.yardstick import judged_domain
+from dpgp_core.yardstick import judged_domain, shown_side
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
@@ -238,7 +238,10 @@ def main() -> None:
 def simulated(
     project: Project, choice: Choice, releases: int, seed: int
 ) -> Iterator[tuple[Released, Bools, Floats]]:
-    """Simulated releases of the private records, each with its set and its probabilities, (N,) both."""
+    """Simulated releases of the private records, each with its set and its probabilities, (N,) both.
+
+    The set is that of a bundle: judged hexagons with a chance of at least one half.
+    """
     mean = None if choice.public_map is None else choice.public_map.mean
     own = None if mean is None else project.response
     records = bin_records(project.private.placed, choice.response, project.settings.unit, mean, own)
@@ -246,10 +249,15 @@ def simulated(
     level = float(choice.response.forward(project.settings.threshold))
     for number in range(releases):
         drawn = draw_release(prepared, SimulationEntropy(seed + number), simulation=True).shifted(mean)
-        probability, chance = drawn.probability(level), drawn.set_chance(level)
+        probability = drawn.probability(level)
         assert probability is not None
-        assert chance is not None
-        yield drawn, chance >= choice.design.settled(drawn, level, "above").cutoff, probability
+        yield drawn, shown_side(probability, judged(drawn)), probability
+
+
+def judged(drawn: Released) -> Bools:
+    """(N,) hexagons that a simulated release judges."""
+    assert drawn.records is not None
+    return judged_domain(drawn.records)
 
 
 def _released(project: Project, choice: Choice, truth: Bools, releases: int, seed: int = SEED) -> Floats:
@@ -264,8 +272,7 @@ def _released(project: Project, choice: Choice, truth: Bools, releases: int, see
         of_map = exceedance_probability(*drawn.shown_map, level)
         told = stated_scores(of_map, region).agreement
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
-        assert drawn.records is not None
-        empty = ~judged_domain(drawn.records)
+        empty = ~judged(drawn)
         some = (stated_scores(of_map[~empty], region[~empty]).agreement, iou(region[~empty], truth[~empty]))
         found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum(), *some])
     return np.asarray(np.mean(found, axis=0))

@@ -28,9 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from dpgp_core.excursion import iou, ious
+from dpgp_core.excursion import iou
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.noise import SimulationEntropy
 from hexcursion.bundle import layout, read_bundle
 from hexcursion.bundle.again import field_again
 from hexcursion.bundle.layout import contents_of, script_bytes
@@ -54,10 +53,10 @@ from hexcursion.project.example import COUNTY_YEARS, county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release, publish
+from hexcursion.search.choice import Choice
 from hexcursion.search.results import settle_on, text_of
 from hexcursion.search.tuning import Tuned, tune
-from studies.agreement.panel import simulated
-from studies.london.study import released_sets
+from studies.agreement.panel import judged, simulated
 
 TOUR = Path(__file__).resolve().parents[2] / "static" / "tour"
 SEED = 2024  # of the simulated releases and of the sale that is taken; the shipped release has none
@@ -86,7 +85,7 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
     rows = []
     for epsilon, point in sorted(best.items()):
         settled, choice = settle_on(project, tuned, point)
-        found = ious(released_sets(settled, choice, draws, SimulationEntropy(SEED)), truth)
+        found = judged_agreements(settled, choice, draws, truth)
         rows.append(
             {
                 "epsilon": epsilon,
@@ -96,6 +95,14 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
             }
         )
     return rows
+
+
+def judged_agreements(project: Project, choice: Choice, draws: int, truth: np.ndarray) -> np.ndarray:
+    """IoU of simulated releases with (N,) `truth`, each over the hexagons that it judges."""
+    found = [
+        iou(region, truth & judged(drawn)) for drawn, region, _ in simulated(project, choice, draws, SEED)
+    ]
+    return np.array(found)
 
 
 def in_todays_words(contents: dict[str, bytes]) -> dict[str, bytes]:
@@ -225,10 +232,12 @@ def later(draws: int) -> dict[str, Any]:
     project = load_project(county_settings(LATER).with_changes(epsilon=EPSILON))
     tuned = tune(project, beside=())
     truth = fit_baseline(project, tuned.result.model).inside
-    found = [iou(region, truth) for _, region, _ in simulated(project, tuned.choice, draws, SEED)]
+    found = judged_agreements(project, tuned.choice, draws, truth)
+    known = free_map(project, tuned.result.model)
+    ends = [judged(drawn) for drawn, *_ in simulated(project, tuned.choice, 1, SEED)]
     return {
         "year": LATER,
-        "public": round(iou(free_map(project, tuned.result.model), truth), 4),
+        "public": round(iou(known & ends[0], truth & ends[0]), 4),
         "released": round(float(np.mean(found)), 4),
     }
 

@@ -141,19 +141,19 @@ def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, j
     assert "Finished releases" in texts(open_app(RELEASE.path))  # also for who lost the page meanwhile
 
 
-def poor(app: AppTest, agreement: float) -> AppTest:
-    """The same design, as if it were expected to agree so little."""
+def poor(app: AppTest, gain: float) -> AppTest:
+    """The same design, as if it were expected to gain so little over one colour."""
     work = work_of(app)
     assert work.found is not None
     assert work.found.choice.expected is not None
-    expected = replace(work.found.choice.expected, agreement=agreement, low=None, high=None)
+    expected = replace(work.found.choice.expected, gain=gain)
     work.found = replace(work.found, choice=replace(work.found.choice, expected=expected))
     return app.run()
 
 
 def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs_at_once: None) -> None:
-    app = poor(at_release(open_app), 0.31)
-    assert "its expected agreement is 0.310, below 0.5" in texts(app)
+    app = poor(at_release(open_app), -0.31)
+    assert "would show as many records or more on their right side" in texts(app)
     labels = [button.label for button in app.button]
     assert "Release …" not in labels
     assert "Coarser hexagons" in labels
@@ -164,12 +164,14 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs
     assert "**Low agreement**" in texts(app)
     release_now(app)
     statement = read_bundle(stored_bundles()[0].path).statement
-    assert any(line["topic"] == "Low agreement" and "0.310" in line["text"] for line in statement["receipt"])
+    assert any(
+        line["topic"] == "Low agreement" and "right side" in line["text"] for line in statement["receipt"]
+    )
 
 
 @pytest.mark.slow
 def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_at_once: None) -> None:
-    app = poor(at_release(open_app), 0.31)
+    app = poor(at_release(open_app), -0.31)
     press(app, "Larger budget, ε 2")
     work = work_of(app)
     assert work.choices["epsilon"] == 2.0
@@ -182,7 +184,7 @@ def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_
 
 @pytest.mark.slow
 def test_coarser_hexagons_are_one_click(open_app: OpenApp, jobs_at_once: None) -> None:
-    app = poor(at_release(open_app), 0.31)
+    app = poor(at_release(open_app), -0.31)
     cells = work_of(app).domain.size  # type: ignore[union-attr]
     press(app, "Coarser hexagons")
     work = work_of(app)
