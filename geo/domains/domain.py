@@ -231,7 +231,7 @@ def domain_from_region(region: Region, resolution: int, what: str, progress: Pro
         ) from None
     estimate, in_box = _estimated_cells(region.shape, resolution)
     if estimate > 2 * MAX_CELLS:
-        raise DomainError(_too_many(int(estimate), resolution))
+        raise DomainError(_too_many(region.shape, int(estimate), resolution))
     if in_box > _MAX_BOX_CELLS:
         raise DomainError(
             f"the region's bounding box holds about {in_box:,.0f} cells of resolution {resolution}, too many "
@@ -239,7 +239,7 @@ def domain_from_region(region: Region, resolution: int, what: str, progress: Pro
         )
     cells = cells_inside(region.shape, resolution, progress)
     if len(cells) > MAX_CELLS:
-        raise DomainError(_too_many(len(cells), resolution))
+        raise DomainError(_too_many(region.shape, len(cells), resolution))
     if not cells:
         finer_ones = range(resolution + 1, hexagons.FINEST_RESOLUTION + 1)
         finer = next((each for each in finer_ones if _has_cells(region.shape, each)), None)
@@ -259,10 +259,12 @@ def _estimated_cells(shape: MultiPolygon, resolution: int) -> tuple[float, float
     return expected_cells(shape, resolution), box_cells(shape, resolution)
 
 
-def _too_many(count: int, resolution: int) -> str:
+def _too_many(shape: MultiPolygon, count: int, resolution: int) -> str:
+    coarser = range(resolution - 1, 0, -1)
+    fits = next((each for each in coarser if expected_cells(shape, each) <= MAX_CELLS), 0)
     return (
         f"the region holds about {count:,} cells of resolution {resolution}, more than the {MAX_CELLS:,} this"
-        " program handles: choose a coarser resolution or a smaller region."
+        f" program handles: choose resolution {fits} or a smaller region."
     )
 
 

@@ -196,7 +196,9 @@ def _print_remedies(listener: _Printed) -> None:
     try:
         for tried in try_remedies(project, tuned, progress):
             end_progress()
-            print(f"  {tried.remedy.label} ({tried.remedy.flags}): {tried.says}.", file=sys.stderr)
+            print(
+                f"  {tried.remedy.label} ({tried.remedy.flags}): {tried.says}{tried.loses}.", file=sys.stderr
+            )
     except KeyboardInterrupt:
         end_progress()
     if lacks_reference(project.settings):

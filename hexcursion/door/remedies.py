@@ -76,6 +76,15 @@ class Tried:
     expected: Expected | None = None  # None where nothing can be told
     stopped: bool = True  # whether a release would be stopped, too
     note: str = ""  # why it could not be tried, "" where it could
+    # rows outside the hexagons now and with the remedy, for the curator's eyes only; () where none changes
+    outside: tuple[int, ...] = ()
+
+    @property
+    def loses(self) -> str:
+        """How many rows it leaves out, as a clause for the curator alone; "" where none more."""
+        if not self.outside or self.outside[1] <= self.outside[0]:
+            return ""
+        return f"; leaves {self.outside[1]:,} rows outside the hexagons instead of {self.outside[0]:,}"
 
     @property
     def says(self) -> str:
@@ -191,7 +200,8 @@ def try_remedy(
     except (WorkflowError, CoreError, DataError, GeoError) as error:
         return Tried(remedy, note=str(error))
     against = objections(choice.expected, choice.yardsticks, choice.level(changed.settings.threshold))
-    return Tried(remedy, choice.expected, bool(against))
+    outside = (project.private.placed.outside, changed.private.placed.outside)
+    return Tried(remedy, choice.expected, bool(against), outside=outside)
 
 
 def _tried(project: Project, tuned: Tuned, remedy: Remedy, report: Report) -> tuple[Project, Choice]:

@@ -278,13 +278,17 @@ class Proposal:
 def propose(shape: MultiPolygon, records: int | None = None) -> Proposal:
     """Find the resolution whose number of hexagons is nearest, as a ratio, to what so many records fill.
 
+    There are never more hexagons than records: most of them would expect none.
+
     `shape` is in WGS 84 degrees, `records` known publicly; without them aim at USUAL hexagons. The records
     may not be counted: how many lie in an area of hexagons is public only once it is known which hexagons,
     and how many lie around it is never public.
     """
     wanted = USUAL if records is None else min(max(records / RECORDS_EACH, FEWEST), MOST)
     cells = [expected_cells(shape, resolution) for resolution in range(FINEST + 1)]
-    best = min(range(FINEST + 1), key=lambda resolution: abs(math.log(cells[resolution] / wanted)))
+    most = records or math.inf
+    filled = [resolution for resolution in range(FINEST + 1) if cells[resolution] <= most] or [0]
+    best = min(filled, key=lambda resolution: abs(math.log(cells[resolution] / wanted)))
     return Proposal(best, cells[best], records)
 
 

@@ -91,7 +91,8 @@ def propose(domain: Domain) -> None:
         "counted for that, since which resolution is chosen is published.",
         **work.keyed("records_public"),
     )
-    found = proposal_of(domain, about)
+    public = work.reference if work.choices.get("reference_public") else None
+    found = proposal_of(domain, about, public)
     if found is not None and found.resolution != domain.resolution:
         st.caption(f":material/lightbulb: {plain(f'Proposed: {found.sentence}.')}")
         st.button(f"Use resolution {found.resolution:d}", on_click=take_resolution, args=(found.resolution,))

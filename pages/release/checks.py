@@ -172,7 +172,7 @@ def _offer(work: Workspace, found: Found, at_once: bool) -> None:
             if st.button(plain(remedy.label), key=f"remedy_{remedy.name}_{work.mark}"):
                 _take(work, remedy)
             if remedy.name in tried:
-                st.markdown(plain(tried[remedy.name].says))
+                st.markdown(plain(tried[remedy.name].says + tried[remedy.name].loses))
     if lacks_reference(project.settings):
         st.caption(f"{plain(REFERENCE)}.")
 

@@ -240,8 +240,13 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
     )
 
 
-def proposal_of(domain: Domain, records: int | None) -> Proposal | None:
-    """The resolution that suits an area and a stated number of records; None where no screen offers it."""
+def proposal_of(domain: Domain, records: int | None, reference: Preview | None = None) -> Proposal | None:
+    """The resolution that suits an area and a stated number of records, without one as many as a public
+    reference has there; None where no screen offers it."""
+    if records is None and reference is not None and reference.places:
+        lon, lat = np.array(reference.places).T
+        share = float((domain.locate(lon, lat) >= 0).mean())
+        records = round(share * reference.size) or None
     found = propose(domain.region, records)
     return found if COARSEST <= found.resolution <= FINEST else None
 

@@ -168,7 +168,7 @@ def test_centres_cannot_be_overwritten(domain: Domain) -> None:
 @pytest.mark.parametrize(
     ("box", "resolution", "words"),
     [
-        ((0, 0, 1, 1), 15, f"more than the {MAX_CELLS:,}"),
+        ((0, 0, 1, 1), 15, f"more than the {MAX_CELLS:,} this program handles: choose resolution 9 or"),
         ((0, 0, 0.001, 0.001), 5, "resolution 10 gives some"),
         ((0, 0, 1e-9, 1e-9), 5, "draw a larger region"),
         ((0, 0, 1, 1), 16, "whole number from 0 to 15"),

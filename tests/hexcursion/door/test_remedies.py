@@ -75,6 +75,23 @@ def test_what_a_remedy_reaches_is_a_clause(town: Town) -> None:
     assert "between 0.2 and 0.8 with a chance of 80 %" in Tried(remedy, guessed).says
 
 
+def test_a_coarser_map_says_how_many_rows_it_leaves_out(
+    project: Project, tuned: Tuned, asked: list[Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fewer(settings: Any, *_: Any) -> Project:
+        placed = replace(project.private.placed, outside=34)
+        return replace(project, settings=settings, private=replace(project.private, placed=placed))
+
+    now = replace(project.private.placed, outside=22)
+    full = replace(project, private=replace(project.private, placed=now))
+    monkeypatch.setattr(remedying, "load_project", fewer)
+    found = {tried.remedy.name: tried for tried in try_remedies(full, tuned)}
+    assert found["coarser"].loses == "; leaves 34 rows outside the hexagons instead of 22"
+    assert found["epsilon"].loses == ""
+    assert "34" not in found["coarser"].says
+    assert Tried(found["coarser"].remedy, outside=(34, 34)).loses == ""
+
+
 def test_reference_data_help_where_there_are_none(town: Town) -> None:
     assert not lacks_reference(town.settings())
     alone = town.settings(reference=None, reference_public=False, prior_mean=None, centre=25.0, clip=20.0)

@@ -12,7 +12,7 @@ from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
 from pages.hexagons import layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
-from pages.shared.session.previews import proposal_of
+from pages.shared.session.previews import Preview, proposal_of
 from pages.shared.steps import DATA, HEXAGONS
 from tests.hexcursion.bundle.exports.test_areas import square
 from tests.pages.conftest import OpenApp, press, texts
@@ -166,6 +166,11 @@ def test_a_resolution_is_proposed_from_area_and_a_stated_number_alone() -> None:
     assert proposal_of(domain, 900).resolution == 4  # type: ignore[union-attr]
     assert proposal_of(domain, 15_000).resolution == 5  # type: ignore[union-attr]
     assert proposal_of(domain, None).resolution == 5  # type: ignore[union-attr]
+    # Half of 2,000 public rows are in the area: as if a thousand were stated.
+    places = ((10.0, 50.0), (30.0, 50.0))
+    public = Preview((), 2_000, "", "reading", False, (), (), places)
+    assert proposal_of(domain, None, public).resolution == 4  # type: ignore[union-attr]
+    assert proposal_of(domain, 15_000, public).resolution == 5  # type: ignore[union-attr]
     assert (
         proposal_of(domain_from_bbox(-60.0, -30.0, 60.0, 60.0, 2), 600) is None
     )  # coarser than a screen offers
