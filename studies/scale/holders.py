@@ -1,6 +1,6 @@
 """Records split among holders: one map of all their sums, a map of each alone, and one of all records.
 
-Command: `python -m studies.prices.holders [FOLDER] [--releases N] [--only NAME]`.
+Command: `python -m studies.scale.holders [FOLDER] [--releases N] [--only NAME]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence
 says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all
