@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from data_loaders.columns.coordinates import hemisphere_column, names_hemisphere, parse_degrees
 from data_loaders.columns.numbers import (
     USUAL,
-    Censored,
     Decimal,
     Evidence,
     Numbers,
@@ -22,16 +21,17 @@ from data_loaders.columns.numbers import (
     parse_censored,
     parse_numbers,
 )
+from data_loaders.columns.place_forms import Places
 from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
 from data_loaders.columns.sensortable import Shape, blocks_of, decimal_mark, mark_wanted, matches, shape_of
 from data_loaders.columns.specification import ReadingSpecification
 from data_loaders.columns.times import DateOrder, read_times
-from data_loaders.errors import DataError
 from data_loaders.files.blocks import Block, Column, mask, text
+from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Table
 from data_loaders.observations import OwnerWord, Tally
 from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
-from data_loaders.wanted import Wanted
+from data_loaders.wanted import Wanted, ruled
 
 _BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
 _COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
@@ -55,6 +55,8 @@ class Columns:
     conditions: Mapping[str, tuple[str, ...]]
     degrees: bool = False
     unit: str = ""  # of the values, as stated
+    place: str | None = None  # column of whole places
+    zone: str | None = None
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
     numeric = {
         column: shape.position(column, table.name)
         for column in dict.fromkeys(chosen.numeric)
-        if column != ONE_EACH
+        if column != ONE_EACH and not (chosen.place and column in (POINT_X, POINT_Y))
     }
     wanted = {f"n:{column}": at for column, at in numeric.items()}
     limits = (column for column in (stated.condition, stated.limit_column) if column)
@@ -122,6 +124,10 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
     parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
     wanted |= {f"o:{at}": at for at in parts}
+    turned = None
+    if chosen.place is not None or chosen.zone is not None:
+        turned = Places(table.name, shape, chosen.place, chosen.zone, (chosen.x, chosen.y))
+        wanted["p:place"] = turned.position
     sides = _hemispheres(table.name, shape, chosen, wanted, stated) if chosen.degrees else {}
     wanted |= {f"h:{column}": position for column, position in sides.items()}
     for column, position in sides.items():
@@ -139,7 +145,8 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
     reading.look_at_others(shape, wanted)
     wanted |= {f"q:{at}": at for at in reading.others.columns}
     for block in blocks_of(table, shape, wanted):
-        _take(block, reading, tally, found)
+        _take(block if turned is None else turned.added(block), reading, tally, found)
+    found.written |= {} if turned is None else {turned.note(): None}
     reading.check_marks()
     if reading.units is not None:
         reading.units.check()
@@ -158,6 +165,8 @@ class _Reading:
 
     def __init__(self, table: Table, chosen: Columns, stated: Wanted, marks: dict[str, Decimal]) -> None:
         ones: dict[str, Decimal] = {ONE_EACH: "."} if chosen.value == ONE_EACH else {}
+        if chosen.place is not None or chosen.zone is not None:
+            ones |= {chosen.x: ".", chosen.y: "."}
         self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks | ones
         self.missing = missing_of(stated.missing)
         self.evidence = {column: Evidence() for column in self.marks}
@@ -310,7 +319,7 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
             key = "u:value" if reading.limit_units is None else "u:limit"
             factor, shift = converted.factors(text(block.columns[key].take(rows)))
             limits = limits * factor + shift
-    measured = _ruled(value, stated, alive, reading.table.name, chosen.value, limits)
+    measured = ruled(value, stated, alive, reading.table.name, chosen.value, limits)
     unread = np.isnan(measured)
     if unread.any():
         written = pc.utf8_trim_whitespace(entries[chosen.value])
@@ -380,29 +389,3 @@ def _in_degrees(
             with np.errstate(invalid="ignore"):
                 found.wrapped += int(np.count_nonzero((numbers.value > 180.0) & (numbers.value <= 360.0)))
     return (places[0], places[1]), unsided
-
-
-def _ruled(
-    value: Censored,
-    stated: Wanted,
-    alive: NDArray[np.bool_],
-    where: str,
-    column: str,
-    limits: NDArray[np.float64] | None,
-) -> NDArray[np.float64]:
-    """(n,) values with those beyond a limit as the public rule says."""
-    measured = value.value
-    if limits is not None:
-        measured = np.where(value.below & np.isnan(measured), limits, measured)
-    unnamed = value.below & np.isnan(measured)
-    if unnamed.any():
-        if stated.detection_limit is None and stated.censored != "drop" and np.any(unnamed & alive):
-            raise DataError(
-                f"{where} has readings in {column!r} below a detection limit that they do not name (such as "
-                "ND, BDL or <LOD): they are low, not unknown. State the limit with `detection_limit` "
-                "(--detection-limit), name the column that holds it with `limit_column` (--limit-column), or "
-                "leave all readings beyond a limit out with `censored` (--censored drop)."
-            )
-        limit = np.nan if stated.detection_limit is None else stated.detection_limit
-        measured = np.where(unnamed, limit, measured)
-    return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured

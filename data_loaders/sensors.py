@@ -9,16 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders.columns.coordinates import check_named, check_places, in_range, system_of
+from data_loaders.columns.guess import without_places
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.numbers import repeated, suspects
+from data_loaders.columns.place_forms import Places
 from data_loaders.columns.qualifiers import zeros_alone
+from data_loaders.columns.sensortable import shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import chosen as kept_rows
 from data_loaders.files.blocks import strides
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
-from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, tables_note
+from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, crs_name, tables_note
 from data_loaders.repeats import find_repeats, numbered_again, refuse_to_guess
 from data_loaders.sensor_rows import ONE_EACH, Columns, Found, read_rows
 from data_loaders.systems import in_degrees
@@ -52,7 +55,7 @@ def load_sensors(
         unit, wanted = unit or "records", replace(wanted, missing=("none",))
     identifier, time, place_sd, day_first = wanted.identifier, wanted.time, wanted.place_sd, wanted.day_first
     chosen = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
-    chosen = replace(chosen, unit=unit.strip())
+    chosen = replace(chosen, unit=unit.strip(), place=wanted.place_column, zone=wanted.zone_column)
     if not unit.strip():
         raise DataError(
             "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
@@ -61,12 +64,13 @@ def load_sensors(
     name = source_name(source)
     tally, found = Tally(), Found(unmatched=set(chosen.conditions))
     for table in open_tables(source, limits, layer=wanted.layer):
-        if chosen.x == POINT_X and not table.points:
-            raise DataError(
-                f"{table.name} holds no points of its own: name its columns of longitude (or easting) and "
-                "latitude (or northing)."
-            )
+        if chosen.x == POINT_X and not table.points and chosen.place is None:
+            raise without_places(table, wanted.written)
         system = system_of(table, chosen.x, wanted.crs)
+        if chosen.place is not None or chosen.zone is not None:
+            shape = shape_of(table, wanted.written)
+            turned = Places(table.name, shape, chosen.place, chosen.zone, (chosen.x, chosen.y))
+            system = turned.crs or crs_name(wanted.crs)
         check_named(chosen.x, chosen.y, system)
         found.systems.add(system)
         found.tables.append(table.name)
@@ -153,6 +157,12 @@ def _columns(value: str, wanted: Wanted, owner: str | None, word: OwnerWord | No
     conditions: dict[str, tuple[str, ...]] = {}
     for column, entry in wanted.where:
         conditions[column] = (*conditions.get(column, ()), entry.strip())
+    if wanted.place_column is not None and (wanted.x is not None or wanted.zone_column is not None):
+        raise DataError(
+            "Name a column of whole places with `place_column` (--place-column), or columns of x and y."
+        )
+    if wanted.zone_column is not None and wanted.x is None:
+        raise DataError("A column of UTM zones needs the columns of easting and northing, `x` and `y`.")
     places = wanted.x or POINT_X, wanted.y or POINT_Y
     chosen = Columns(value, *places, wanted.identifier, wanted.time, owner, word, wanted.place_sd, conditions)
     if chosen.x != chosen.y and len(set(chosen.numeric)) < len(chosen.numeric):

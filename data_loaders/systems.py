@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from pyproj import CRS
+from pyproj import CRS, Transformer
 from pyproj.exceptions import CRSError
 
 from data_loaders.errors import DataError
@@ -50,3 +50,14 @@ def system_named(name: str, crs: str) -> str:
             )
         crs = ":".join(known)
     return WGS84 if crs == "OGC:CRS84" else crs
+
+
+@lru_cache(maxsize=128)
+def _from_zone(zone: int, south: bool) -> Transformer:
+    return Transformer.from_crs(f"EPSG:{(32700 if south else 32600) + zone}", WGS84, always_xy=True)
+
+
+def from_utm(zone: int, south: bool, east: float, north: float) -> tuple[float, float]:
+    """Longitude and latitude (degrees, WGS 84) of an easting and a northing in metres in a UTM zone."""
+    longitude, latitude = _from_zone(zone, south).transform(east, north)
+    return float(longitude), float(latitude)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from data_loaders.columns.numbers import RULES, Decimal, Rule, missing_of
+from data_loaders.columns.numbers import RULES, Censored, Decimal, Rule, missing_of
 from data_loaders.columns.specification import Written
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import DELIMITERS, Delimiter, Quoting
@@ -25,6 +26,8 @@ class Wanted:
     value: str | None = None
     x: str | None = None
     y: str | None = None
+    place_column: str | None = None  # column with whole places, such as POINT (x y), in place of x and y
+    zone_column: str | None = None  # column with the UTM zone of each row's x and y
     crs: str = "EPSG:4326"
     where: tuple[tuple[str, str], ...] = ()
     identifier: str | None = None
@@ -73,3 +76,29 @@ class Wanted:
             raise DataError("The delimiter is a comma, semicolon, tab or bar, and quoting is line or lines.")
         if self.header_row is not None and self.header_row < 1:
             raise DataError("Rows are counted from 1: state the one that names the columns.")
+
+
+def ruled(
+    value: Censored,
+    stated: Wanted,
+    alive: NDArray[np.bool_],
+    where: str,
+    column: str,
+    limits: NDArray[np.float64] | None,
+) -> NDArray[np.float64]:
+    """(n,) values with those beyond a limit as the public rule says."""
+    measured = value.value
+    if limits is not None:
+        measured = np.where(value.below & np.isnan(measured), limits, measured)
+    unnamed = value.below & np.isnan(measured)
+    if unnamed.any():
+        if stated.detection_limit is None and stated.censored != "drop" and np.any(unnamed & alive):
+            raise DataError(
+                f"{where} has readings in {column!r} below a detection limit that they do not name (such as "
+                "ND, BDL or <LOD): they are low, not unknown. State the limit with `detection_limit` "
+                "(--detection-limit), name the column that holds it with `limit_column` (--limit-column), or "
+                "leave all readings beyond a limit out with `censored` (--censored drop)."
+            )
+        limit = np.nan if stated.detection_limit is None else stated.detection_limit
+        measured = np.where(unnamed, limit, measured)
+    return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured

@@ -232,6 +232,15 @@ def in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDA
     return (np.abs(x) <= 180) & (np.abs(y) <= 90)
 
 
+def _packed(values: NDArray[np.float64], most: int) -> NDArray[np.bool_]:
+    """Which (n,) whole numbers may be degrees, minutes and seconds one behind the other."""
+    size = np.abs(values)
+    minutes, seconds = size // 100 % 100, size % 100
+    return np.asarray(
+        (size % 1.0 == 0.0) & (minutes < 60) & (seconds < 60) & (size // 10_000 <= most), dtype=bool
+    )
+
+
 def check_places(
     name: str, system: str, x_name: str, y_name: str, x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> None:
@@ -254,9 +263,17 @@ def check_places(
                 f"{name} has values in {x_name!r} and {y_name!r} that look like degrees times 10,000,000: "
                 "divide them, or name the columns longitudeE7 and latitudeE7."
             )
+        if np.all(_packed(x, 180) & _packed(y, 90)):
+            raise DataError(
+                f"{name} has values in {x_name!r} and {y_name!r} that look like degrees, minutes and seconds "
+                "in one number, such as 513030 for 51°30'30\": write degrees with decimals, such as 51.5083."
+            )
+        whole = is_latitude(y_name) and is_longitude(x_name) and not np.any((x % 1.0) + (y % 1.0))
+        lost = "; where decimal marks were lost, as when 51.50123 becomes 5150123, export them as text"
         raise DataError(
             f"{name} has values in {x_name!r} and {y_name!r} that are not degrees but projected coordinates: "
-            "set the EPSG code of their coordinate system, such as EPSG:27700 for the British National Grid."
+            "set the EPSG code of their coordinate system, such as EPSG:27700 for the British National Grid"
+            f"{lost if whole else ''}."
         )
     if np.count_nonzero(small) * 2 > x.size and is_projected(system):
         raise DataError(

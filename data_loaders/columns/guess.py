@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from data_loaders.columns.numbers import (
     parse_numbers,
     suspects,
 )
+from data_loaders.columns.place_forms import place_columns
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.qualifiers import Finding, Qualifiers, zeros_alone
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
@@ -96,6 +98,7 @@ class ColumnGuess:
     suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
     beyond: bool = False  # whether sampled values lie below or above a limit
     known: Recognised | None = None  # the agency's profile that the columns fit
+    place: str | None = None  # column that seems to hold whole places
     findings: tuple[Finding, ...] = ()  # columns that may qualify the value, or name owners
     answers: bool = False  # whether the value's sample holds nothing but 1 and 0
 
@@ -115,7 +118,13 @@ def guess_columns(
     sampled = _Sample(shape, table.typed)
     reasons = [*table.notes, *shape.header.notes]
     x, y, crs = _places(table, sampled, reasons)
-    value = _value(sampled, (x, y))
+    place = None
+    if x is None:
+        for place, form in place_columns(shape.called, [shape.column(at) for at in range(len(shape.called))])[
+            :1
+        ]:
+            reasons.append(f"Column {place!r} holds places, written as {form.words}.")
+    value = _value(sampled, (x, y, place))
     unit = split_unit(value)[1] if value else None
     answers, decimal = False, sampled.marks.get(value or "", ".")
     if value:
@@ -164,6 +173,7 @@ def guess_columns(
         points=table.points,
         suspects=_suspects(sampled.numbers[value]) if value else (),
         findings=_findings(shape, (x, y, value)),
+        place=place,
         beyond=bool(value) and _beyond(shape.column(shape.called.index(value)), decimal or "."),
         answers=answers,
         known=shape.known,
@@ -181,6 +191,22 @@ def profile_of(
     Raise `DataError` as `guess_columns` does, and for an unknown name."""
     shape = _opened(source, layer, said)[1]
     return shape.known if named is None else held_against(named_profile(named), shape.called)
+
+
+def without_places(table: Table, said: Written) -> DataError:
+    """The error for a table of which nobody says where its places are: it names the columns that look so."""
+    shape, likely = shape_of(table, said), ""
+    x, y, _ = _places(table, _Sample(shape, table.typed), [])
+    written = place_columns(shape.called, [shape.column(at) for at in range(len(shape.called))])
+    if x is not None and y is not None:
+        likely = f": {x!r} and {y!r} look like them (--lon {shlex.quote(x)} --lat {shlex.quote(y)})"
+    elif written:
+        name, form = written[0]
+        likely = f": {name!r} holds places, written as {form.words} (--place-column {shlex.quote(name)})"
+    return DataError(
+        f"{table.name} holds no points of its own: name its columns of longitude (or easting) and latitude "
+        f"(or northing), or one of whole places{likely}."
+    )
 
 
 def _opened(source: Source, layer: str | None, said: Written) -> tuple[Table, Shape]:

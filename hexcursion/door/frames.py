@@ -24,7 +24,19 @@ from hexcursion.settings.field import fields_of
 
 PRIVATE, REFERENCE = "a table in memory", "a reference table in memory"
 POINT_X, POINT_Y = "longitude or easting of the point", "latitude or northing of the point"
-COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column", "unit_column", "place_sd")
+COLUMNS = (
+    "value",
+    "x",
+    "y",
+    "place_column",
+    "zone_column",
+    "identifier",
+    "time",
+    "condition",
+    "limit_column",
+    "unit_column",
+    "place_sd",
+)
 """What names a column of a table, besides its owner's and those of row filters."""
 
 

@@ -34,7 +34,7 @@ OWN = {
 }  # fmt: skip
 """What is said of the private table alone, with what holds of another one unless it is said."""
 PLACES, COLUMNS = (
-    ("x", "y", "crs"),
+    ("x", "y", "place_column", "zone_column", "crs"),
     ("value", "identifier", "time", "condition", "limit_column", "unit_column"),
 )
 """What a reference table has in common with the private one: its places, and columns of the same names."""

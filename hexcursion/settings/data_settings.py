@@ -58,6 +58,14 @@ class SourceSettings(Checked, Wanted):
         "Column of a sensor table with the latitude, or the northing.", "data", shortest=1, flag="lat",
         metavar="COLUMN", otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
     )] = None
+    place_column: Annotated[str | None, Setting(
+        "Column of a sensor table with whole places: POINT (x y), latitude and longitude, cells, letters.",
+        "data", shortest=1, metavar="COLUMN", otherwise="none: a column for each coordinate",
+    )] = None
+    zone_column: Annotated[str | None, Setting(
+        "Column of a sensor table with the UTM zone of each row's easting and northing.", "data", shortest=1,
+        metavar="COLUMN", otherwise="none: one system for all rows",
+    )] = None
     crs: Annotated[str, Setting(
         "Coordinate reference system of a sensor table's columns.", "data", shortest=1, metavar="EPSG:n",
     )] = "EPSG:4326"

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from data_loaders import ColumnGuess, Finding, Recognised
-from pages.data.table_columns import on_screen
+from pages.data.table_columns import at, kept, on_screen
 from pages.shared.plain_text import plain
 
 _CLICKS = {
@@ -70,6 +70,22 @@ def widget_state(known: Recognised, path: str) -> dict[str, Any]:
         of_it = {"name": only.name, "unit": only.unit}
         named |= {f"sensors_{what}_{path}_{only.column}": said for what, said in of_it.items() if said}
     return named
+
+
+def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
+    """Ask for a column of whole places, or of UTM zones; proposed where the first rows look so."""
+    columns = list(guess.columns)
+    with st.expander("Whole places in one column, or UTM zones (optional)", expanded=guess.place is not None):
+        place = st.selectbox(
+            "Column with whole places", columns, index=at(columns, guess.place), placeholder="none",
+            help="POINT (x y), latitude and longitude together, cells, or letters of a grid.",
+            **kept("place_column", path),
+        )  # fmt: skip
+        zone = st.selectbox(
+            "Column with the UTM zone of a row", columns, index=None, placeholder="none: one system for all",
+            **kept("zone_column", path),
+        )  # fmt: skip
+    return {"place_column": place, "zone_column": zone}
 
 
 def offer_findings(guess: ColumnGuess, path: str) -> None:

@@ -12,7 +12,7 @@ from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
 from pages.data import table_columns
-from pages.data.findings import offer_agency, offer_findings
+from pages.data.findings import ask_place, offer_agency, offer_findings
 from pages.data.table_columns import KEEP, Rows, at, kept
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
@@ -119,6 +119,9 @@ def ask_sensors(work: Workspace) -> Sources | None:
         first, second = st.columns(2)
         x = first.selectbox("Longitude or easting", columns, index=at(columns, guess.x), **kept("x", path))
         y = second.selectbox("Latitude or northing", columns, index=at(columns, guess.y), **kept("y", path))
+        places = ask_place(guess, path)
+        if places["place_column"] is not None:
+            x = y = None
         first, second = st.columns(2)  # a separate row keeps its fields together on a telephone
         with first:
             value = table_columns.measured(columns, guess.value, path)
@@ -208,8 +211,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
     missing = [
         word
         for word, there in (
-            ("the column of longitude or easting", x),
-            ("the column of latitude or northing", y),
+            ("the column of longitude or easting", x or places["place_column"]),
+            ("the column of latitude or northing", y or places["place_column"]),
             ("the measured value", value or counted),
             ("what one row is", not counted or word),
             ("the unit of the values", unit.strip()),
@@ -227,7 +230,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             file, value=value, x=x, y=y, crs=crs.strip(), where=rows or (),
             layer=layer, **vars(told["said"]), **numbers,
             place_sd=place_sd if file == path else None, trip=trip if file == path else None,
-            **known_by,
+            **known_by, **places,
         )  # fmt: skip
 
     choices: dict[str, Any] = {"value_name": named.strip() or value or ""}

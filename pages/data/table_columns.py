@@ -294,7 +294,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
 def shown(source: SourceSettings) -> dict[str, Any]:
     """What the widgets show of the settings of a source, by the beginnings of their keys."""
     names = ("layer", "header_row", *_WRITTEN, "decimal", "censored", "detection_limit", "condition",
-             "limit_column", "unit_column")  # fmt: skip
+             "limit_column", "unit_column", "place_column", "zone_column")  # fmt: skip
     return {
         **{name: getattr(source, name) for name in names},
         "missing": " ".join(source.missing),
