@@ -194,6 +194,10 @@ def totals(source: Source, domain: Domain, name: str, column: str) -> NDArray[np
             raise DomainError(f"the layer {name!r} has lines, which hold no numbers: give areas or points.")
         middle = shape if shape.geom_type.endswith("Point") else shape.point_on_surface()
         points = shapely.get_coordinates(middle)
+        if not len(points):
+            raise DomainError(
+                f"the layer {name!r} has a number without a place: add the place, or delete it."
+            )
         inside = np.flatnonzero(shapely.intersects(shape, centres))
         if inside.size:
             flat = shapely.transform(shape, lambda lonlat: project(lonlat, domain.crs))

@@ -50,13 +50,14 @@ def check_resolution(resolution: int) -> int:
     return int(resolution)
 
 
+def is_cell(name: object) -> bool:
+    """Whether a name is that of an H3 cell, in upper or lower case. H3 fails at more than 16 digits."""
+    return isinstance(name, str) and len(name) <= 16 and bool(h3.is_valid_cell(name))
+
+
 def invalid_cells(cells: Iterable[str]) -> list[str]:
     """Return what is no H3 cell in H3's own lower-case spelling."""
-    return [
-        cell
-        for cell in cells
-        if not (isinstance(cell, str) and cell == cell.lower() and h3.is_valid_cell(cell))
-    ]
+    return [cell for cell in cells if not (is_cell(cell) and cell == cell.lower())]
 
 
 def resolution_of(cell: str) -> int:
@@ -157,7 +158,7 @@ def ring_around(cells: Sequence[str], rings: int) -> list[str]:
 
 def ancestor(cell: str, resolution: int) -> str | None:
     """Return the cell of that resolution which holds a finer one; None for what is no finer cell."""
-    if not h3.is_valid_cell(cell) or h3.get_resolution(cell) <= resolution:
+    if not is_cell(cell) or h3.get_resolution(cell) <= resolution:
         return None
     return str(h3.cell_to_parent(cell, resolution))
 

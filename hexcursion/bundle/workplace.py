@@ -36,7 +36,7 @@ class Workplace:
             while True:
                 folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.work-", dir=target.parent))
                 place = cls._hold(folder)
-                if place is not None:  # else another process took the empty folder for a dead one's
+                if place is not None:  # else another process took the folder for a dead one's
                     return place
         except OSError as error:
             raise BundleError(f"No bundle can be written in {target.parent}: {error.strerror}.") from error
@@ -57,8 +57,11 @@ class Workplace:
 
     @classmethod
     def _hold(cls, folder: Path) -> Workplace | None:
-        """Take the folder's lock; None if a living process has it, or if the folder is being deleted."""
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        """Take the folder's lock; None if a living process has it, or if the folder is (being) deleted."""
+        try:
+            lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except FileNotFoundError:
+            return None
         with contextlib.suppress(OSError):  # held by another process, or deleted by the one that held it
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(lock).st_ino == os.stat(folder / LOCK).st_ino:

@@ -16,8 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from multiprocessing.connection import Connection, Pipe
@@ -29,7 +29,7 @@ from hexcursion.estimates.model import most_memory
 from hexcursion.search.executors import NICER, VARIABLES
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.names import ExecutorName
-from hexcursion.words import plural
+from pages.shared.turns import Turns, at_once
 from pages.shared.uploads import PrivateFolder
 
 Result = TypeVar("Result")
@@ -45,12 +45,14 @@ def whose() -> str | None:
     return getattr(_THREAD, "session", None)
 
 
-def _session() -> str | None:
-    """The session whose screen is being run in this thread; None where there is no screen."""
-    from streamlit.runtime.scriptrunner import get_script_run_ctx  # a subprocess has none
+def _asker() -> tuple[str | None, str | None]:
+    """The session whose screen is being run in this thread, and the address of its reader, None on this
+    machine; both None where there is no screen."""
+    import streamlit  # a subprocess has none
+    from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     context = get_script_run_ctx(suppress_warning=True)
-    return None if context is None else context.session_id
+    return (None, None) if context is None else (context.session_id, streamlit.context.ip_address)
 
 
 LEAST_SECONDS, LEAST_FRACTION, STEADY = 3.0, 0.1, 1.4
@@ -97,7 +99,7 @@ class Job(Generic[Result]):
         self._result: Result | None = None
         self._error: BaseException | None = None
         self._marks: list[Mark] = []
-        self._session = _session()
+        self._session, self._address = _asker()
         self._started = time.monotonic()
         self._ended: float | None = None
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
@@ -114,7 +116,7 @@ class Job(Generic[Result]):
         result: Result | None = None
         error: BaseException | None = None
         outcome: Stage
-        _THREAD.session = self._session
+        _THREAD.session, _THREAD.address = self._session, self._address
         try:
             result = work(self._report)
             self._report(1.0, "Done")
@@ -160,96 +162,7 @@ class Job(Generic[Result]):
             return self._result  # type: ignore[return-value]
 
 
-VARIABLE = "HEXCURSION_AT_ONCE"
-"""Environment variable: how many computations run at once; as many as the cores can do without it."""
-
-LOOKS = 0.2
-"""Seconds between two looks at whether it is one's turn, or the person has cancelled."""
-
-
-@dataclass(eq=False)
-class _Ticket:
-    """One computation in the line: whose it is; None for nobody's in particular."""
-
-    owner: Hashable
-
-
-class Turns:
-    """A line of computations, `at_once` of them at a time: first come, first served; nobody has two turns at
-    once."""
-
-    def __init__(self, at_once: int) -> None:
-        self.at_once = at_once
-        self._changed = threading.Condition()
-        self._waiting: list[_Ticket] = []
-        self._running: list[_Ticket] = []
-
-    @contextmanager
-    def turn(self, owner: Hashable, tell: Callable[[str], None]) -> Iterator[None]:
-        """Wait for a turn of `owner` and hold it; `tell` hears why it waits, and what it raises ends the
-        waiting."""
-        mine = _Ticket(owner)
-        with self._changed:
-            self._waiting.append(mine)
-        try:
-            while (why := self._begin(mine)) is not None:
-                tell(why)
-                with self._changed:
-                    self._changed.wait(LOOKS)
-            yield
-        finally:
-            with self._changed:
-                for line in (self._waiting, self._running):
-                    if mine in line:
-                        line.remove(mine)
-                self._changed.notify_all()
-
-    def _begin(self, mine: _Ticket) -> str | None:
-        """Go from waiting to running if it is this one's turn; otherwise why not, in words."""
-        with self._changed:
-            if self._has_turn(mine):
-                return "Waiting for another computation of yours to end"
-            able = [each for each in self._waiting if not self._has_turn(each)]
-            ahead = _first_of_each(able).index(mine) if mine in _first_of_each(able) else None
-            if ahead is None:
-                return "Waiting for another computation of yours to begin"
-            free = self.at_once - len(self._running)
-            if ahead < free:
-                self._waiting.remove(mine)
-                self._running.append(mine)
-                return None
-            before = ahead - max(free, 0)
-            if before == 0:
-                return "Waiting for a computation of somebody else to end; yours is next"
-            return f"Waiting for computations of others to end; {plural(before, 'computation')} before yours"
-
-    def _has_turn(self, ticket: _Ticket) -> bool:
-        return ticket.owner is not None and any(each.owner == ticket.owner for each in self._running)
-
-
-def _first_of_each(tickets: list[_Ticket]) -> list[_Ticket]:
-    """Of each owner's tickets the first; all of nobody's."""
-    seen: set[Hashable] = set()
-    first = []
-    for each in tickets:
-        if each.owner is None or each.owner not in seen:
-            first.append(each)
-            seen.add(each.owner)
-    return first
-
-
-def at_once(cores: int, workers: int) -> int:
-    """Return how many computations run at once: as the environment says, otherwise as the cores can do.
-
-    `WorkflowError` where the environment says something else than a whole number above 0."""
-    said = os.environ.get(VARIABLE, "").strip()
-    if not said:
-        return max(1, cores // workers)
-    if not said.isascii() or not said.isdigit() or int(said) < 1:
-        raise WorkflowError(f"{VARIABLE} is a whole number of computations, at least 1, not {said[:20]!r}.")
-    return int(said)
-
-
+ENDS = 5.0  # seconds that a process may take to end once it has closed its pipe
 NICE = 2  # a computation that a person waits for gives way to the web process, and to little else
 UNASKED = NICER  # one that nobody has asked for gives way to everything
 HEARS = 0.1  # seconds between two looks at whether the person has cancelled
@@ -260,6 +173,12 @@ TOO_LARGE = (
     "The computation needs more memory than one may have here: take coarser hexagons, a smaller area or "
     "fewer rows."
 )
+TOO_LONG = (
+    "This takes more than {} seconds of computing, which is all that a reader's question may take: give "
+    "simpler or fewer polygons, or read the release with the program on your own machine."
+)
+READER_SECONDS = 20
+"""CPU seconds of what a viewer's reader asks for."""
 
 
 class Lost(WorkflowError):
@@ -267,34 +186,55 @@ class Lost(WorkflowError):
 
 
 def in_subprocess(
-    report: Report, work: Callable[..., Result], *arguments: Any, niceness: int = NICE, **named: Any
+    report: Report,
+    work: Callable[..., Result],
+    *arguments: Any,
+    niceness: int = NICE,
+    cpu_seconds: int | None = None,
+    **named: Any,
 ) -> Result:
     """Run `work(report, ...)` in a subprocess when its turn comes; return its result or raise its error.
 
     `report` may raise to cancel: the process and its children are ended then. Function and arguments are
-    pickled and travel through a pipe, never a file. `Lost` where the process ended without an answer."""
-    with _turns().turn(whose(), lambda why: report(0.0, why)):
-        return _in_a_process(report, partial(work, **named) if named else work, arguments, niceness)
+    pickled and travel through a pipe, never a file. `cpu_seconds` is what it may compute, also where nothing
+    of Python runs: `WorkflowError` for more. `Lost` where the process ended without an answer."""
+    with _turns().turn(whose(), lambda why: report(0.0, why), getattr(_THREAD, "address", None)):
+        whole = partial(work, **named) if named else work
+        return _in_a_process(report, whole, arguments, niceness, cpu_seconds)
 
 
 def in_background(
-    work: Callable[Concatenate[Report, Given], Result], niceness: int = NICE
+    work: Callable[Concatenate[Report, Given], Result],
+    niceness: int = NICE,
+    cpu_seconds: int | None = None,
 ) -> Callable[Given, Job[Result]]:
-    """Return a function that starts `work(report, ...)` as a job in another process of this niceness."""
+    """Return a function that starts `work(report, ...)` as a job in another process of this niceness, which
+    may compute for `cpu_seconds`."""
 
     def begin(*arguments: Given.args, **named: Given.kwargs) -> Job[Result]:
-        return Job(lambda report: in_subprocess(report, work, *arguments, niceness=niceness, **named))
+        return Job(
+            lambda report: in_subprocess(
+                report, work, *arguments, niceness=niceness, cpu_seconds=cpu_seconds, **named
+            )
+        )
 
     return begin
 
 
 def _in_a_process(
-    report: Report, work: Callable[..., Result], arguments: tuple[Any, ...], niceness: int
+    report: Report,
+    work: Callable[..., Result],
+    arguments: tuple[Any, ...],
+    niceness: int,
+    cpu_seconds: int | None,
 ) -> Result:
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
-        [sys.executable, "-m", "pages.shared.subprocess_job", str(theirs.fileno()), str(niceness)],
+        [
+            *(sys.executable, "-m", "pages.shared.subprocess_job"),
+            *(str(theirs.fileno()), str(niceness), str(cpu_seconds or "")),
+        ],
         stdin=subprocess.DEVNULL,
         pass_fds=(theirs.fileno(),),
         start_new_session=True,
@@ -311,6 +251,10 @@ def _in_a_process(
         answer: Result = _followed(ours, report)
         return answer
     except (EOFError, OSError) as error:
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(ENDS)
+        if child.returncode == -signal.SIGXCPU:
+            raise WorkflowError(TOO_LONG.format(cpu_seconds)) from error
         raise Lost(
             "The computation ended before it was done, perhaps for lack of memory: take coarser hexagons or "
             "fewer priors, and try again."
@@ -357,10 +301,12 @@ def _followed(connection: Connection, report: Report) -> Any:
             raise value
 
 
-def _child(handle: int, niceness: int) -> None:
+def _child(handle: int, niceness: int, cpu_seconds: str) -> None:
     """What the process does: it hears what to do, tells how far it is, and answers once."""
     os.nice(niceness)
     bound = most_memory()
+    if cpu_seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds) + 1))
     if bound is not None:  # its worker processes have the same
         resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
     connection = Connection(handle)
@@ -397,4 +343,4 @@ def _travelling(error: Exception) -> Exception:
 
 
 if __name__ == "__main__":
-    _child(int(sys.argv[1]), int(sys.argv[2]))
+    _child(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3])

@@ -31,7 +31,7 @@ from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.session import side_jobs, workspace
 from pages.shared.session.previews import area_shares, record_density
-from pages.shared.subprocess_job import in_background
+from pages.shared.subprocess_job import READER_SECONDS, in_background
 
 _LOG = logging.getLogger(__name__)
 
@@ -213,7 +213,7 @@ def ask_density(viewer: Viewer) -> None:
         work, about = workspace.current(), (viewer, float(above))
         kept = side_jobs.planning(work).jobs.get(DENSITY)
         if kept is None or not side_jobs.same(kept.about, about):
-            job = in_background(record_density)(bundle, float(above))
+            job = in_background(record_density, cpu_seconds=READER_SECONDS)(bundle, float(above))
             side_jobs.start(work, DENSITY, about, job)
         if side_jobs.running(work, DENSITY, "Cancel"):
             return
@@ -241,7 +241,7 @@ def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> side_jo
     if kept is None or not side_jobs.same(kept.about, about):
         known = kept is not None and kept.done and side_jobs.same(kept.about[:2], about[:2])
         source = kept.result[0] if kept is not None and known else upload.getvalue()
-        job = in_background(area_shares)(viewer, source, threshold)
+        job = in_background(area_shares, cpu_seconds=READER_SECONDS)(viewer, source, threshold)
         side_jobs.start(work, AREAS, about, job)
     return None if side_jobs.running(work, AREAS, "Cancel") else side_jobs.planning(work).jobs.get(AREAS)
 

@@ -54,6 +54,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
         work: Callable[..., object],
         *arguments: object,
         niceness: int = 0,
+        cpu_seconds: int | None = None,
     ) -> object:
         return work(report, *arguments)
 

@@ -234,7 +234,10 @@ def test_shares_of_areas_are_computed_apart_and_once_for_each_threshold(
 ) -> None:
     asked: list[tuple[str, float]] = []
 
-    def counted(report: Callable[[float, str], None], work: Any, *arguments: Any, niceness: int) -> Any:
+    def counted(
+        report: Callable[[float, str], None], work: Any, *arguments: Any, niceness: int, cpu_seconds: int
+    ) -> Any:
+        assert cpu_seconds == 20
         asked.append((type(arguments[1]).__name__, arguments[2]))
         return work(report, *arguments)
 
@@ -262,7 +265,10 @@ def test_a_computation_of_shares_is_cancelled_and_begun_again(
 ) -> None:
     stuck = threading.Event()
 
-    def waiting(report: Callable[[float, str], None], work: Any, *arguments: Any, niceness: int) -> Any:
+    def waiting(
+        report: Callable[[float, str], None], work: Any, *arguments: Any, niceness: int, cpu_seconds: int
+    ) -> Any:
+        assert cpu_seconds == 20
         while not stuck.wait(0.01):
             report(0.5, "Laying the areas over the hexagons")
         return work(report, *arguments)

@@ -15,6 +15,7 @@ from data_loaders.files.sources import open_tables
 from dpgp_core.errors import HexcursionError
 from geo import GeoError, domain_from_bbox
 from geo.basemap import read_basemap
+from geo.context.covariates import public_values, table_columns, table_totals, totals
 from geo.context.own_layers import label_columns, own_layer
 from geo.corrections import chosen_parts, part_columns, part_names
 from geo.domains.areas import named_areas
@@ -74,6 +75,27 @@ def _polygons(content: bytes) -> None:
             read(content)
 
 
+def _public_table(path: Path) -> None:
+    """A population, and covariates, of hexagons or of places."""
+    for read in (
+        table_columns,
+        lambda place: public_values(place, DOMAIN),
+        lambda place: public_values(place, DOMAIN, summed=True),
+        lambda place: table_totals(place, DOMAIN, "value"),
+    ):
+        with suppress(GeoError):
+            read(path)
+
+
+def _public_zones(path: Path) -> None:
+    for read in (
+        lambda place: public_values(place, DOMAIN),
+        lambda place: totals(place, DOMAIN, "layer", "value"),
+    ):
+        with suppress(GeoError):
+            read(path)
+
+
 def _settings(content: bytes) -> None:
     settings_from_toml(content.decode("utf-8", "replace"))
 
@@ -82,6 +104,8 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "table": _table,
     "shapes": at_a_path(_shapes, ".gpkg"),
     "polygons": _polygons,
+    "public-table": at_a_path(_public_table, ".csv"),
+    "public-zones": at_a_path(_public_zones, ".geojson"),
     "basemap": at_a_path(read_basemap, ".pmtiles"),
     "bundle": read_bundle,
     "paths": read_paths,

@@ -126,8 +126,11 @@ def test_the_tab_reads_what_is_brought_or_says_which_file_is_no_bundle(
     monkeypatch.setattr(panel, "st", screen)
     apart: list[object] = []
 
-    def at_once(work: Callable[..., tuple[bytes, bytes]]) -> Callable[..., Job[tuple[bytes, bytes]]]:
+    def at_once(
+        work: Callable[..., tuple[bytes, bytes]], *, cpu_seconds: int
+    ) -> Callable[..., Job[tuple[bytes, bytes]]]:
         apart.append(work)
+        assert cpu_seconds == 20
 
         def in_turn(report: Report, sources: list[bytes]) -> tuple[bytes, bytes]:
             report(0.0, "Waiting for a computation of somebody else to end; yours is next")

@@ -221,3 +221,10 @@ def test_distances_are_metres_on_the_map_and_nothing_inside_an_area() -> None:
     assert distances(layer((EVERYWHERE, "")), DOMAIN).tolist() == [0.0] * DOMAIN.size
     both = distances(layer((point(FIRST), ""), (point(SECOND), "")), DOMAIN)
     assert both[:2].tolist() == pytest.approx([0.0, 0.0], abs=0.01), "to the nearest of them"
+
+
+def test_a_number_without_a_place_is_refused() -> None:
+    nowhere = {"type": "MultiPoint", "coordinates": []}
+    assert totals(geojson((point(FIRST), 1)), DOMAIN, "p", "n").sum() == 1.0
+    with pytest.raises(DomainError, match="without a place"):
+        totals(geojson((nowhere, 5)), DOMAIN, "p", "n")

@@ -34,6 +34,16 @@ def plainly(shape: MultiPolygon, resolution: int) -> set[str]:
     return found
 
 
+@pytest.mark.parametrize("name", ["8" * 17, "1" + "f" * 16, "9" * 400, "", "8", 8, None, "86195da4fffffff\0"])
+def test_a_name_of_any_length_is_a_cell_or_none(name: object) -> None:
+    """H3 itself raises OverflowError beyond 16 digits."""
+    assert not hexagons.is_cell(name)
+    assert hexagons.invalid_cells(["86195da4fffffff", name]) == [name]  # type: ignore[list-item]
+    assert not isinstance(name, str) or hexagons.ancestor(name, 5) is None
+    assert hexagons.ancestor("86195da4fffffff", 5) == "85195da7fffffff"
+    assert hexagons.is_cell("086195da4fffffff")
+
+
 @pytest.mark.parametrize(("spikes", "resolution"), [(200, 9), (5_000, 8), (20_000, 8)])
 def test_a_star_has_the_cells_of_the_plain_rule(spikes: int, resolution: int) -> None:
     shape = MultiPolygon([Polygon(star(spikes))])

@@ -223,6 +223,18 @@ def test_errors_come_back_as_what_they_are() -> None:
 
 
 @pytest.mark.slow
+def long_sum(report: Report) -> int:
+    """Compute where no Python runs, as GEOS does on a polygon."""
+    return sum(range(10**13))
+
+
+def test_what_computes_longer_than_it_may_ends_with_a_sentence() -> None:
+    with pytest.raises(WorkflowError, match="more than 3 seconds of computing") as ended:
+        in_subprocess(lambda done, text: None, long_sum, cpu_seconds=3)
+    assert not isinstance(ended.value, Lost)
+    assert in_subprocess(lambda done, text: None, spread, cpu_seconds=60) == [3, 12, 27]
+
+
 def test_a_process_apart_can_have_workers_of_its_own() -> None:
     assert in_subprocess(quiet, spread) == [3, 12, 27]
 

@@ -10,7 +10,8 @@ import pytest
 
 from hexcursion.errors import Cancelled, WorkflowError
 from pages.shared import subprocess_job
-from pages.shared.subprocess_job import Job, Turns, at_once, in_subprocess, whose
+from pages.shared.subprocess_job import Job, in_subprocess, whose
+from pages.shared.turns import Turns, at_once
 from tests.patience import HANG
 
 
@@ -25,7 +26,7 @@ class Line:
         self._ends: dict[str, threading.Event] = {}
         self._threads: dict[str, threading.Thread] = {}
 
-    def enter(self, name: str, owner: str | None) -> None:
+    def enter(self, name: str, owner: str | None, crowd: str | None = None) -> None:
         end = self._ends[name] = threading.Event()
 
         def tell(why: str) -> None:
@@ -37,7 +38,7 @@ class Line:
 
         def run() -> None:
             try:
-                with self.turns.turn(owner, tell):
+                with self.turns.turn(owner, tell, crowd):
                     with self._news:
                         self.begun.append(name)
                         self._news.notify_all()
@@ -89,6 +90,24 @@ def test_others_wait_in_order_and_hear_their_place() -> None:
         assert made.begun == ["a", "b", "c"]
 
 
+def test_many_visits_from_one_address_hold_up_no_reader_at_another() -> None:
+    with line(1) as made:
+        made.enter("a1", "visit 1", "A")
+        made.runs("a1")
+        for number, place in ((2, "yours is next"), (3, "1 computation before"), (4, "2 computations")):
+            made.enter(f"a{number}", f"visit {number}", "A")
+            made.waits(f"a{number}", place)
+        made.enter("b1", "reader", "B")
+        made.waits("b1", "yours is next")
+        made.waits("a2", "1 computation before")
+        made.enter("b2", "another", "B")
+        made.waits("b2", "2 computations before")
+        for name, following in (("a1", "b1"), ("b1", "a2"), ("a2", "b2"), ("b2", "a3"), ("a3", "a4")):
+            made.end(name)
+            made.runs(following)
+        assert made.begun == ["a1", "b1", "a2", "b2", "a3", "a4"]
+
+
 def test_nobody_has_two_turns_while_another_waits() -> None:
     with line(2) as made:
         made.enter("a1", "Ann")
@@ -100,8 +119,11 @@ def test_nobody_has_two_turns_while_another_waits() -> None:
         made.enter("c", "Cat")
         made.waits("c", "yours is next")
         made.end("a1")
-        made.runs("a2")  # came before c, and Ann has no turn now
-        assert made.begun == ["a1", "b", "a2"]
+        made.runs("c")  # Ann had a turn already, Cat none
+        made.waits("a2", "somebody else to end")
+        made.end("b")
+        made.runs("a2")
+        assert made.begun == ["a1", "b", "c", "a2"]
 
 
 def test_who_is_cancelled_leaves_the_line() -> None:
@@ -173,7 +195,7 @@ def test_a_job_says_that_it_waits_and_can_be_cancelled_there(monkeypatch: pytest
 
 
 def test_a_job_knows_whose_it_is_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.subprocess_job._session", lambda: "Ann")
+    monkeypatch.setattr("pages.shared.subprocess_job._asker", lambda: ("Ann", None))
     job = Job(lambda report: whose())
     assert job.wait(HANG)
     assert job.result() == "Ann"

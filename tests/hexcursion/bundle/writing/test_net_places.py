@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,25 @@ def test_a_work_folder_that_is_held_is_not_abandoned(tmp_path: Path) -> None:
         assert list(Workplace.abandoned(tmp_path)) == []
     left = [one.folder for one in Workplace.abandoned(tmp_path)]
     assert left == [place.folder], "its process let it go"
+
+
+def test_a_folder_that_another_process_sweeps_away_at_once_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between making and locking it looks like one of a dead process."""
+    made: list[Path] = []
+    make = tempfile.mkdtemp
+
+    def swept(**named: Any) -> str:
+        made.append(Path(make(**named)))
+        if len(made) < 3:
+            made[-1].rmdir()
+        return str(made[-1])
+
+    monkeypatch.setattr(tempfile, "mkdtemp", swept)
+    with Workplace.make(tmp_path / "bundle") as place:
+        assert [made.index(place.folder), len(made)] == [2, 3]
+        assert list(Workplace.abandoned(tmp_path)) == []
 
 
 @pytest.mark.parametrize("taken", ["bundle", "bundle.zip"])

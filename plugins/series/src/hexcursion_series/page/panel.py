@@ -26,7 +26,7 @@ from pages.shared.plain_text import one_line, plain
 from pages.shared.released_view import BROUGHT, LARGEST_MB, Opened
 from pages.shared.session import workspace
 from pages.shared.session.side_jobs import POLL_SECONDS
-from pages.shared.subprocess_job import in_background
+from pages.shared.subprocess_job import READER_SECONDS, in_background
 
 MOST_OTHERS = 11  # bundles beside the opened one
 HEIGHT = 1400  # pixels: map and facts; the frame scrolls to the rest
@@ -89,7 +89,7 @@ def ask_together(opened: Opened, tab: Tab | None = None) -> None:
         try:
             with st.spinner(plain(tab.reading)):
                 refuse_others({file.name: file.getvalue() for file in brought})
-                job = in_background(tab.job)(sources)
+                job = in_background(tab.job, cpu_seconds=READER_SECONDS)(sources)
                 workspace.current().ends_with(job)
                 line = st.empty()
                 while not job.wait(POLL_SECONDS):
