@@ -35,7 +35,8 @@ _GRID = ("easting", "eastings", "oseast1m")
 _DUTCH = {"rd", "rijksdriehoek", "rdnew", "dutch", "rdx"}
 _NO_VALUE = re.compile(
     r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|"
-    r"probability|nr|number|nummer|zip|plz|postcode|point|zone)($|[^a-z])|"
+    r"probability|nr|number|nummer|zip|plz|postcode|point|zone|elevation|altitude|elev|ele|alt|[hvptg]?dop|"
+    r"satellites|heading|identifier|ident|uuid|guid|serial|geohash|h3|mesh|fips|insee|ags|nuts)($|[^a-z])|"
     r"(sample|site|point|station|plot|well|row|record|case|lab|object|user|sensor|device)[ _-]?(id|no|nr)$|"
     r"(nummer|number)$|(^|[^a-z])no\.$"  # "No.", a running number; "NO" is nitric oxide
 )

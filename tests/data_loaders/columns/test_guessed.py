@@ -257,3 +257,24 @@ def test_a_profile_that_cannot_be_read_is_named() -> None:
     for text in ("title", "kind = 'table'", "title = 'T'\nunknown = 1", "title = 'T'\nplaces = 3"):
         with pytest.raises(DataError, match=r"The profile 'mine' cannot be read: "):
             profile_from("mine", text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "elevation",
+        "altitude_m",
+        "ele",
+        "hdop",
+        "PDOP",
+        "individual-identifier",
+        "serial",
+        "fips",
+        "h3",
+        "satellites",
+    ],
+)
+def test_a_height_a_code_and_a_dilution_of_precision_are_no_value(name: str) -> None:
+    rows = "\n".join(f"{at / 100},51.{at:02d},{at * 3 + 100},{at / 8}" for at in range(12))
+    assert guess_columns(f"lon,lat,{name},no2\n{rows}".encode()).value == "no2"
+    assert guess_columns(f"lon,lat,{name},soil\n{rows}".encode()).value == "soil"

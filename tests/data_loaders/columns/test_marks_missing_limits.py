@@ -186,4 +186,4 @@ def test_a_column_of_limits_is_measured_and_a_station_is_not() -> None:
         guess = guess_columns((head.format(name) + "\n".join(rows)).encode())
         assert (guess.value, guess.beyond, guess.owner) == (name, True, "station")
     flags = [row.rsplit(",", 1)[0] + (",ND" if at else ",0.5") for at, row in enumerate(rows)]
-    assert guess_columns((head.format("no2") + "\n".join(flags)).encode()).value == "altitude"
+    assert guess_columns((head.format("no2") + "\n".join(flags)).encode()).value is None
