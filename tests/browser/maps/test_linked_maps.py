@@ -150,7 +150,7 @@ def test_a_swipe_shows_one_map_on_either_side_of_a_divider_moved_by_keys_and_poi
     fewer = count_colour(at_rest(chart), ONE)
     assert divider.get_attribute("aria-valuenow") == "26"
     assert fewer < 0.8 * everything
-    box, handle = chart.bounding_box(), divider.bounding_box()
+    box, handle = chart.locator(".ground").bounding_box(), divider.bounding_box()
     assert box
     assert handle
     opened.mouse.move(handle["x"] + 10, handle["y"] + 100)
