@@ -231,6 +231,10 @@ def _planned(
     return replace(planned, session=random_name())
 
 
+PARTS = frozenset({"periods", "period_number", "period_shares", "budget", "delta"})
+"""Settings by which the epsilon of one period of several follows, unless it is given too."""
+
+
 @contextmanager
 def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSettings, dict[str, HeldTable]]]:
     """Settings and tables in memory, from what a program passes."""
@@ -238,7 +242,10 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         if unknown := set(given) - set(fields_of(ReleaseSettings)):
             named = " and ".join(f"`{name}`" for name in sorted(unknown))
             raise WorkflowError(f"{named} changes no settings that are made already: leave it out.")
-        yield data.with_changes(**given) if given else data, {}
+        made = data.with_changes(**given) if given else data
+        if PARTS & set(given) and "epsilon" not in given and made.parts_of_periods:
+            made = made.with_changes(epsilon=made.parts_of_periods[made.period_number - 1])
+        yield made, {}
         return
     said, others = split_settings(_by_own_names(given))
     area, reference = others.pop("area", None), others.pop("reference", None)
@@ -246,7 +253,7 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         reference = reference.place
     counted = others.get("values") == "count"
     source, tables = as_source(data, PRIVATE, said, others.get("owner"), counted=counted)
-    values = {"epsilon": 1.0, **others, "data": source}
+    values = {**others, "data": source}
     if isinstance(reference, Mapping):
         values["reference"] = _by_own_names(reference)
     elif reference is not None:

@@ -19,13 +19,17 @@ import hexcursion
 from data_loaders import DataError
 from dpgp_core.errors import InvalidValue
 from hexcursion.bundle import read_bundle
+from hexcursion.cli.main import build_parser
+from hexcursion.cli.options import settings_from_options
 from hexcursion.door import library, pipeline
 from hexcursion.door.frames import POINT_X, as_source
 from hexcursion.door.library import _settings
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.ledger.places import home
-from hexcursion.settings import ReleaseSettings
+from hexcursion.settings import ReleaseSettings, settings_to_toml
+from hexcursion.settings.catalogue import flag_of
+from hexcursion.settings.model import fields_of, settings_from_mapping, settings_from_toml
 from tests.town import BOX, THRESHOLD, Town
 
 BY_HAND: dict[str, Any] = {
@@ -379,3 +383,51 @@ def test_reference_points_and_columns_stand_beside_each_other(rows: pandas.DataF
         _settings(points, {**pointed, "reference": rows}),
     ):
         pass
+
+
+PERIODS = {"budget": 2.155, "delta": 1e-5, "periods": 4, "period_number": 2}
+
+
+def test_a_period_takes_its_part_of_the_budget_by_every_way_in(town: Town) -> None:
+    """The door wrote an epsilon of 1 as if a person had said it: the first of two periods took all."""
+    given = {name: value for name, value in BY_HAND.items() if name != "epsilon"}
+    with _settings(town.private, given | PERIODS) as (made, _):
+        assert made.epsilon == pytest.approx(1.0, abs=1e-3)
+    with _settings(town.private, given | PERIODS | {"budget": 3.0, "period_shares": "front-loaded"}) as found:
+        assert found[0].epsilon == pytest.approx(0.80 * 1.36, abs=0.05)
+        with _settings(found[0], {"period_number": 1}) as (first, _):
+            assert first.epsilon > 1.5 * found[0].epsilon
+        with _settings(found[0], {"period_number": 1, "epsilon": 0.5}) as (own, _):
+            assert own.epsilon == 0.5
+
+
+SAID: list[dict[str, Any]] = [
+    {}, {"epsilon": 2.5}, PERIODS, PERIODS | {"epsilon": 0.5}, {"delta": 1e-7, "budget": 9.0},
+    {"owner": "station", "records_per_owner": 3, "owner_once_per_hexagon": True}, {"unit": "cell"},
+    {"relation": "add-or-remove", "records_about": 700}, {"places_public": True}, {"direction": "below"},
+    {"centre": 28.0, "clip": 15.0, "lengthscale": 3000.0, "ridge": 20.0}, {"paths": 3, "mechanisms": ("posterior-sampling",)}, {"quick": True},
+    {"mechanisms": ("noisy-cell-statistics",), "priors": ("car",)}, {"looks": 2}, {"resolution": 6},
+    {"uses_log": None, "cutoff": 0.6}, {"value_name": "NO2", "value_unit": "ug/m3", "title": "Air"},
+    {"accept_large_delta": True, "accept_low_agreement": True, "accept_weaker_promise": True},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", SAID, ids=lambda said: "-".join(said) or "nothing")
+def test_door_command_line_and_settings_file_understand_the_same(
+    said: dict[str, Any], town: Town, tmp_path: Path
+) -> None:
+    """What nobody said has one default, whichever way settings come in."""
+    said = {name: value for name, value in said.items() if name in fields_of(ReleaseSettings)}
+    own = {"value": "no2", "x": "lon", "y": "lat"}
+    base = {"bbox": BOX, "threshold": THRESHOLD, "centre": 28.0, "clip": 15.0, **said}
+    with _settings(str(town.private), {**own, **base}) as (door, _):
+        made = settings_from_mapping({"data": {"path": str(town.private), **own}, **base})
+        assert door == made
+    assert settings_from_toml(settings_to_toml(made)) == made
+    words = ["release", "--data", str(town.private), "--value", "no2", "--lon", "lon", "--lat", "lat"]
+    for name, value in base.items():
+        flag = flag_of(fields_of(ReleaseSettings)[name])
+        shown = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
+        words += [flag] if value is True else [flag, *shown]
+    found = settings_from_options(build_parser().parse_args([*words, "--out", str(tmp_path / "o")]))
+    assert found == made
