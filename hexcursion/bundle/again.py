@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import read_again, records_again
 from dpgp_core.releasing import GRID, PublicFacts
@@ -24,6 +26,7 @@ from hexcursion.bundle.read import Bundle
 from hexcursion.bundle.statement.change import change_block, change_follows
 from hexcursion.bundle.statement.designs import design_from
 from hexcursion.bundle.statement.expected import map_block, map_follows
+from hexcursion.bundle.statement.guarantee import SLACK, check_noise, stated_owner
 from hexcursion.bundle.tables import StoredSums, rounded_field
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.load import build_lattice
@@ -77,6 +80,35 @@ def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts
         law=sums_design(bundle.statement).law,
         cache=None if shared is None else shared.cache,  # type: ignore[arg-type]
     )
+
+
+def check_price(bundle: Bundle) -> None:
+    """Refuse a bundle of paths that states a smaller cost than its design has on these hexagons.
+
+    Leverage and curve are computed again from the hexagons, prior, ridge, scale and number of records. Does
+    nothing for other mechanisms, whose price the statement alone tells. Raise `BundleError`.
+    """
+    design, guarantee = design_from(bundle.statement["design"]), bundle.statement["guarantee"]
+    if not isinstance(design, PosteriorSamplingDesign):
+        return
+    facts = PublicFacts(
+        build_lattice(bundle.domain), guarantee["n"], guarantee["relation"], owner=stated_owner(guarantee)
+    )
+    try:
+        proved = mechanism_of(design).guarantee(design, facts).cost
+    except CoreError as error:
+        raise BundleError(f"What is stated of the paths has no proved price: {error}") from error
+    check_noise(guarantee, proved)
+    pairs = [part["leverage"] for part in _parts(guarantee["cost"]) if "leverage" in part]
+    if proved.pairs is not None and pairs and min(pairs) < proved.pairs.leverage * (1.0 - SLACK):
+        raise BundleError(
+            "The privacy statement's leverage is smaller than that of its design on these hexagons: do not "
+            "trust it."
+        )
+
+
+def _parts(cost: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return cost.get("parts") or (cost,)
 
 
 def field_again(bundle: Bundle, facts: PublicFacts | None = None) -> FieldAgain:

@@ -35,6 +35,13 @@ class Meeting:
         """The datasets that share at least one record."""
         return tuple(name for name, shared in self.each.items() if shared.count > 0)
 
+    def same(self, links: Links, dataset: str, other: str) -> bool:
+        """Whether another dataset has the very records of the one compared, and no further ones."""
+        seen = self.each.get(other)
+        if other == dataset or seen is None or self.keys is None or other not in links.digests:
+            return other == dataset
+        return seen.exact and seen.count == self.keys.n == links.records(other)
+
     def together(self, names: tuple[str, ...]) -> Shared:
         """How many records at least one of these datasets holds as well."""
         if self.keys is None or self.sketches is None:
@@ -168,7 +175,7 @@ def _standing(
     return Standing(
         unit=charge.unit, delta=own.delta, n=n, shared=shared.count, most=shared.most, exact=shared.exact,
         before=own.before, after=own.after, other_units=_other_units(book, charge, related, own.delta),
-        other_numbers=_other_numbers(book, charge, related),
+        other_numbers=_other_numbers(book, charge, related, meeting),
         unknown=sum(name not in related and not book.links.knows(name) for name in book.charged_datasets()),
         apart=book.links.kept_apart(charge.dataset), neighbours=own.neighbours,
         stronger=_stronger(book, charge, account, own.delta),
@@ -202,14 +209,17 @@ def _other_units(book: Book, charge: Charge, related: tuple[str, ...], delta: fl
     return tuple(found)
 
 
-def _other_numbers(book: Book, charge: Charge, related: tuple[str, ...]) -> tuple[int, ...]:
-    """Numbers of records of this unit that were stated for another area or by another filter."""
-    here = (charge.dataset, charge.facts.get("area"))
-    numbers = set()
+def _other_numbers(book: Book, charge: Charge, related: tuple[str, ...], meeting: Meeting) -> tuple[int, ...]:
+    """Numbers of records of this unit that were stated for another area or by another filter.
+
+    A dataset of the very same records, as another column of one table is, is no other filter.
+    """
+    area, numbers = charge.facts.get("area"), set()
     for name in related:
         for number in book.account(name, charge.unit).charged:
             facts = book.reserve_entry(number).facts["facts"]
-            if (name, facts.get("area")) != here and isinstance(facts.get("n"), int):
+            elsewhere = facts.get("area") != area or not meeting.same(book.links, charge.dataset, name)
+            if elsewhere and isinstance(facts.get("n"), int):
                 numbers.add(facts["n"])
     return tuple(sorted(numbers))
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
 from hexcursion.bundle import Bundle, BundleError, layout
-from hexcursion.bundle.again import check_again
+from hexcursion.bundle.again import check_again, check_price
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_properties
 from hexcursion.bundle.layout import contents_of
@@ -38,6 +38,7 @@ def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[checks.Finding]:
     """Return findings about a bundle's folder or zip, the gravest first; `BundleError` if it is not valid."""
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
+    check_price(bundle)
     found = checks.lint(plan_from_bundle(bundle))
     for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown, _sums):
         found += check(contents, bundle)

@@ -45,8 +45,8 @@ from hexcursion.search.pilot import fingerprint, with_pilot
 from hexcursion.search.scenes import protects
 from hexcursion.words import named
 
-UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 GROUPS = (2, 5, 10)  # units of protection of one person, for the group lines of the statement
+UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,7 +242,10 @@ def _receipt(
     made = build_receipt(
         privacy, choice.design, choice.response, choice.tuning, cells=project.domain.size,
         resolution=project.domain.resolution, domain_origin=project.domain.origin, value_unit=_unit(project),
-        ledger=BudgetLine(preview.before, preview.after, budget, _differing(preview, privacy)),
+        ledger=BudgetLine(
+            preview.before, preview.after, budget,
+            None if preview.delta == privacy.delta else preview.delta, _differing(preview, privacy),
+        ),
         prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
         generated=project.generated, relation=project.settings.relation, protects=protects(project),
     )  # fmt: skip

@@ -44,11 +44,12 @@ AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is 
 
 @dataclass(frozen=True)
 class BudgetLine:
-    """The dataset's budget around one release: epsilons at the release's delta, composed by the ledger."""
+    """The dataset's budget around one release: epsilons at the budget's delta, composed by the ledger."""
 
     before: float  # upper bound without this release
     after: float  # and with it
     budget: float | None = None  # None where none was set for the dataset
+    delta: float | None = None  # that of the budget, where it is not the release's own
     # what all of these releases hide, where that is less than this one promises; else None
     hidden: Neighbours | None = None
 
@@ -219,9 +220,10 @@ def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
         return ()
     before, after = (upper(value) for value in (ledger.before, ledger.after))
     only = "" if ledger.hidden is None else f" They hide {promises.hidden_words(ledger.hidden)} and no more."
+    at = "" if ledger.delta is None else f", at delta {words.slack(ledger.delta)}"
     spent = ReceiptLine(
         "Ledger",
-        f"All releases of these records: epsilon {before} before, {after} after this one.{only}",
+        f"All releases of these records: epsilon {before} before, {after} after this one{at}.{only}",
         bool(only),
     )
     if ledger.left is None or ledger.budget is None:

@@ -14,9 +14,9 @@ from typing import Any, get_args
 
 from dpgp_core.accounting.composition import HIDING
 from dpgp_core.accounting.rdp import ORDERS
-from hexcursion import promises
+from hexcursion import promises, words
 from hexcursion.bundle.statement.designs import design_from
-from hexcursion.bundle.statement.guarantee import stated_cost, stated_owner
+from hexcursion.bundle.statement.guarantee import SLACK, stated_cost, stated_owner
 from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.ledger.sentences import neighbours_text
@@ -65,12 +65,12 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Prior mean": ((r"Public: .+\.", False),),
     "Ledger": (
         (
-            rf"All releases of (?:these records|this dataset): epsilon {_N} before, {_N} after this one\.",
-            False,
+            rf"All releases of (?:these records|this dataset): epsilon (?P<before>{_N}) before, "
+            rf"(?P<after>{_N}) after this one(?P<at>, at delta {_N})?\.", False,
         ),
         (
-            rf"All releases of these records: epsilon {_N} before, {_N} after this one\. They hide {_HIDDEN} "
-            r"and no more\.", True,
+            rf"All releases of these records: epsilon (?P<before>{_N}) before, (?P<after>{_N}) after this one"
+            rf"(?P<at>, at delta {_N})?\. They hide (?P<hide>{_HIDDEN}) and no more\.", True,
         ),
     ),
     "Budget": (
@@ -304,8 +304,38 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     for pattern, warning in _SAID[topic]:
         found = re.fullmatch(pattern, line["text"])
         if found is not None and line["warning"] is warning:
+            if topic == "Ledger" and not _adds_up(found.groupdict(), statement["guarantee"]):
+                return False
+            if topic == "Budget" and not _left_follows(line["text"], statement["receipt"]):
+                return False
             return topic != LOW_AGREEMENT or _poor_follows(line["text"], statement)
     return False
+
+
+SHOWN = 2e-3
+"""Share by which a number of a receipt may differ from what it was rounded from: it has four digits."""
+
+
+def _adds_up(said: Mapping[str, str | None], guarantee: Mapping[str, Any]) -> bool:
+    """Whether all releases together cost at least those before, and at least this one at its own delta."""
+    before, after = (_number(said[name] or "") for name in ("before", "after"))
+    own = 0.0 if said.get("at") or said.get("hide") else guarantee["epsilon"]
+    return after >= before and after >= own * (1.0 - SLACK)
+
+
+def _left_follows(text: str, receipt: Sequence[Line]) -> bool:
+    """Whether what is left of a budget is the total less what all releases cost, as far as it is shown."""
+    spent = [
+        re.search(rf"({_N}) after this one", line["text"]) for line in receipt if line["topic"] == "Ledger"
+    ]
+    found = re.match(rf"epsilon ({_N}) in total, (?:({_N}) left|over budget)\.", text)
+    if found is None or not spent or spent[0] is None:
+        return True
+    total, after = _number(found[1]), _number(spent[0][1])
+    near = SHOWN * max(total, after) + words.DUST
+    if found[2] is None:
+        return after >= total - near
+    return abs(max(0.0, total - after) - _number(found[2])) <= near
 
 
 def _poor_follows(text: str, statement: Mapping[str, Any]) -> bool:

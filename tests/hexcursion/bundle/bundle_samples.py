@@ -11,7 +11,7 @@ from dpgp_core.accounting.rdp import ORDERS, epsilon_from_rdp, group_privacy
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.priors.lattice import smooth
 from geo import Domain, domain_from_bbox, geometry_dict
-from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
+from hexcursion.bundle.statement.receipt import BudgetLine, _ledger_lines, build_receipt
 from hexcursion.bundle.statement.receipt_check import receipt_following
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
@@ -121,6 +121,9 @@ def following(statement: dict[str, Any]) -> dict[str, Any]:
     made = receipt_following(statement)
     told = {line.topic for line in made}
     rest = [line for line in statement["receipt"] if line["topic"] not in told]
+    epsilon = statement["guarantee"]["epsilon"]
+    spent = {line.topic: asdict(line) for line in _ledger_lines(BudgetLine(0.0, epsilon, max(4.0, epsilon)))}
+    rest = [spent.get(line["topic"], line) for line in rest]
     statement["receipt"] = [asdict(line) for line in made] + rest
     return statement
 

@@ -307,6 +307,7 @@ def test_another_column_of_one_table_is_of_the_same_records(rows: pandas.DataFra
     standing = other.plan.preview.standing
     assert standing is not None
     assert standing.shared == len(rows)
+    assert standing.other_numbers == (), "another column of the same rows is no other area or filter"
     with pytest.raises(WorkflowError, match="does not fit"):
         hexcursion.publish(other, tmp_path / "other")
     with pytest.raises(WorkflowError, match="exists already"):
@@ -405,7 +406,8 @@ SAID: list[dict[str, Any]] = [
     {}, {"epsilon": 2.5}, PERIODS, PERIODS | {"epsilon": 0.5}, {"delta": 1e-7, "budget": 9.0},
     {"owner": "station", "records_per_owner": 3, "owner_once_per_hexagon": True}, {"unit": "cell"},
     {"relation": "add-or-remove", "records_about": 700}, {"places_public": True}, {"direction": "below"},
-    {"centre": 28.0, "clip": 15.0, "lengthscale": 3000.0, "ridge": 20.0}, {"paths": 3, "mechanisms": ("posterior-sampling",)}, {"quick": True},
+    {"centre": 28.0, "clip": 15.0, "lengthscale": 3000.0, "ridge": 20.0}, {"quick": True},
+    {"paths": 3, "mechanisms": ("posterior-sampling",)},
     {"mechanisms": ("noisy-cell-statistics",), "priors": ("car",)}, {"looks": 2}, {"resolution": 6},
     {"uses_log": None, "cutoff": 0.6}, {"value_name": "NO2", "value_unit": "ug/m3", "title": "Air"},
     {"accept_large_delta": True, "accept_low_agreement": True, "accept_weaker_promise": True},

@@ -6,21 +6,29 @@ import io
 import json
 import re
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.accounting.rdp import RdpCurve
+from dpgp_core.accounting.tails import GaussianPairs
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.releasing import PublicFacts
 from geo import domain_from_cells, geometry_dict
 from hexcursion.bundle import BundleError
+from hexcursion.bundle.again import check_price
 from hexcursion.bundle.layout import sums_text, zip_bytes_to
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.lint.bundle import lint_bundle, plan_from_bundle
 from hexcursion.lint.checks import LEAK
+from hexcursion.project.load import build_lattice
 from hexcursion.record import Tuning
-from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
+from tests.hexcursion.bundle.bundle_samples import guarded, make_release, small_domain
 
 Contents = dict[str, bytes]
 
@@ -48,6 +56,35 @@ def with_json(contents: Contents, name: str, edit: Callable[[Any], None]) -> Con
     value = json.loads(contents[name])
     edit(value)
     return {**contents, name: json.dumps(value).encode()}
+
+
+@pytest.fixture(autouse=True)
+def invented(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The curve of the samples is invented, and less than their designs cost."""
+    monkeypatch.setattr("hexcursion.lint.bundle.check_price", lambda bundle: None)
+
+
+@pytest.mark.parametrize(("share", "refused"), [(1.0, False), (0.1, True)])
+def test_the_price_of_paths_is_computed_again_from_their_hexagons(share: float, refused: bool) -> None:
+    """An epsilon of .2 was accepted for paths that cost 2: leverage and curve are the publisher's no more."""
+    domain = small_domain()
+    design = PosteriorSamplingDesign("car", 2000.0, 8.0, 1.0, paths=12, bound="joint-sharp")
+    facts = PublicFacts(build_lattice(domain), 30_123)
+    proved = PosteriorSampling().guarantee(design, facts).cost
+    assert proved.pairs is not None
+    curve = RdpCurve(share * proved.curve.values)
+    cost = Cost(curve, pairs=GaussianPairs(share * proved.pairs.leverage, 12))
+    privacy = replace(
+        guarded(), cost=cost, epsilon=epsilon(cost, 1e-5).epsilon, order=None, group=(),
+        rdp_values=tuple(curve.values.tolist()),
+    )  # fmt: skip
+    release = make_release(domain, design=design, privacy=privacy)
+    bundle = bundle_from_contents(bundle_contents(release, None))
+    if not refused:
+        check_price(bundle)
+        return
+    with pytest.raises(BundleError, match="smaller than what the noise of its design costs"):
+        check_price(bundle)
 
 
 def test_a_bundle_as_written_leaks_nothing(contents: Contents) -> None:

@@ -56,7 +56,24 @@ def test_nor_in_a_bundle_that_says_another_version_made_it(statement: Statement,
         check_statement(statement)
 
 
+SPENT = "All releases of these records: epsilon {} before, {} after this one."
+
+
+def rewritten(topic: str, text: str) -> Callable[[list[dict[str, Any]]], None]:
+    def write(receipt: list[dict[str, Any]]) -> None:
+        receipt[[each["topic"] for each in receipt].index(topic)]["text"] = text
+
+    return write
+
+
 FORGED: dict[str, tuple[Callable[[list[dict[str, Any]]], None], str]] = {
+    "less after than before": (rewritten("Ledger", SPENT.format(5, 4)), "'Ledger' does not follow"),
+    "less after than this one costs": (rewritten("Ledger", SPENT.format(0, 2)), "'Ledger' does not follow"),
+    "more left than is": (rewritten("Budget", "epsilon 4 in total, 3 left."), "'Budget' does not follow"),
+    "less left than is": (
+        rewritten("Budget", "epsilon 40 in total, 1.075 left."),
+        "'Budget' does not follow",
+    ),
     "an unknown topic": (lambda r: r.append(line("Audit", "Certified by the state.")), "a line 'Audit'"),
     "a topic in other letters": (lambda r: r.append(line("ledger", "Checked.")), "a line 'ledger'"),
     "a ledger's praise": (

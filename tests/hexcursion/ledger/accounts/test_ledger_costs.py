@@ -13,7 +13,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.rdp import RdpCurve
 from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign, path_guarantee
-from hexcursion.ledger import BudgetExceeded, Charge, Ledger, LedgerError
+from hexcursion.ledger import Budget, BudgetExceeded, Charge, Ledger, LedgerError
 from hexcursion.ledger.account import read_cost, written_cost
 from tests.hexcursion.ledger.places import release
 
@@ -118,3 +118,10 @@ def test_no_release_makes_an_account_cheaper() -> None:
         coarse = epsilon([replace(cost, pairs=None) for cost in costs[:number]], DELTA).epsilon
         assert after <= coarse * (1 + 1e-5)
         before = after
+
+
+def test_of_two_budgets_the_smaller_epsilon_and_the_smaller_delta_hold() -> None:
+    """Whichever of the two has which, and in whichever order they are met."""
+    one, other = Budget(2.0, 1e-5), Budget(3.0, 1e-7)
+    assert one.or_less(other) == other.or_less(one) == Budget(2.0, 1e-7)
+    assert one.or_less(one) == one
