@@ -79,6 +79,11 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         fill(guarantee["in_words"], 90),
         *(fill(text, 90) for text in how_right(statement, products)),
         "What is protected\n" + fill(guarantee["protected"], 90),
+        *(
+            "What earlier releases add\n" + fill(line["text"], 90)
+            for line in statement["receipt"]
+            if line["topic"] == "Earlier releases"
+        ),
         "What is not protected\n"
         + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in promises.limits(statement)),
         "Files\n" + "\n".join(files),

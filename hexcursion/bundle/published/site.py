@@ -24,6 +24,7 @@ from hexcursion.bundle.published.bundle_store import file_size, is_page_of, offe
 from hexcursion.bundle.published.readings import READINGS
 from hexcursion.bundle.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signature import Signers
+from hexcursion.bundle.statement.guarantee import together_text
 from hexcursion.bundle.untrusted import BundleError, source_of
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place, write_files
@@ -224,6 +225,8 @@ def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] =
         "form-action 'none'"
     )
     number = words.plural(len(listed), "published map")
+    together = together_text([one.bundle.statement["guarantee"] for one in listed])
+    several = f'<p class="soft">{escape(together)}</p>\n' if together else ""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -239,6 +242,7 @@ def index_html(listed: Sequence[Listed], joint: Sequence[tuple[str, str, str]] =
 <header>
 <h1>Published maps</h1>
 <p class="soft">{number}, each with noise that protects single records.</p>
+{several}\
 </header>
 <main>
 {"".join(_together(*each) for each in joint)}\

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, get_args
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.composition import Cost, Neighbours, compose, epsilon, pure_curve
-from dpgp_core.accounting.guarantee import group_epsilon
+from dpgp_core.accounting.guarantee import group_epsilon, together
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, group_privacy
 from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.design import Protects, Unit
+from dpgp_core.numbers import upper
 from dpgp_core.releasing import Owner, Relation
 from hexcursion import promises, words
 from hexcursion.bundle.untrusted import BundleError, clean
@@ -153,6 +154,28 @@ def surest_of(stated: Mapping[str, Any]) -> float:
         stated["cost"].get("gaussian_mu"),
         stated["cost"]["distance"],
     )
+
+
+def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
+    """What several releases promise together to whoever is in all of them, "" for one release.
+
+    Their stated costs are composed exactly, at the smallest of their deltas and for what all of them hide.
+    """
+    if len(guarantees) < 2:
+        return ""
+    cost, delta = together(map(stated_cost, guarantees)), min(each["delta"] for each in guarantees)
+    bound = epsilon(cost, delta).epsilon
+    named = {promises.protected_word(each) for each in guarantees}
+    one = named.pop() if len(named) == 1 else "record"
+    relation: Relation = "add-or-remove" if cost.neighbours == "add-or-remove" else "replace-one"
+    text = (
+        f"Releases of the same records promise less together: one {one} that is in all {len(guarantees):,} "
+        f"is protected at epsilon {upper(bound)} at delta {words.slack(delta)}"
+    )
+    if any(each["n"] * each["delta"] >= 1.0 for each in guarantees):
+        return f"{text}."
+    chance = words.surest(bound, delta, relation, cost.gaussian_mu, cost.distance)
+    return f"{text}, and a 50:50 guess about it is right at most {words.share(chance)} of the time."
 
 
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:
