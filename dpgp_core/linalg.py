@@ -46,6 +46,42 @@ def coloured(root: Floats, white: Floats) -> Floats:
     return np.asarray(blas.dtrmm(1.0, root, white, lower=1))
 
 
+ROUNDING = 2.0**-53  # largest relative error of one operation
+
+
+@dataclass(frozen=True)
+class Slack:
+    """How far a Cholesky factor and its solves can be off: upper bounds for matrices H of one kind.
+
+    Scaled to a unit diagonal, no eigenvalue of H is below `least` and no row has an entry farther than `band`
+    from its diagonal. Source: Higham, Accuracy and Stability of Numerical Algorithms, chapter 10;
+    docs/exact-paths.md, section 3.
+    """
+
+    least: float  # in (0, 1]
+    band: int
+
+    @property
+    def factoring(self) -> float:
+        """Largest eigenvalue of `F F^T - H`, scaled; with three roundings of the entries of H."""
+        return 1.01 * (2 * self.band + 1) * (self.band + 3) * ROUNDING
+
+    @property
+    def solving(self) -> float:
+        """Largest share of an error that a step of iterative refinement leaves, halved; below 1/2 or `inf`.
+
+        Below 1 no factorisation fails.
+        """
+        solved = 1.01 * (2 * self.band + 1) * (3 * self.band + 4) * ROUNDING
+        return solved / self.least if self.factoring < self.least else np.inf
+
+    @property
+    def shrinking(self) -> float:
+        """psi with `H >= (1 - psi) F F^T`; `inf` where none is proved."""
+        left = self.least - self.factoring
+        return self.factoring / left if left > 0.0 else np.inf
+
+
 SMALLEST_BLOCK = 48  # blocks below this size spend their time in calls rather than in arithmetic
 
 

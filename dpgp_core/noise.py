@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -205,15 +206,50 @@ def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WOR
         raise InvalidValue(
             f"sigma must be at most 2^55 units of the grid, got {sigma!r}: use a coarser grid."
         )
-    parts: list[Ints] = []
+    parts = [_rounded(sigma, *accepted, source) for accepted in _accepted(source, size, width)]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+class Deviates:
+    """`size` independent true normal deviates, of which ever more digits can be read; none is drawn twice.
+
+    Digits that were not read yet are uniform and independent of everything else. Each deviate is within total
+    variation `NUMBER_DISTANCE` of the ideal. Any width gives the same law.
+    """
+
+    __slots__ = ("_minus", "_parts", "size")
+
+    def __init__(self, source: WordSource, size: int, width: int = WORD) -> None:
+        self.size = size
+        self._parts = list(_accepted(source, size, width))
+        self._minus = (source.words(size) >> np.uint64(WORD - 1)).astype(bool)
+
+    def digits(self, places: int) -> NDArray[np.object_]:
+        """(n,) Python's whole numbers X, each with `abs(deviate - X 2^-places) <= 2^-places`.
+
+        They are cut off, not rounded, so that further digits do not change the first ones.
+        """
+        found = np.zeros(self.size, dtype=object)
+        start = 0
+        for whole, fraction in self._parts:
+            value = whole.astype(object)
+            levels = -(-places // fraction.width)
+            for number in range(levels):
+                value = (value << fraction.width) | fraction.level(number).astype(object)
+            found[start : start + whole.size] = value >> (levels * fraction.width - places)
+            start += whole.size
+        return np.where(self._minus, -found, found)
+
+
+def _accepted(source: WordSource, size: int, width: int) -> Iterator[tuple[Ints, Uniforms]]:
+    """Integer parts and fractions of the absolute values of `size` deviates, in portions."""
     missing = size
     while missing > 0:
         whole, fraction = _candidates(source, min(_BATCH, 2 * missing + 64), width)
         keep = np.arange(min(missing, whole.size))
         if keep.size:
-            parts.append(_rounded(sigma, whole[keep], fraction.take(keep), source))
+            yield whole[keep], fraction.take(keep)
             missing -= keep.size
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
 def _candidates(source: WordSource, size: int, width: int) -> tuple[Ints, Uniforms]:

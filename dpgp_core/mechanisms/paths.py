@@ -10,16 +10,18 @@ from typing import ClassVar
 import numpy as np
 
 from dpgp_core._checks import whole
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.guarantee import Guarantee, PriorFacts
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, amplitude, covariance_term, leverage, rdp_from_shift
 from dpgp_core.accounting.tails import GaussianPairs, least_total
-from dpgp_core.bounds.registry import BOUNDS, Bound, variance_bound
+from dpgp_core.bounds.registry import BOUNDS, Bound, proved_bounds, variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.features.eigen import Eigenpairs, FolderStore
 from dpgp_core.linalg import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.base import LEAST_WEIGHT, Reading, mixed, shares
-from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.design import Budget, Design
 from dpgp_core.noise import Entropy
+from dpgp_core.posterior.exact_paths import RIDGE_BITS, SCALE_BITS, up
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.counts import CountPrior, NodeCounts, prior_from_reference, prior_of_unknown
@@ -51,14 +53,33 @@ class PosteriorSamplingDesign(Design):
         """Share of the prior noise in the released variance."""
         return self.noise_scale**2 / (self.scale**2 + self.noise_scale**2)
 
+    def rounded_up(self) -> PosteriorSamplingDesign:
+        """The design in the whole numbers in which it is priced and drawn: never less noise."""
+        rounded = replace(
+            self,
+            ridge=up(self.ridge, RIDGE_BITS) * 2.0**-RIDGE_BITS,
+            scale=up(self.scale, SCALE_BITS) * 2.0**-SCALE_BITS,
+            noise_scale=up(self.noise_scale, SCALE_BITS) * 2.0**-SCALE_BITS,
+        )
+        return self if rounded == self else rounded
 
-def path_guarantee(design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts) -> Guarantee:
-    """Upper bound on the cost of releasing `design` on n records (replace-one, responses in [-1, 1]).
 
-    `prior_facts` are those of the prior that is really used. Source: Maciazek, arXiv:2606.17995, Theorem 3.1
-    and Proposition 2; for the mean term the source of the bound. Raises BoundRefused for a bound that is
-    unknown, unproved, or does not hold for the prior.
+def path_guarantee(
+    design: PosteriorSamplingDesign, n: int, prior_facts: PriorFacts, neighbours: Neighbours = "replace-one"
+) -> Guarantee:
+    """Upper bound on the cost of releasing `design`, as rounded, on n records (responses in [-1, 1]).
+
+    `prior_facts` are those of the prior that is really used. Neighbours exchange a record, or its value only.
+    Source: Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2; for the mean term the source of the
+    bound; for values only docs/exact-paths.md, section 6. Raises BoundRefused for a bound that is unknown,
+    unproved, or does not hold for the prior.
     """
+    design = design.rounded_up()
+    if neighbours == "values-only":
+        _bound_for(design, prior_facts)
+        mu = public_places_mu(design, n, prior_facts)
+        source = "docs/exact-paths.md, section 6"
+        return Guarantee(RdpCurve.gaussian(mu), design.bound, source, True, mu, neighbours=neighbours)
     terms = _terms(design, n, prior_facts)
     bound, total, pairs = terms.bound, terms.total, terms.pairs
     if design.scale > 0.0:
@@ -66,6 +87,33 @@ def path_guarantee(design: PosteriorSamplingDesign, n: int, prior_facts: PriorFa
     # A plain Gaussian mechanism: every S(alpha) bounds the same squared distance of means.
     exact = math.sqrt(design.paths * float(terms.shift.min())) / total * (1.0 + 2.0**-50)
     return Guarantee(terms.curve(total), bound.name, bound.source, True, exact)
+
+
+def public_places_mu(design: PosteriorSamplingDesign, n: int, facts: PriorFacts) -> float:
+    """mu of the paths where the places of all records are public; an upper bound from n and the prior.
+
+    With core variance v <= V_n at the place of the exchanged value, `k_D(x, x) = v r^2/(v + r^2)`, so
+    `mu = 2 sqrt(L) sqrt(v/(v + r^2))/(r omega)` grows with v. Source: docs/exact-paths.md, section 6.
+    """
+    total = amplitude(design.scale, design.noise_scale)[0]
+    if total == 0.0:
+        raise DesignError("a design with scale 0 and noise_scale 0 releases the mean itself: add noise.")
+    share = float(leverage(design.ridge, variance_bound(n, design.ridge, facts.kappa)))
+    return 2.0 * math.sqrt(design.paths * share) / (design.ridge * total) * (1.0 + 2.0**-48)
+
+
+def least_at_public_places(
+    design: PosteriorSamplingDesign, n: int, facts: PriorFacts, budget: Budget
+) -> PosteriorSamplingDesign | None:
+    """The design with the least noise within the budget where the places are public; its share is kept."""
+    allowed = budget.mu
+    if not allowed > 0.0:
+        return None
+    name = proved_bounds(facts, budget.bound)[0]
+    share = design.noise_share
+    unit = replace(design, scale=math.sqrt(1.0 - share), noise_scale=math.sqrt(share), bound=name)
+    total = public_places_mu(unit, n, facts) / allowed * (1.0 + 2.0**-46)
+    return replace(unit, scale=total * unit.scale, noise_scale=total * unit.noise_scale).rounded_up()
 
 
 def sharpened_paths(
@@ -77,6 +125,7 @@ def sharpened_paths(
     its share of prior noise, and saves about 8 % of the noise. Source: docs/accounting.md, section 5. About
     50 ms.
     """
+    design = design.rounded_up()
     if design.scale == 0.0:
         return design
     terms = _terms(design, n, prior_facts)

@@ -1,11 +1,14 @@
-"""Posterior sampling: the paper's mechanism, released paths of the posterior of a Gaussian process."""
+"""Posterior sampling: the paper's mechanism, released paths of the posterior of a Gaussian process.
+
+A release is the correctly rounded path of whole numbers (docs/exact-paths.md); simulations draw in floats.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -28,13 +31,21 @@ from dpgp_core.mechanisms.design import (
     SearchSpec,
 )
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
-from dpgp_core.mechanisms.paths import PathReader, PosteriorSamplingDesign, path_guarantee, sharpened_paths
-from dpgp_core.noise import Entropy, SimulationEntropy
+from dpgp_core.mechanisms.paths import (
+    PathReader,
+    PosteriorSamplingDesign,
+    least_at_public_places,
+    path_guarantee,
+    sharpened_paths,
+)
+from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy, distance_of
 from dpgp_core.numbers import significant
+from dpgp_core.posterior.exact_paths import ExactPaths, exact_paths
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.lattice import smooth
-from dpgp_core.releasing import Prepared, PublicFacts, Released, draw_release
+from dpgp_core.priors.held import UNSOLVABLE, deviates_at_most, refuse_unsolvable, solve_slack
+from dpgp_core.priors.lattice import Prior, smooth
+from dpgp_core.releasing import GRID, Prepared, PublicFacts, Released, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
 
 SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries
@@ -54,13 +65,22 @@ def _least_scales(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _PreparedPaths:
-    """The posterior of the records, factored; a draw costs one triangular solve per path."""
+    """The posterior of the records, ready to be drawn from: exactly for a release, in floats for others."""
 
     design: PosteriorSamplingDesign
-    posterior: Posterior
+    prior: Prior
+    records: CollapsedRecords
+    exact: ExactPaths
+
+    @cached_property
+    def posterior(self) -> Posterior:
+        """The same posterior in floats, for simulations."""
+        return fit(self.prior, self.records, self.design.ridge)
 
     def draw(self, entropy: Entropy) -> Released:
         design = self.design
+        if isinstance(entropy, SystemEntropy):
+            return Released(np.asarray(self.exact.draw(design.paths, entropy) * GRID))
         return Released(self.posterior.draw(design.scale, design.paths, entropy, design.noise_scale))
 
 
@@ -119,7 +139,10 @@ class PathSpace(SearchSpace):
 
 
 class PosteriorSampling(Mechanism):
-    """Release L paths of the posterior; the whole functions leave, so every threshold is free."""
+    """Release L paths of the posterior; the whole functions leave, so every threshold is free.
+
+    Where the places of the records are public, it is a Gaussian mechanism: docs/exact-paths.md, section 6.
+    """
 
     name = "posterior-sampling"
     title = "Posterior sampling"
@@ -129,34 +152,41 @@ class PosteriorSampling(Mechanism):
     design_type = PosteriorSamplingDesign
     space = PathSpace
     usual = True
+    exact_on_a_computer = True
     reads = ("priors", "paths", "bound")
     parameters = (LENGTHSCALE, RIDGE, Parameter("scale", "scale", "positive"), NUMBER)
 
     def guarantee(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> Guarantee:
-        return path_guarantee(design, facts.n, facts.prior(design.prior, design.lengthscale))
+        prior = facts.prior(design.prior, design.lengthscale)
+        found = path_guarantee(design, facts.n, prior, facts.neighbours)
+        return replace(found, distance=distance_of(design.paths * deviates_at_most(prior)))
 
     def calibrate(
         self, design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
     ) -> PosteriorSamplingDesign | None:
-        prior, share, best = facts.prior(design.prior, design.lengthscale), design.noise_share, None
+        """None too where it is not proved that a computer can solve the design's equations."""
+        design, prior = design.rounded_up(), facts.prior(design.prior, design.lengthscale)
+        if solve_slack(prior, facts.n, design.ridge).solving > UNSOLVABLE:
+            return None
+        if facts.neighbours == "values-only":
+            return least_at_public_places(design, facts.n, prior, budget)
+        share, best = design.noise_share, None
         for name in proved_bounds(prior, budget.bound):
             scale, noise = _least_scales(
                 name, facts.n, design.ridge, prior.kappa, budget.epsilon, budget.delta, design.paths, share
             )
             if math.isfinite(scale) and (best is None or scale < best.scale):
                 best = replace(design, scale=scale, noise_scale=noise, bound=name)
-        return best
+        return None if best is None else best.rounded_up()
 
     def prepare(
         self, design: PosteriorSamplingDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> Prepared:
-        prior = facts.prior(design.prior, design.lengthscale)
+        design, prior = design.rounded_up(), facts.prior(design.prior, design.lengthscale)
         records.refuse_outside(prior.size)
-        if design.noise_scale > 0:
-            prior.colour(
-                np.zeros((prior.white_size, 1))
-            )  # factored now, so that it cannot fail after a charge
-        return _PreparedPaths(design, fit(prior, records, design.ridge))
+        refuse_unsolvable(prior, facts.n, design.ridge)
+        exact = exact_paths(prior, records, design.ridge, design.scale, design.noise_scale)
+        return _PreparedPaths(design, prior, records, exact)
 
     def describe(self, design: PosteriorSamplingDesign) -> str:
         parts = [f"ridge {significant(design.ridge, 4)}", f"scale {significant(design.scale, 4)}"]
@@ -171,15 +201,17 @@ def _sharpened(
 ) -> PosteriorSamplingDesign:
     if facts.owner is not None:  # the sharper conversion is about one record
         return design
+    if facts.neighbours == "values-only":
+        return design  # its price is exact already
     prior = facts.prior(design.prior, design.lengthscale)
-    return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta)
+    return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta).rounded_up()
 
 
 @questions.priced.register
 def priced_paths(
     design: PosteriorSamplingDesign, facts: PublicFacts, delta: float, bound: str | None = None
 ) -> tuple[PosteriorSamplingDesign, float]:
-    prior, offers = facts.prior(design.prior, design.lengthscale), []
+    design, prior, offers = design.rounded_up(), facts.prior(design.prior, design.lengthscale), []
     for name in proved_bounds(prior, bound):
         offer = replace(design, bound=name)
         offers.append((PosteriorSampling().guarantee(offer, facts).epsilon(delta).epsilon, name, offer))
@@ -190,6 +222,8 @@ def priced_paths(
 @questions.floor.register
 def _floor(design: PosteriorSamplingDesign, facts: PublicFacts, delta: float) -> float:
     """What remains at infinite scale: the covariance term of the paths, converted at `delta`."""
+    if facts.neighbours == "values-only":
+        return 0.0
     variance = variance_bound(facts.n, design.ridge, facts.prior(design.prior, design.lengthscale).kappa)
     return epsilon_from_rdp(
         ORDERS, design.paths * covariance_rdp(ORDERS, design.ridge, variance), delta

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from dpgp_core.errors import InvalidValue, PriorError
-from dpgp_core.linalg import BandedCholesky, Floats
+from dpgp_core.linalg import ROUNDING, SMALLEST_BLOCK, BandedCholesky, Floats, Slack
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import GENERIC_BOUNDS, GraphPrior, Lattice
 
@@ -62,8 +62,14 @@ edge come closest to those of an endless lattice (London, three rings, resolutio
 mean variance is 0.87 to 1.00 of the largest, against 0.43 to 0.86 with a reflecting edge)."""
 
 LONGEST = 10_000.0
-"""Longest lengthscale in cell spacings. The precision comes closer to singular with it: here variances and
-correlations carry a relative rounding error of about 1e-11, and the slack left for it is 1e-9."""
+"""Longest lengthscale in cell spacings: the precision comes closer to singular with it."""
+
+
+def variance_slack(slack: Slack, cells: int) -> float:
+    """Upper bound on the relative error of the selected inverse's variances; docs/exact-paths.md."""
+    width = max(slack.band, SMALLEST_BLOCK)
+    return 1e-9 + 2.0 * slack.shrinking + 32.0 * cells * (width + 4) * ROUNDING
+
 
 EXACT_KAPPA_CELLS = 3_000  # up to this many cells the smallest correlation is found by solving for every cell
 KAPPA_WORTH_SOLVING = 0.1
@@ -79,7 +85,8 @@ class CarPrior:
     correlation falls like exp(-d/lengthscale). The diagonal E >= 0 lets a cell lose
     `min(1, 1.5 spacing/lengthscale)` for each neighbour it misses, an absorbing edge: with a reflecting one
     (E = 0) the rim's variances, which set the price, would stand above those of the map. `tau` is the least
-    factor for which no cell of the domain has a prior variance above 1, from the exact selected inverse.
+    factor for which no cell of the domain has a prior variance above 1, from the selected inverse, with a
+    proved slack for its rounding (docs/exact-paths.md, section 4).
     The precision is an M-matrix (checked), so Theorem B holds (docs/mathematics.md, section 8).
     """
 
@@ -88,6 +95,7 @@ class CarPrior:
     precision: sparse.csr_matrix
     factor: BandedCholesky
     prior_variance: Floats
+    slack: Slack  # of the precision, to rounding
     name: str = NAME
 
     @classmethod
@@ -110,15 +118,19 @@ class CarPrior:
         adjacency = sparse.csr_array(lattice.adjacency, dtype=np.float64)
         degree = np.asarray(adjacency.sum(axis=1)).ravel()
         step = lattice.spacing / lengthscale
-        edge = np.maximum(NEIGHBOURS - degree, 0.0) * min(1.0, EDGE_FACTOR * step)
-        unscaled = sparse.csr_matrix(sparse.diags_array(degree + HEXAGON_FACTOR * step**2 + edge) - adjacency)
+        loss = HEXAGON_FACTOR * step**2 + np.maximum(NEIGHBOURS - degree, 0.0) * min(1.0, EDGE_FACTOR * step)
+        unscaled = sparse.csr_matrix(sparse.diags_array(degree + loss) - adjacency)
+        slack = Slack(float((loss / (degree + loss)).min()) * (1.0 - 1e-12), lattice.ordering.bandwidth)
+        rounding = variance_slack(slack, degree.size)
+        if not rounding < 1.0:
+            raise PriorError("this lengthscale is too long for so many cells: choose a shorter one.")
         factor = BandedCholesky.factor(unscaled, lattice.ordering)
         variance = factor.variance()[lattice.inside]
-        tau = float(variance.max()) * (1.0 + 1e-9)  # rounded up: variances must not exceed 1
+        tau = float(variance.max()) * (1.0 + rounding)  # rounded up: variances must not exceed 1
         precision = sparse.csr_matrix(unscaled * tau)
         variance = variance / tau
         check_m_matrix(precision, variance)
-        return cls(lattice, lengthscale, precision, factor.scaled(tau), variance)
+        return cls(lattice, lengthscale, precision, factor.scaled(tau), variance, slack)
 
     @property
     def size(self) -> int:
@@ -134,7 +146,9 @@ class CarPrior:
     def kappa(self) -> float:
         """Proved lower bound of the covariance between any two cells of the domain, in [0, 1].
 
-        0 holds for every M-matrix prior; a positive number is used where it is worth its computation.
+        0 holds for every M-matrix prior; a positive number is used where it is worth its computation. Taken
+        off are the rounding of the solves and what the precision in whole numbers changes
+        (docs/exact-paths.md, section 4).
         """
         inside = self.lattice.inside
         centres = self.lattice.domain_centres
@@ -144,7 +158,11 @@ class CarPrior:
             or self.size > EXACT_KAPPA_CELLS
         ):
             return 0.0
-        return float(self.correlation().min()) * (1.0 - 1e-9)
+        sums = np.asarray(self.precision.sum(axis=1)).ravel()
+        beside = -self.precision.data[self.precision.data < 0.0]
+        least = 0.999 * min(float(sums.min()), float(beside.min(initial=1.0)))
+        held = 2.0**-31 / np.sqrt(least) + 2.0**-64 / least if least > 0.0 else np.inf
+        return max(0.0, float(self.correlation().min()) - 3.0 * self.slack.solving - held - 1e-12)
 
     @property
     def graph(self) -> GraphPrior:

@@ -18,6 +18,8 @@ MAX_DENSE_CELLS = 10_000  # largest domain of a dense prior: its correlation mat
 
 Kernel = Callable[[Floats], Floats]
 
+ENTRY_BITS = 26  # the root of a correlation is held in whole multiples of 2^-26: `held.HeldDense`
+
 
 def exponential(ratio: Floats) -> Floats:
     """`exp(-d/l)` of ratios d/l of any shape: the paper's kernel."""
@@ -46,8 +48,6 @@ class DensePrior:
     # share of the variance that cells do not share; part of the prior's definition, public, never adjusted to
     # make a factorisation succeed
     nugget: float = 0.0
-    # true if the kernel is the exponential one, for which Lemma B.7 holds on a line
-    markov_line: bool = False
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.lengthscale) and self.lengthscale > 0):
@@ -74,23 +74,18 @@ class DensePrior:
 
     @cached_property
     def kappa(self) -> float:
-        """Proved lower bound of the correlation between any two places of the domain, in [0, 1]."""
-        lowest = float(self.kernel(np.array(self.diameter / self.lengthscale)))
-        return max(0.0, (1.0 - self.nugget) * lowest * (1.0 - 1e-12))
+        """Proved lower bound of the correlation between any two places of the domain, in [0, 1].
 
-    @cached_property
-    def on_a_line(self) -> bool:
-        """Whether all centres of the domain are collinear to working precision."""
-        centred = self.lattice.domain_centres - self.lattice.domain_centres.mean(axis=0)
-        spread = np.linalg.svd(centred, compute_uv=False)
-        return bool(spread.size < 2 or spread[1] <= 1e-12 * max(spread[0], np.finfo(float).tiny))
+        It holds for the root in whole numbers too, whose rows move by at most `sqrt(N) 2^-26`.
+        """
+        lowest = float(self.kernel(np.array(self.diameter / self.lengthscale)))
+        held = 2.0 * np.sqrt(self.size) * 2.0**-ENTRY_BITS + 1e-11
+        return max(0.0, (1.0 - self.nugget) * lowest * (1.0 - 1e-12) - held)
 
     @property
     def bounds(self) -> tuple[str, ...]:
         """Names in BOUNDS of the sensitivity bounds proved for this prior."""
-        return (
-            (*GENERIC_BOUNDS, "line-exponential") if self.markov_line and self.on_a_line else GENERIC_BOUNDS
-        )
+        return GENERIC_BOUNDS
 
     @property
     def graph(self) -> None:

@@ -44,7 +44,7 @@ class PriorFamily:
 
 
 def _exponential(lattice: Lattice, lengthscale: float) -> Prior:
-    return DensePrior("exponential", lattice, lengthscale, exponential, markov_line=True)
+    return DensePrior("exponential", lattice, lengthscale, exponential)
 
 
 def _matern32(lattice: Lattice, lengthscale: float) -> Prior:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import upper
 from dpgp_core.releasing import GRID
 from dpgp_core.yardstick import JUDGED_SHARE
@@ -17,6 +16,7 @@ from hexcursion.bundle.products import BY_MAP, CONFIDENCE, MEANINGS, SURE, Produ
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
+from hexcursion.bundle.statement.receipt import drawn_exactly
 from hexcursion.bundle.tables import covariates_block, relative_block, sums_block
 from hexcursion.bundle.untrusted import clean, neutral_cell
 from hexcursion.project.public_numbers import Exposure
@@ -108,7 +108,7 @@ def evaluation_block(statement: Mapping[str, Any], stated: StatedFacts) -> dict[
 def following(statement: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that follow from the rest of the statement."""
     guarantee, release = statement["guarantee"], statement["release"]
-    exact = mechanism_named(statement["design"]["mechanism"]).exact_on_a_computer
+    exact = drawn_exactly(statement["design"]["mechanism"], guarantee["cost"]["distance"])
     return {
         "framework": FRAMEWORK,
         "parameters": (

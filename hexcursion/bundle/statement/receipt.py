@@ -14,7 +14,8 @@ from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.rdp import epsilon_from_rdp
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Design, Protects
-from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS, SpectralStatisticsDesign
 from dpgp_core.numbers import significant, upper
 from dpgp_core.releasing import Relation
@@ -33,6 +34,11 @@ SMALL_EXPOSURE = 0.01
 ON_INTEGERS = (
     "The guarantee holds for the numbers as the computer drew them: sums of whole numbers, and noise that is "
     "normal and rounded exactly, from bits of the operating system."
+)
+ON_PATHS = (
+    "The guarantee holds for the numbers as the computer drew them: every value is the path that the proof "
+    "is about, rounded to the nearest multiple of 2^-20, which whole numbers prove, from bits of the "
+    "operating system."
 )
 ON_REALS = (
     "The proof is about real numbers. The noise was computed in floating point, from bits of the operating "
@@ -97,7 +103,7 @@ def build_receipt(
             f"{privacy.bound}: {privacy.bound_source}, {'proved' if privacy.proved else 'NOT proved'}.",
             not privacy.proved,
         ),
-        ReceiptLine("Computer", ON_INTEGERS if mechanism_of(design).exact_on_a_computer else ON_REALS),
+        ReceiptLine("Computer", _computer(design, privacy)),
         ReceiptLine(
             "This release", f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}."
         ),
@@ -137,6 +143,23 @@ def _owner_lines(privacy: PrivacyFacts, owner: Mapping[str, Any] | None) -> tupl
     used = f"{words.plural(owner['records'], 'row')}{apart}"
     text = f"Used of each {owner['word']}: at most {used}, by a public rule that prefers no value. "
     return (ReceiptLine("Owner", f"{text}Epsilon is about one whole {owner['word']}."),)
+
+
+def drawn_exactly(mechanism: str, distance: float) -> bool:
+    """Whether a release's proof covers the numbers as a computer draws them.
+
+    Paths have been drawn exactly since their distance to the ideal is stated; before, in floating point.
+    """
+    if mechanism == PosteriorSamplingDesign.mechanism:
+        return distance > 0.0
+    return mechanism_named(mechanism).exact_on_a_computer
+
+
+def _computer(design: Design, privacy: PrivacyFacts) -> str:
+    distance = 0.0 if privacy.cost is None else privacy.cost.distance
+    if not drawn_exactly(design.mechanism, distance):
+        return ON_REALS
+    return ON_PATHS if isinstance(design, PosteriorSamplingDesign) else ON_INTEGERS
 
 
 def _surest(privacy: PrivacyFacts, relation: Relation) -> float:

@@ -44,7 +44,8 @@ LATTICE = Facts("car", 0.0, ("maximum-principle", "sharp", "separate", "triangle
 
 
 def test_it_is_the_curve_of_path_rdp() -> None:
-    for design in (DESIGN, replace(DESIGN, paths=4), replace(DESIGN, noise_scale=0.3, paths=2)):
+    designs = (DESIGN, replace(DESIGN, paths=4), replace(DESIGN, noise_scale=0.3, paths=2))
+    for design in (one.rounded_up() for one in designs):
         found = path_guarantee(design, 600, Facts())
         variance = variance_bound(600, 5.0, 0.1)
         rdp = path_rdp(

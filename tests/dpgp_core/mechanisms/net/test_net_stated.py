@@ -80,7 +80,7 @@ def test_whom_a_mechanism_protects(
     ("switch", "names"),
     [
         ("free_paths", set(DESIGNS) - {"posterior-sampling"}),
-        ("exact_on_a_computer", set(DESIGNS) - {"posterior-sampling"}),
+        ("exact_on_a_computer", set(DESIGNS)),
         ("usual", {"posterior-sampling", "noisy-cell-statistics", "spectral-statistics"}),
     ],
 )
