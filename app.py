@@ -1,6 +1,6 @@
 """The app: page configuration, navigation and the shared frame around each screen; nothing else.
 
-Start it with `python app.py` (`--viewer` shows published bundles only) or with `streamlit run app.py`.
+Start it with `python app.py` (`--viewer FOLDER` shows published bundles only) or with `streamlit run app.py`.
 """
 
 from __future__ import annotations

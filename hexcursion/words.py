@@ -70,6 +70,18 @@ def share(value: float) -> str:
     return f"{upper(min(100.0, 100.0 * float(value)), 3 if value < 0.995 else 5)} %"
 
 
+def guess_words(chance: float, record: UnitWord) -> str:
+    """What a release makes of a guess at even odds about one record, rounded up to whole per cent.
+
+    Examples
+    --------
+    >>> guess_words(0.5534, "sale")
+    'A 50:50 guess about one sale becomes at most 56:44'
+    """
+    right = min(100, math.ceil(100.0 * chance - 1e-9))
+    return f"A 50:50 guess about one {record} becomes at most {right}:{100 - right}"
+
+
 def agreement_words(value: float) -> str:
     """An intersection over union as "0.73", rounded down; two empty maps have none."""
     return lower(value, 2) if math.isfinite(value) else "undefined, both maps are empty"

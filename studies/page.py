@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -25,6 +26,7 @@ PLOT = 240  # pixels of a plot's height; its legend stands below and takes its o
 TICKS = 7  # about so many to an axis
 MAP_WIDTH, MAP_HEIGHT = 400, 380  # pixels: about half of the page
 DOT, MANY = 45, 150  # square pixels of a point; from so many points on they are drawn smaller
+FIRST_FIGURES = 1  # shown before anything is unfolded
 LONGEST_TABLE = 60  # rows shown on the screen; the CSV holds all
 
 
@@ -75,6 +77,25 @@ def show_result(result: StudyResult, key: str) -> None:
             st.markdown("\n".join(f"* {plain(note)}" for note in result.notes))
     show_maps(result, key)
     figures = [figure for figure in STUDIES[result.study].figures if points(figure, result)]
+    first, further = figures[:FIRST_FIGURES], figures[FIRST_FIGURES:]
+    show_figures(first, result, key)
+    if further:
+        with st.expander(f"{len(further)} further figures", icon=":material/show_chart:"):
+            show_figures(further, result, key)
+    if result.tables:
+        names = [table.name for table in result.tables]
+        titles = {table.name: table.title for table in result.tables}
+        chosen = st.selectbox(
+            "Table", names, index=None, format_func=lambda name: plain(titles[name]),
+            placeholder="choose one", key=f"{key}_{result.study}_table",
+        )  # fmt: skip
+        for table in result.tables:
+            if table.name == chosen:
+                show_table(table, result, key)
+
+
+def show_figures(figures: Sequence[Figure], result: StudyResult, key: str) -> None:
+    """Figures beside each other, each with what it shows and its SVG."""
     columns = st.columns(2) if len(figures) > 1 else [st.container()]
     for number, figure in enumerate(figures):
         with columns[number % len(columns)], st.container(border=True):
@@ -89,8 +110,6 @@ def show_result(result: StudyResult, key: str) -> None:
                 icon=":material/image:",
                 key=f"{key}_{figure.name}_svg",
             )
-    for table in result.tables:
-        show_table(table, result, key)
 
 
 def paper_deck(paper_map: PaperMap) -> Any:
@@ -134,9 +153,9 @@ def show_maps(result: StudyResult, key: str) -> None:
 
 
 def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
-    """One table, folded, and its CSV."""
+    """One table and its CSV."""
     short = len(table.rows) <= LONGEST_TABLE
-    with st.expander(plain(table.title), icon=":material/table_chart:"):
+    with st.container(border=True):
         rows = table.records()[:LONGEST_TABLE]
         texts = [
             {name: "no finite bound" if cell is None else str(cell) for name, cell in row.items()}

@@ -35,7 +35,8 @@ from hexcursion.settings.model import (
 from hexcursion.settings.names import GROUPS
 
 TYPED = frozenset({
-    "config", "data.path", "data.value", "data.x", "data.y", "data.where", "value_unit", "owner",
+    "config", "data.path", "data.value", "data.x", "data.y", "data.crs", "data.where", "value_unit", "owner",
+    "centre", "clip",
     "records_per_owner", "reference.path", "reference_public", "region", "bbox", "place",
     "reach", "resolution", "unit", "epsilon", "epsilons", "delta", "budget", "periods", "threshold",
     "direction", "mechanisms", "accept_low_agreement", "ledger", "out", "dry_run", "show_baseline",

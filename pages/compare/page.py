@@ -25,7 +25,7 @@ from pages.privacy.frontier import clicked, epsilon_layers, limit_lines
 from pages.release.releasing import baseline_at
 from pages.shared import maps
 from pages.shared.charts import alt
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.released_view import paint
 from pages.shared.session import side_jobs, workspace
 from pages.shared.session.workspace import Explored, Found, Workspace
@@ -64,21 +64,28 @@ def show_practice(work: Workspace) -> None:
     made = _practice(found, explored, least)
     _maps(explored, made)
     st.dataframe([line.cells() for line in made.lines], hide_index=True)
-    st.caption(
-        "*Shown*: hexagons that are not blank. *Agreement*: intersection over union with the map "
-        "without privacy, as published, where blank hexagons count as outside; *filled*: as a careful "
-        "reader fills them. *Exact value*: records whose value follows from tables without and with "
-        "them, their hexagon known. *Changes*: records without which the map would be another one. *Was "
-        "it in?*: how often somebody who knows all other records tells which of two tables holds it, or "
-        "which of two releases like this one; guessing gives 50 %."
-    )
-    for sentence in view.sentences_of(least, made.lines, viewer):
-        st.markdown(f"* {plain(sentence)}")
+    with st.expander("What the columns mean", icon=":material/help:"):
+        st.caption(COLUMNS)
+    first, *others = view.sentences_of(least, made.lines, viewer)
+    st.markdown(f"**{plain(first)}**")
+    with st.expander("What this means", icon=":material/info:"):
+        for sentence in others:
+            st.markdown(f"* {plain(sentence)}")
     left, right = st.columns(2, gap="large")
     with left:
         _one_record_more(made.records, least, viewer)
     with right:
         _editions(made.records, least, viewer)
+
+
+COLUMNS: Markdown = (
+    "*Shown*: hexagons that are not blank. *Agreement*: intersection over union with the map "
+    "without privacy, as published, where blank hexagons count as outside; *filled*: as a careful "
+    "reader fills them. *Exact value*: records whose value follows from tables without and with "
+    "them, their hexagon known. *Changes*: records without which the map would be another one. *Was "
+    "it in?*: how often somebody who knows all other records tells which of two tables holds it, or "
+    "which of two releases like this one; guessing gives 50 %."
+)
 
 
 def _practice(found: Found, explored: Explored, least: int) -> view.Practice:

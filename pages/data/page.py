@@ -251,7 +251,7 @@ panels.ask_basemap(work)
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
     st.caption(
         "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "
-        "command line takes with --config. It names data by their path on this machine; files that had been "
+        "command line takes too. It names data by their path on this machine; files that had been "
         "uploaded are uploaded again here."
     )
     # A form: its button waits for files that are still on their way, and no run begins between two of them.

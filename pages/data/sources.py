@@ -182,8 +182,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
         reference = _file("Table of an earlier time (same columns)", where, "sensors_reference", work)
         if reference is None:
             st.caption(
-                "Without a second file, other rows of the same table can serve, such as those of an earlier "
-                "year: choose them here. So can another sheet, or the zip of an earlier release."
+                "Other rows or another sheet of the same table can serve too, or the zip of an earlier "
+                "release."
             )
         reference_layer: str | None = None
         own = reference is not None

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from hexcursion import words
-from pages.shared.glossary import GLOSSARY, TERMS
+from pages.shared.glossary import GLOSSARY, PATHS, STATISTICS, TERMS
 from pages.shared.plain_text import plain
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -62,21 +62,19 @@ st.markdown(
     "by the factor e to the ε, apart from a slack δ. Whatever anybody knows beforehand, and whatever they "
     "compute from the release, they cannot tell the two apart better than that."
 )
-left, right = st.columns(2, gap="large")
-with left:
+with st.expander("What is protected, and what is not", icon=":material/shield:"):
     st.markdown(
         "**What is protected.** One record, as the release says: one sale, one sensor or one hexagon."
     )
     st.markdown(
-        "**What is not.** Facts about the whole area that stay the same whichever record is exchanged; the "
-        "number of records; and a person with many records, who is protected less: the release says how "
-        "much less."
+        "**What is not.** It does not hide what is true of the area as a whole, nor the number of records. A "
+        "person with many records is protected less: the release says how much less."
     )
     st.markdown(
         "**What costs nothing.** Everything done with released maps. **What costs.** Every further release "
         "of the same data: the ledger adds it up and refuses what would exceed the budget."
     )
-with right:
+with st.expander("What ε means", icon=":material/balance:"):
     st.table(
         {
             "Privacy budget ε": [f"{epsilon:g}" for epsilon in EXAMPLES],
@@ -89,18 +87,22 @@ with right:
         border="horizontal",
     )
 
-st.header("The five steps", anchor=False)
-st.markdown(
-    "1. **Data**: name the private values, and reference data that are public or set aside.\n"
-    "2. **Hexagons**: name the public area and how fine the map is.\n"
-    "3. **Privacy and utility**: say who is protected and how strongly; the search finds the best map that "
-    "this allows, on the reference data.\n"
-    "4. **Release**: read what will be published, then release once. The ledger is charged first.\n"
-    "5. **Publish**: hand out the files. They hold nothing private and say what they cost."
-)
+st.header("Two ways to draw", anchor=False)
+st.markdown(PATHS)
+st.markdown(STATISTICS)
 
-st.header("What the words mean", anchor=False)
-table(GLOSSARY)
+with st.expander("The five steps", icon=":material/route:"):
+    st.markdown(
+        "1. **Data**: name the private values, and reference data that are public or set aside.\n"
+        "2. **Hexagons**: name the public area and how fine the map is.\n"
+        "3. **Privacy and utility**: say who is protected and how strongly; the search finds the best map "
+        "that this allows, on the reference data.\n"
+        "4. **Release**: read what will be published, then release once. The ledger is charged first.\n"
+        "5. **Publish**: hand out the files. They hold nothing private and say what they cost."
+    )
+
+with st.expander("What the words mean", icon=":material/dictionary:"):
+    table(GLOSSARY)
 with st.expander("Numbers of a design, for specialists"):
     table(name for name in TERMS if name not in GLOSSARY)
 st.caption(

@@ -19,7 +19,7 @@ from hexcursion.settings.privacy_settings import MOST_RECORDS
 from pages.privacy import pilot_panel, question
 from pages.privacy.question_view import attack_odds, relative_unit
 from pages.shared.charts import alt
-from pages.shared.glossary import label, tip
+from pages.shared.glossary import PATHS, STATISTICS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.side_jobs import planning
 from pages.shared.session.workspace import Workspace
@@ -41,7 +41,6 @@ def ask_privacy(work: Workspace) -> None:
     question.ask(work)
     question.ask_scale(work)
     _unit(work)
-    _number(work)
     _strength(work)
     pilot_panel.ask(work)
     _more(work)
@@ -71,8 +70,8 @@ def _unit(work: Workspace) -> None:
     units = ["point"] if work.choices.get("values") in question.ONE_SCALE else ["point", "cell"]
     standing = work.choices.get("unit", "point")
     captions = {
-        "point": f"What the map can tell about any one {kind} is limited by the budget ε.",
-        "cell": "The map is made of one median per hexagon, and any one of these is protected.",
+        "point": f"ε limits what the map tells about any one {kind}.",
+        "cell": "The map is made of one median per hexagon.",
     }
     unit = st.radio(
         label("unit"),
@@ -145,15 +144,15 @@ def _strength(work: Workspace) -> None:
         )
         planning(work).wanted = float(wanted)
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
-    _slack_and_paths(work)
     epsilon, delta = float(work.choices.get("epsilon", 1.0)), _slack_of(work)
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")
     n = None if protected == "cell" else work.records
     owner = work.owner_block
     said = promises.epsilon_sentence(epsilon, delta, protected, relation, n, owner=owner)
-    st.caption(plain(said))
-    show_odds(epsilon, delta, protected if owner is None else owner["word"], relation)
+    with st.expander("What an attacker can do", icon=":material/shield:"):
+        st.caption(plain(said))
+        show_odds(epsilon, delta, protected if owner is None else owner["word"], relation)
 
 
 def _goal(work: Workspace) -> str:
@@ -237,6 +236,8 @@ def _slack_words(delta: float | str) -> str:
 
 def _more(work: Workspace) -> None:
     with st.expander("More choices"):
+        _number(work)
+        _slack_and_paths(work)
         mechanisms = st.multiselect(
             "Mechanisms to try",
             list(MECHANISMS),
@@ -245,6 +246,7 @@ def _more(work: Workspace) -> None:
             help=" ".join(f"{each.title}: {each.summary}" for each in MECHANISMS.values()),
             **work.keyed("mechanisms"),
         )
+        st.caption(f"{PATHS} {STATISTICS}")
         _searched(work)
         answers = work.choices.get("values") == "yes-no"  # they start from a published reference anyway
         prior_mean = None if answers else _start(work)
@@ -337,7 +339,7 @@ ODDS_HELP = (
 def show_odds(epsilon: float, delta: float, record: words.UnitWord, relation: Relation) -> None:
     """The best any attack on one record can do at this epsilon and delta."""
     odds = attack_odds(epsilon, delta, relation)
-    with st.container(border=True, key="odds"):
+    with st.container(key="odds"):
         st.markdown(
             f"**At ε {plain(upper(epsilon, 3))} an attacker who is after one {plain(record)}**",
             help=ODDS_HELP,

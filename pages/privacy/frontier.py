@@ -305,15 +305,28 @@ def show_solved(work: Workspace, found: Found, wanted: float) -> FrontierPoint |
 
 def promise_of(project: Project, design: Design, epsilon: float) -> str:
     """What a design promises at its epsilon; of a Gaussian one the chance of a right guess by its own mu."""
-    settings = project.settings
-    proved = mechanism_of(design).guarantee(design, public_facts(project))
-    chance = words.surest(
-        epsilon, project.delta, settings.relation, proved.exact_gaussian_mu, proved.distance
-    )
+    settings, chance = project.settings, _chance(project, design, epsilon)
     return promises.epsilon_sentence(
         epsilon, project.delta, settings.unit_word, settings.relation, private_n(project), chance=chance,
         owner=settings.owner_block,
     )  # fmt: skip
+
+
+def guess_of(found: Found) -> str:
+    """What the design to release makes of a guess about one record: the number that is published with it."""
+    project, design = found.project, found.choice.design
+    if private_n(project) * project.delta >= 1.0:
+        return promise_of(project, design, project.settings.epsilon)
+    chance = _chance(project, design, project.settings.epsilon)
+    owner = project.settings.owner_block
+    return f"{words.guess_words(chance, project.settings.unit_word if owner is None else owner['word'])}."
+
+
+def _chance(project: Project, design: Design, epsilon: float) -> float:
+    proved = mechanism_of(design).guarantee(design, public_facts(project))
+    return words.surest(
+        epsilon, project.delta, project.settings.relation, proved.exact_gaussian_mu, proved.distance
+    )
 
 
 def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoint | None:

@@ -58,25 +58,22 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         piloted = pilot_panel.paid(work, settings)
         if piloted is None:
             return None
-        st.markdown(
-            "The search tries priors, ranges, ridges and smoothings **on what was paid for**, and solves "
-            "for the least spread that fits beside it into the budget."
-        )
+        st.markdown("The search looks for the best design **on what was paid for**; it costs nothing more.")
     elif fixed := takes_fixed(settings):
         st.markdown(
-            "Without reference data nothing is searched: **one fixed design** is taken at this budget, and "
-            "simulated fields tell what it may reach. The private records are not looked at."
+            "Without reference data **one fixed design** is taken, and simulated fields show what it may "
+            "reach. No private value is used."
         )
     elif settings.values == "yes-no":
         st.markdown(
-            "Nothing is searched: **the release starts from the public reference data**, and fields that "
-            "drifted from them tell what it may reach. The private records are not looked at."
+            "**The release starts from the public reference data**, and fields that drifted from them show "
+            "what it may reach. No private value is used."
         )
     else:
         where = TRIED_ON["simulated" if settings.reference is None else "reference data"]
         st.markdown(
-            f"The search tries priors, ranges, ridges and smoothings **on {plain(where)}**, and solves "
-            "for the least spread that meets the budget. The private records are not looked at."
+            f"The search looks for the best design for this budget **on {plain(where)}**. No private value "
+            "is used."
         )
     wanted = side_jobs.planning(work).wanted
     best = "See what the fixed design may reach" if fixed else "Search for the best design"
@@ -157,6 +154,7 @@ def _found(work: Workspace, found: Found) -> Scored:
     wanted = side_jobs.planning(work).wanted
     solved = None if wanted is None else frontier.show_solved(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")
+    st.caption(plain(frontier.guess_of(found)))
     preview = st.container()
     if st.button("Go to the release", type="primary", icon=RELEASE.icon, key=f"to_release_{work.mark}"):
         st.switch_page(RELEASE.path)

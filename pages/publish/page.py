@@ -19,7 +19,7 @@ from pages.shared import panels, released_view
 from pages.shared.plain_text import plain
 from pages.shared.released_view import Opened, embedded_label
 from pages.shared.session import saving, workspace
-from pages.shared.shipped import is_shipped, shelved, site_folder, viewer_of
+from pages.shared.shipped import is_shipped, offer_todays_rule, shelved, site_folder, viewer_of
 from pages.shared.steps import VIEWER
 
 work = workspace.current()
@@ -76,6 +76,7 @@ def downloads(name: str, viewer: Viewer) -> None:
             "account of yours. Your own releases are published the same way.",
             icon=":material/science:",
         )
+        offer_todays_rule()
     archive = shelved().path if is_shipped(name) else bundles_folder() / f"{name}.zip"
     released_view.downloads(Opened(viewer, archive.read_bytes), columns=1)
 

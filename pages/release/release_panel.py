@@ -141,10 +141,13 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
             ("period", "When they were taken", known.period, "2018"),
             ("source", "Who gave them", known.source, "as the data's licence asks"),
         )
-        said = {
-            name: st.text_input(plain(asked), value=given, placeholder=example, help=plain(field(name).help))
-            for name, asked, given, example in words
-        }
+        with st.expander("What readers should know of the data", icon=":material/notes:"):
+            said = {
+                name: st.text_input(
+                    plain(asked), value=given, placeholder=example, help=plain(field(name).help)
+                )
+                for name, asked, given, example in words
+            }
         total: float | None = None
         if budget.total is None:
             total = st.number_input(

@@ -153,3 +153,14 @@ def label(name: str) -> Markdown:
     """The word of a term with its symbol, as a widget's label: "privacy budget ε" capitalised."""
     term = TERMS[name]
     return f"{term.word[0].upper()}{term.word[1:]} {term.symbol}".strip()
+
+
+PATHS: Markdown = (
+    "**Posterior sampling**, the method of the paper, publishes a *posterior path*: one whole map drawn at "
+    "random from all maps that the private records make plausible. A record makes little difference to what "
+    "is drawn, and several paths show what is sure."
+)
+STATISTICS: Markdown = (
+    "**Spectral statistics** publishes noisy sums of the private values instead, a few weighted averages "
+    "over the area. The map, and any number of paths, are computed from these sums at no further cost."
+)

@@ -111,17 +111,16 @@ def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: flo
 
 
 Line = tuple[str, str, bool]
-SPECIALISTS = frozenset({"Bound", "Orders"})  # which theorem, and where its proof stands
+FIRST = ("Unit of protection", "Records", "This release", "Budget", "Ledger")
 
 
 def receipt_lines(lines: Sequence[Line]) -> None:
-    """Draw (topic, text, is a warning) lines; a warning is never folded away."""
-    folded = [line for line in lines if line[0] in SPECIALISTS and not line[2]]
+    """Draw (topic, text, is a warning) lines; a warning is never folded away, and most others are."""
+    shown = [line for line in lines if line[0] in FIRST or line[2]]
     with st.container(key="receipt", border=True):
-        _draw(line for line in lines if line not in folded)
-        if folded:
-            with st.expander("For specialists: the proof behind the numbers"):
-                _draw(folded)
+        _draw(shown)
+        with st.expander("All lines that are published with the map", icon=":material/list:"):
+            _draw(line for line in lines if line not in shown)
 
 
 def _draw(lines: Iterable[Line]) -> None:
@@ -208,9 +207,10 @@ def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
 
 def sentences(viewer: Viewer, products: Products) -> None:
     """What the products say; cutoffs, confidence and the limits of so few paths are for specialists."""
-    _listed(viewer.in_short(products))
-    with st.expander("For specialists: the set at one cutoff, and what is sure", icon=":material/functions:"):
-        _listed(viewer.for_specialists(products))
+    first, *others = viewer.in_short(products)
+    st.markdown(f"**{plain(first)}**")
+    with st.expander("More in words, and for specialists", icon=":material/functions:"):
+        _listed([*others, *viewer.for_specialists(products)])
 
 
 def _listed(said: Sequence[str]) -> None:
@@ -225,9 +225,11 @@ def statement_facts(viewer: Viewer) -> None:
     st.markdown(f"**{plain(release['title'] or release['id'])}**, released {plain(release['created'][:10])}")
     if release["generated"]:
         generated_badge()
-    st.markdown(f":material/shield: {plain(protection['protected'])} {plain(protection['in_words'])}")
-    for sentence in limits(statement):
-        st.markdown(f":material/remove_moderator: {plain(sentence)}")
+    st.markdown(f":material/shield: {plain(protection['protected'])}")
+    with st.expander("What is protected, and what is not", icon=":material/remove_moderator:"):
+        st.markdown(plain(protection["in_words"]))
+        for sentence in limits(statement):
+            st.markdown(plain(sentence))
 
 
 LARGEST_MB = 95  # a little less than a viewer takes of one session

@@ -7,10 +7,11 @@ from pathlib import Path
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
+from pages.shared.glossary import PATHS, STATISTICS
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.shared.session.workspace import Explored, Found
-from pages.shared.steps import DATA, HELP, RELEASE, TOUR, VIEWER
+from pages.shared.steps import DATA, HELP, PUBLISH, TOUR, VIEWER
 from pages.start.finished import Finished, finished_example
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -22,8 +23,8 @@ def open_example() -> None:
     if not st.button(
         "Open the finished example",
         icon=":material/play_arrow:",
-        help="House sales of Lucas County, Ohio, searched and released beforehand: a map to explore beside "
-        "the one without privacy, and the choices behind it. Opening it draws and charges nothing.",
+        help="House sales of Lucas County, Ohio, searched and released beforehand: the page that is "
+        "published, and the choices behind it. Opening it draws and charges nothing.",
     ):
         return
     try:
@@ -32,7 +33,7 @@ def open_example() -> None:
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
     else:
-        st.switch_page(RELEASE.path)
+        st.switch_page(PUBLISH.path)
 
 
 def take(finished: Finished) -> None:
@@ -54,6 +55,9 @@ with left:
         "**differential privacy**: a **proved** limit on what the map tells about any single record. It says "
         "what this costs in accuracy, and keeps account of every release."
     )
+    with st.expander("Two ways to draw", icon=":material/gesture:"):
+        st.markdown(PATHS)
+        st.markdown(STATISTICS)
     if st.button("Take the two-minute tour", type="primary", icon=TOUR.icon):
         st.switch_page(TOUR.path)
     open_example()

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dpgp_core.numbers import upper
 from geo.maps.linked import Mode
 from geo.maps.painting import LegendEntry, legend
+from hexcursion import words
 from hexcursion.bundle.statement.expected import shown_words
+from hexcursion.bundle.statement.guarantee import surest_of
 from hexcursion.errors import WorkflowError
 from hexcursion.words import agreement_words, ratio_words
 from pages.shared import maps
@@ -17,12 +18,12 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.released_view import in_words
 from pages.shared.server import access
-from pages.shared.shipped import published_badge
+from pages.shared.shipped import HOUSE, STEP, published_badge
 from pages.shared.steps import DATA, VIEWER
 from pages.tour.view import House, Painted, Tour, tour
 
-STEPS = ("What is public", "What changed", "How sure is it?", "Today's rule", "What an attacker learns")
-STEP, HEIGHT = "tour_step", 430
+STEPS = ("What is public", "What changed", "How sure is it?", "Today's rule", HOUSE)
+HEIGHT = 430
 
 
 def go(step: int) -> None:
@@ -134,8 +135,7 @@ def what_an_attacker_learns(seen: Tour) -> None:
                 f"{100 * seen.exact:.0f} of 100 prices can be computed exactly.",
                 f"For {100 * (1 - seen.changed):.0f} of 100 nothing. The others are told for certain, and "
                 "nobody knows beforehand which they are.",
-                "Of two releases, one with a sale and one with any other instead, nobody names the right one "
-                f"more often than {plain(upper(100 * seen.apart, 2))} % of the time; a coin does it 50 %.",
+                f"{plain(words.guess_words(surest_of(guarantee), guarantee['unit_word']))}.",
             ],
         },
         hide_index=True,

@@ -18,8 +18,6 @@ from geo.maps.painting import NO_RECORDS, Entry, Painting
 from geo.measures import with_unit
 from hexcursion.bundle.products import paint_classes
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.guarantee import stated_cost
-from hexcursion.comparing.attacks import most_told_apart
 from hexcursion.words import quantity
 from pages.shared.shipped import FILES, shipped
 
@@ -153,12 +151,6 @@ class Tour:
     def right(self) -> float:
         """Share of the hexagons likely above the threshold that are, on the map of all sales."""
         return float(self.cells("truth")[self.viewer.bundle.published.classes == 0].mean())
-
-    @property
-    def apart(self) -> float:
-        """How often anybody names the release of two that holds a sale, at most."""
-        guarantee = self.viewer.bundle.statement["guarantee"]
-        return most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
 
     @property
     def bought(self) -> tuple[float, float, float, float]:

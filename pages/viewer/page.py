@@ -12,7 +12,7 @@ from pages.shared import released_view
 from pages.shared.plain_text import plain
 from pages.shared.released_view import anything_chosen, ask_bundle, downloads, embedded_label, receipt_lines
 from pages.shared.server import access
-from pages.shared.shipped import shelved
+from pages.shared.shipped import is_shipped, offer_todays_rule, shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading
 from pages.viewer.others import others_beside
@@ -46,6 +46,8 @@ else:
     left, right = st.columns([5, 3], gap="medium")
     with right:
         reading.facts(viewer)
+        if is_shipped(statement["release"]["id"]):
+            offer_todays_rule()
     shown = left.container()
     product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
     with shown:

@@ -79,7 +79,12 @@ def facts(viewer: Viewer) -> None:
                 st.header(f"{icon}{plain(fact.lead)}", anchor=False)
                 if number == 1 and surest is not None:
                     st.html(belief_html(surest))
-                st.markdown(plain(fact.text))
+                if fact.warning:
+                    st.markdown(plain(fact.text))
+        texts = [fact for fact in three_facts(statement, viewer.bundle.published) if not fact.warning]
+        with st.expander("More about this", icon=":material/info:"):
+            for fact in texts:
+                st.markdown(f"**{plain(fact.about)}.** {plain(fact.text)}")
 
 
 def belief_html(surest: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -9,7 +11,7 @@ from hexcursion.bundle.published.bundle_store import stored_bundles
 from pages.shared.session.saving import text_of
 from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved
-from pages.shared.steps import COMPARE, DATA, HEXAGONS, LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
+from pages.shared.steps import COMPARE, DATA, HEXAGONS, LEDGER, PRIVACY, PUBLISH, RELEASE, TOUR, VIEWER
 from tests.pages.conftest import OpenApp, press, texts
 from tests.pages.data_steps import work_of
 
@@ -28,9 +30,10 @@ def go(app: AppTest, path: str) -> str:
 
 def test_one_click_opens_release_search_and_files(opened: AppTest) -> None:
     said = texts(opened)
-    assert opened.title[0].value == RELEASE.title
-    assert "The finished example" in said
+    assert opened.title[0].value == PUBLISH.title
+    assert "in no account of yours" in said
     assert "charged to no account here" in said.replace("\\", "")
+    assert "The finished example" in go(opened, RELEASE.path)
     privacy = go(opened, PRIVACY.path)
     assert "Worth releasing: for ε 1 the map shows the region" in privacy.replace("\\", "")
     assert not [button for button in opened.button if button.label == "Search for the best design"]
@@ -72,7 +75,7 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
     assert "Price of houses in Lucas County in dollars, 1998; from 4,206 sales." in said
     assert "The largest regions lie around Ottawa Hills" in said
     assert "Orange is right about 94 times in 100" in said
-    assert "A 50:50 guess about one sale is right at most 55.4 % of the time" in said
+    assert "A 50:50 guess about one sale becomes at most 56:44" in said
     assert "Not a map of single sales" in said
 
 
@@ -100,3 +103,16 @@ def test_its_sales_lead_to_the_search_and_are_lost_by_nobody(open_app: OpenApp) 
     assert "region of the example" not in str(app.radio[0].options).lower()
     go(app, PRIVACY.path)
     assert [button.label for button in app.button] == ["Search for the best design"]
+
+
+def test_one_click_shows_what_today_s_rule_would_have_shown_about_one_house(opened: AppTest) -> None:
+    press(opened, "What today's rule would have shown about one house")
+    assert opened.title[0].value == TOUR.title
+    assert "What does each map tell?" in texts(opened)
+
+
+def test_every_screen_says_the_same_of_a_guess_about_one_record(opened: AppTest) -> None:
+    """The design that was found, the reader's page and the tour: one number."""
+    for path in (PRIVACY.path, VIEWER.path):
+        said = go(opened, path).replace("\\", "")
+        assert re.findall(r"A 50:50 guess about one \w+ becomes at most (\d+:\d+)", said)[:1] == ["56:44"]

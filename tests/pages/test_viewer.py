@@ -63,7 +63,7 @@ def test_the_page_answers_in_words(
     assert "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 open, 94" in said
     assert [header.value.replace("\\", "") for header in app.header][:3] == [
         "93 % of the region right",
-        "A 50:50 guess about one sale is right at most 91.7 % of the time",
+        "A 50:50 guess about one sale becomes at most 92:8",
         "Not a map of single sales",
     ]
     assert [tab.label for tab in app.tabs] == [

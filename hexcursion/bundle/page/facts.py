@@ -168,11 +168,10 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
     what = guarantee["protected"]
     if surest is None:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
-    often = words.share(surest)
-    lead = f"A 50:50 guess about one {one} is right at most {often} of the time"
+    lead = words.guess_words(surest, one)
     text = (
-        f"{what} Somebody to whom a claim about one {one} is as likely true as false (50 %) is right no more "
-        "often than that after seeing everything published here."
+        f"{what} Somebody to whom a claim about one {one} is as likely true as false is right at most "
+        f"{words.share(surest)} of the time after seeing everything published here."
     )
     useless = guarantee["epsilon"] > promises.USELESS_EPSILON
     return Fact("Who is protected", lead, f"{text} {promises.PROTECTS_NOBODY}" if useless else text, useless)

@@ -46,6 +46,20 @@ ASKS = (
     "date_input",
     "color_picker",
 )
+SAYS = (
+    "title",
+    "header",
+    "subheader",
+    "markdown",
+    "caption",
+    "info",
+    "warning",
+    "error",
+    "success",
+    "metric",
+)
+PRESSED = ("button", "form_submit_button", "download_button")
+FOLDED = "folded "
 LONG, WIDE = 12, 2_000  # items of a list and characters of an argument that are written out
 
 
@@ -64,6 +78,7 @@ class Screen(Recorded):
     def __init__(self, answers: Mapping[str, Any] | None = None) -> None:
         super().__init__(answers)
         self.lines: list[str] = []
+        self.seen = Seen()
         self.clicks: dict[str, int] = {}  # chart -> number of the dot that was clicked
         self.chooses: dict[str, int] = {}  # widget of several answers -> how many of the first are chosen
         self.presses = ""  # the beginning of the label of a button that is pressed
@@ -97,13 +112,18 @@ class Screen(Recorded):
             shown["args"] = [type(one).__name__ if is_dataclass(one) else one for one in shown["args"]]
         words = [written(one) for one in seen] + [f"{key}={written(one)}" for key, one in shown.items()]
         self.lines.append(f"{place}{name}({', '.join(words)})")
+        if FOLDED not in place:
+            self.seen.add(name, seen, shown)
         if name in ("rerun", "switch_page", "stop"):
             raise Ended
         if name in ("columns", "tabs"):
             many = given[0] if isinstance(given[0], int) else len(given[0])
-            return [Part(self, f"{place}{name}[{number}] ") for number in range(many)]
+            hidden = FOLDED if name == "tabs" else ""
+            return [Part(self, f"{place}{hidden * (number > 0)}{name}[{number}] ") for number in range(many)]
         if name in HOLDERS:
-            return Part(self, f"{place}{name} ")
+            folded = name == "popover" or (name == "expander" and not named.get("expanded"))
+            folded |= named.get("key") == "brief"  # on narrow screens alone
+            return Part(self, f"{place}{FOLDED if folded else name} ")
         return self._answered(name, given, named)
 
     def _answered(self, name: str, given: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
@@ -135,6 +155,45 @@ class Screen(Recorded):
     def _dialog(self, place: str, given: Any, named: Any, body: Any, values: Any) -> None:
         with self.called(place, "container", ("dialog", *given), named):
             body(*values)
+
+
+class Seen:
+    """What a person sees before anything is unfolded: words in their order, controls, and what says them."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.controls: list[str] = []
+
+    def add(self, name: str, given: Sequence[Any], named: Mapping[str, Any]) -> None:
+        """Count a call of Streamlit's with what it shows."""
+        texts = [given[0]] if given and isinstance(given[0], str) else []
+        label = [] if named.get("label_visibility") == "collapsed" else texts
+        if name in SAYS:
+            texts = [*texts, *([str(given[1])] if name == "metric" and len(given) > 1 else [])]
+        elif name in ("table", "dataframe"):
+            texts = list(_cells(given[0] if given else {}))
+        elif name in ("radio", "segmented_control", "pills"):
+            texts = [*label, *map(str, given[1]), *(named.get("captions") or ())]
+            self.controls.append(f"{name} {given[0]}")  # one group of choices
+        elif name == "tabs":
+            texts = list(given[0])
+            self.controls.append(f"{name} {texts}")
+        elif name in (*ASKS, *PRESSED, "page_link", "expander", "popover"):
+            texts = [str(named["label"])] if "label" in named else label
+            self.controls.append(f"{name} {texts[0] if texts else ''}")
+        else:
+            return
+        for text in texts:
+            plain = re.sub(r":[a-z_]+/?[a-z_]*:|[*_`#\\]|:[a-z-]+\[", " ", str(text))
+            self.words += re.findall(r"[^\W_]+(?:[.,:'’/-][^\W_]+)*", plain)
+
+
+def _cells(table: Any) -> Iterator[str]:
+    """The texts of a table that is given by its columns."""
+    if isinstance(table, Mapping):
+        for head, column in table.items():
+            yield str(head)
+            yield from map(str, column if isinstance(column, Sequence) else ())
 
 
 class Part:

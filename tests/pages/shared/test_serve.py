@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -144,3 +145,21 @@ def test_an_option_that_is_none_ends_the_program(capsys: pytest.CaptureFixture[s
     assert further == ("--mine",)
     assert "target" not in flags
     assert "args" not in flags
+
+
+def test_the_viewers_folder_is_that_of_the_bundles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", "before")
+    assert serve._with_folder(["--viewer", "--server.port", "1"]) == ["--viewer", "--server.port", "1"]
+    assert serve._with_folder(["--server.port", "1"]) == ["--server.port", "1"]
+    assert os.environ["HEXCURSION_BUNDLES"] == "before"
+    asked = ["--server.port", "1", "--viewer", str(tmp_path)]
+    assert serve._with_folder(asked) == ["--server.port", "1", "--viewer"]
+    assert os.environ["HEXCURSION_BUNDLES"] == str(tmp_path)
+    with pytest.raises(SystemExit, match="There is no folder of bundles at /nowhere"):
+        serve._with_folder(["--viewer", "/nowhere"])
+    with pytest.raises(SystemExit) as ended:
+        serve.start(SCRIPT, ["--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("Usage: python app.py [--viewer [FOLDER]]")

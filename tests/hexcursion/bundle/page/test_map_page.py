@@ -101,7 +101,7 @@ def test_the_page_answers_the_four_questions(contents: Contents) -> None:
     assert (
         "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 open, 94" in page.text
     )
-    assert "A 50:50 guess about one sale is right at most 91.7 % of the time" in page.text
+    assert "A 50:50 guess about one sale becomes at most 92:8" in page.text
     assert "Not a map of single sales" in page.text
     everybody, specialists = page.text.split("For specialists")
     for technical in ("at delta", "docs/mathematics.md", "Someone with up to 2 sales", "posterior-sampling"):
@@ -308,7 +308,7 @@ def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     statement["guarantee"]["epsilon"] = 1.0
     assert (
         three_facts(statement, bundle.published)[1].lead
-        == "A 50:50 guess about one sale is right at most 73.2 % of the time"
+        == "A 50:50 guess about one sale becomes at most 74:26"
     )
     surest = belief_of(statement)
     assert surest == pytest.approx(0.73106, abs=1e-5)
