@@ -283,7 +283,7 @@ def counted(products: Products) -> str:
     above, unsure, below, empty = np.bincount(products.classes, minlength=4).tolist()
     text = f"{above:,} of {total:,} hexagons ({part_of(above, total)}) {'is' if above == 1 else 'are'}"
     if products.graded:
-        text += f" likely {side} the threshold, {unsure:,} open, {below:,} likely not {side} it."
+        text += f" likely {side} the threshold, {unsure:,} it cannot tell, {below:,} likely not {side} it."
     else:
         text += f" {side} the threshold on the released path."
     return f"{text} {empty:,} with few records or none are left out." if empty else text

@@ -44,6 +44,7 @@ def ask_privacy(work: Workspace) -> None:
     _strength(work)
     pilot_panel.ask(work)
     _more(work)
+    _attack(work)
     idle = _idle(work)
     also = ("covariate_columns",) if "covariates" in idle else ()
     kept = ("values",) if work.choices.get("values") == "count" else ()  # there is nothing else to ask
@@ -144,6 +145,10 @@ def _strength(work: Workspace) -> None:
         )
         planning(work).wanted = float(wanted)
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
+
+
+def _attack(work: Workspace) -> None:
+    """What budget and slack allow an attacker, whichever design is taken."""
     epsilon, delta = float(work.choices.get("epsilon", 1.0)), _slack_of(work)
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")

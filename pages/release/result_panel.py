@@ -101,7 +101,7 @@ def _told(viewer: Viewer) -> None:
         st.caption(plain(figures))
     for against in filter(None, (contradiction(expected, told), model_doubt(told))):
         st.warning(plain(against), icon=":material/difference:")
-    if changed := change_told(told):
+    if changed := change_told(statement):
         st.info(plain(changed), icon=":material/compare_arrows:")
 
 

@@ -46,7 +46,7 @@ ShownProduct = Literal[
     "classes", "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
 ]
 PRODUCTS: dict[ShownProduct, str] = {
-    "classes": "Likely, open, likely not",
+    "classes": "Likely, cannot tell, likely not",
     "vote-set": "Released region",
     "votes": "Share of paths",
     "probability": "Probability",

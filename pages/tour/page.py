@@ -67,7 +67,8 @@ def how_sure(seen: Tour) -> None:
     above, unsure, below, empty = seen.classes
     st.markdown(
         f"The release says how sure it is: {above:,} hexagons are **likely above** "
-        f"{plain(seen.threshold)}, {unsure:,} open, {below:,} likely not; {empty:,} hold few sales or none. "
+        f"{plain(seen.threshold)}, {unsure:,} it cannot tell, {below:,} likely not; {empty:,} hold few "
+        "sales or none. "
         f"Of the {seen.above('released'):,} above in step 2, each with a chance of at least 50 %, only the "
         f"surer ones are called likely above. {plain(shown_words(published, statement))}  \n"
         f"Drag the handle to check it against **all sales of {last:d} "

@@ -46,7 +46,9 @@ def test_the_tour_is_told_in_five_steps_with_the_numbers_of_the_viewer(
     app.query_params["release"] = shelved().name
     app.switch_page(VIEWER.path).run()
     seen = texts(app).replace("\\", "")
-    assert "111 of 316 hexagons (35 %) are likely above the threshold, 55 open, 150 likely not" in seen
+    assert (
+        "111 of 316 hexagons (35 %) are likely above the threshold, 55 it cannot tell, 150 likely not" in seen
+    )
     for sentence in (
         shown_words(shipped().bundle.published, shipped().bundle.statement),
         "A 50:50 guess about one sale becomes at most 56:44",

@@ -60,7 +60,10 @@ def test_the_page_answers_in_words(
     assert [title.value for title in app.title] == ["Where do properties sell for more than £442,413?"]
     said = texts(app)
     assert "Flats above the stamp duty line, London 2018" in said
-    assert "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 open, 94" in said
+    assert (
+        "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 it cannot tell, 94"
+        in said
+    )
     assert [header.value.replace("\\", "") for header in app.header][:3] == [
         "93 % of the region right",
         "A 50:50 guess about one sale becomes at most 92:8",

@@ -137,8 +137,8 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
             text = " ".join(filter(None, ["No region is shown.", *said]))
     if products.graded:
         unsure, judged = int((products.classes == 1).sum()), int(products.judged.sum())
-        text += f" {part_of(unsure, judged).capitalize()} of the hexagons are open."
-    text = f"{text} {change_told(told)}".rstrip()
+        text += f" For {part_of(unsure, judged)} of the hexagons it cannot tell."
+    text = f"{text} {change_told(statement)}".rstrip()
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join(filter(None, [contradiction(expected, told), model_doubt(told), *poor]))
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
@@ -170,7 +170,7 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
     lead = words.guess_words(surest, one)
     text = (
-        f"{what} Somebody to whom a claim about one {one} is as likely true as false is right at most "
+        f"{what} Somebody to whom a claim about one {one} is as likely true as false (50 %) is right at most "
         f"{words.share(surest)} of the time after seeing everything published here."
     )
     useless = guarantee["epsilon"] > promises.USELESS_EPSILON

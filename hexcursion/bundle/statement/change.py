@@ -63,10 +63,25 @@ def change_words(change: Mapping[str, Any], transform: str, unit: str) -> str:
     )
 
 
-def change_told(told: Mapping[str, Any] | None) -> str:
-    """The sentences about a change since the public map; "" where a release starts from none."""
-    change = None if told is None else told.get("change")
-    return "" if change is None else str(change["in_words"])
+def change_told(statement: Mapping[str, Any]) -> str:
+    """Whether the values have changed since the public map, in one plain sentence; "" where a release starts
+    from none. The statement's own words say how surely."""
+    change = (statement.get("told") or {}).get("change")
+    if change is None:
+        return ""
+    transform, subject = statement["response"]["transform"], statement["subject"]
+    unit = {"log": "%", "probit": "percentage points"}.get(transform, subject["unit"])
+    higher, low, high = (
+        quantity(0.0 if abs(change[name]) < LEAST_POINTS else change[name], unit, 2)
+        for name in ("higher", "low", "high")
+    )
+    if change["chance"] > CHANGED:
+        unsure = change["low"] * change["high"] > 0.0
+        said = "It is not sure whether there was a change" if unsure else "No change seen"
+        return f"{said} since the public map (between {low} and {high})."
+    name = "share" if transform == "probit" else subject["value"] or "value"
+    moved = f"rose by about {higher}" if change["higher"] > 0.0 else f"fell by about {higher.lstrip('-−')}"
+    return f"On average the {name} {moved} since the public map; that is not chance."
 
 
 def check_change(statement: Mapping[str, Any]) -> None:

@@ -225,7 +225,7 @@ def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ..
     before = beforehand_words(expected) if shown else expected_words(expected)
     told = statement.get("told")
     against = contradiction(expected, told), model_doubt(told)
-    return tuple(filter(None, (shown, agreement_told(told), before, *against, change_told(told))))
+    return tuple(filter(None, (shown, agreement_told(told), before, *against, change_told(statement))))
 
 
 def beforehand_words(expected: Mapping[str, Any] | None) -> str:

@@ -48,8 +48,8 @@ LEGEND = [
 SCOPE = Scope("existing leasehold flats", "2018", ("county = LONDON",))
 VALUES = ["above", "open", "not above", "no record expected"]
 SENTENCE = (
-    "3 of 90 hexagons (3 %) are likely above the threshold, 33 open, 54 likely not above it. 32 with few "
-    "records or none are left out."
+    "3 of 90 hexagons (3 %) are likely above the threshold, 33 it cannot tell, 54 likely not above it. 32 "
+    "with few records or none are left out."
 )
 SURE = "Orange is right about 85 times in 100. It finds 1 in 10 of the places above."
 COVERED = "Price of existing leasehold flats in pounds, 2018, only county = LONDON; from 30,123 sales."
@@ -142,7 +142,9 @@ def test_all_products_of_a_bundle_say_the_same_numbers(which: str, domain: Domai
     for name in ("label.html", "map.html", "README.txt"):
         text = " ".join(html.unescape(made[name].decode()).split())
         assert f"{shown:,} of {judged:,} hexagons" in text, name
-        assert f"likely {words} the threshold, {unsure:,} open, {not_shown:,} likely not" in text, name
+        assert f"likely {words} the threshold, {unsure:,} it cannot tell, {not_shown:,} likely not" in text, (
+            name
+        )
         said = sure.search(text)
         assert said is not None, name
         assert (int(said[1]), int(said[2])) == pytest.approx((100 * right, 10 * held), abs=0.51)
@@ -181,7 +183,9 @@ def test_a_chance_at_a_limit_is_sure_and_none_is_rounded_into_another_class() ->
 def test_words_follow_the_side_and_one_path_is_not_called_likely(domain: Domain) -> None:
     below = bundle_from_contents(bundle_contents(make_release(domain, direction="below"))).published
     assert set(class_column(below)) == {"below", "open", "not below"}
-    assert counted(below).endswith("are likely at most the threshold, 25 open, 3 likely not at most it.")
+    assert counted(below).endswith(
+        "are likely at most the threshold, 25 it cannot tell, 3 likely not at most it."
+    )
     one = bundle_from_contents(bundle_contents(make_release(domain, paths=1))).published
     assert Counter(class_column(one)) == {"above": 9, "not above": 113}
     assert counted(one) == "9 of 122 hexagons (7 %) are above the threshold on the released path."

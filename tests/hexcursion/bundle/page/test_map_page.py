@@ -99,7 +99,8 @@ def test_the_page_answers_the_four_questions(contents: Contents) -> None:
     assert "How right this map is was not estimated before it was drawn." in page.text
     assert "One sale: its value and its place, among 30,123 sales." in page.text
     assert (
-        "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 open, 94" in page.text
+        "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 it cannot tell, 94"
+        in page.text
     )
     assert "A 50:50 guess about one sale becomes at most 92:8" in page.text
     assert "Not a map of single sales" in page.text

@@ -36,11 +36,11 @@ def shown(votes: list[float], paths: int, probability: list[float] | None = None
 @pytest.mark.parametrize(
     ("products", "unsure"),
     [
-        (shown([0.0, 0.2, 0.21, 0.5, 0.79, 0.8, 1.0, 0.1], 12), "38 % of the hexagons are open."),
-        (shown([0.0, 1.0, 0.9, 0.1], 12), "0 % of the hexagons are open."),
-        (shown([0.0, 1.0, 0.0, 1.0], 1, [0.5, 0.9, 0.3, 0.8]), "50 % of the hexagons are open."),
-        (shown([0.5, 0.5, 0.5, 0.5], 12, [0.1, 0.9, 0.3, 0.8]), "25 % of the hexagons are open."),
-        (shown([0.5] + 200 * [1.0], 12), "Under 1 % of the hexagons are open."),
+        (shown([0.0, 0.2, 0.21, 0.5, 0.79, 0.8, 1.0, 0.1], 12), "For 38 % of the hexagons it cannot tell."),
+        (shown([0.0, 1.0, 0.9, 0.1], 12), "For 0 % of the hexagons it cannot tell."),
+        (shown([0.0, 1.0, 0.0, 1.0], 1, [0.5, 0.9, 0.3, 0.8]), "For 50 % of the hexagons it cannot tell."),
+        (shown([0.5, 0.5, 0.5, 0.5], 12, [0.1, 0.9, 0.3, 0.8]), "For 25 % of the hexagons it cannot tell."),
+        (shown([0.5] + 200 * [1.0], 12), "For under 1 % of the hexagons it cannot tell."),
     ],
 )
 def test_between_a_fifth_and_four_fifths_a_hexagon_is_open(products: Products, unsure: str) -> None:

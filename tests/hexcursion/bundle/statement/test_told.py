@@ -22,7 +22,7 @@ from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.products import Products, counted, products_at
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents, read_bundle
-from hexcursion.bundle.statement.change import change_block
+from hexcursion.bundle.statement.change import change_block, change_told
 from hexcursion.bundle.statement.expected import (
     agreement_told,
     check_told,
@@ -232,10 +232,9 @@ def test_a_change_is_said_on_average_over_the_records(
     assert other["in_words"].startswith(f"T{shown_to} from those of the public map by more than chance")
     assert other["higher"] < 0.0
     assert " lower (90 % interval: " in other["in_words"] or " 0.882 times as high" in other["in_words"]
-    assert (
-        how_right({**STATEMENT, "expected": None, "told": {"change": other, "map": None}}, shown())[-1]
-        == (other["in_words"])
-    )
+    about = {**STATEMENT, "expected": None, "told": {"change": other, "map": None}}
+    about |= {"response": {"transform": scale.transform}, "subject": {"value": "price", "unit": unit}}
+    assert how_right(about, shown())[-1] == change_told(about)
 
 
 @pytest.mark.parametrize(("chance", "doubted"), [(0.0501, False), (0.05, True), (0.004, True)])
@@ -341,8 +340,8 @@ def test_hexagons_outside_the_judged_ones_are_counted_apart() -> None:
     assert products.classes.tolist() == [3, 1, 1, 3]
     assert shown().empty is None
     assert counted(products) == (
-        "0 of 2 hexagons (0 %) are likely above the threshold, 2 open, 0 likely not above it. 2 with few "
-        "records or none are left out."
+        "0 of 2 hexagons (0 %) are likely above the threshold, 2 it cannot tell, 0 likely not above it. 2 "
+        "with few records or none are left out."
     )
     assert "records" not in counted(with_records(np.full(4, 9.0))), "where there is none, nothing is said"
     told = told_block(products, STATEMENT, FIELD, None)
@@ -400,3 +399,27 @@ def test_expected_records_travel_with_the_bundle(domain: Domain) -> None:
     stored = paths_bytes(release.cells, rounded(release.paths), records=-np.ones(size))
     with pytest.raises(BundleError, match="negative number of records"):
         read_paths(stored, records=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "transform", "said"),
+    [
+        ((0.001, 20.3, 18.0, 22.0), "log",
+         "On average the price rose by about 20 % since the public map; that is not chance."),
+        ((0.01, -3.4, -5.0, -2.0), "identity",
+         "On average the price fell by about £3.4 since the public map; that is not chance."),
+        ((0.001, 25.0, 20.0, 30.0), "probit",
+         "On average the share rose by about 25 percentage points since the public map; that is not chance."),
+        ((0.9, 0.1, -3.0, 3.0), "log", "No change seen since the public map (between -3 % and 3 %)."),
+        ((0.02, 13.0, 4.4, 23.0), "log",
+         "It is not sure whether there was a change since the public map (between 4.4 % and 23 %)."),
+    ],
+)  # fmt: skip
+def test_a_change_is_one_plain_sentence_for_readers(
+    change: tuple[float, float, float, float], transform: str, said: str
+) -> None:
+    numbers = dict(zip(("chance", "higher", "low", "high"), change, strict=True))
+    subject = {"value": "price", "unit": "£"}
+    statement = {"told": {"change": numbers}, "response": {"transform": transform}, "subject": subject}
+    assert change_told(statement) == said
+    assert change_told({**statement, "told": None}) == ""
