@@ -86,7 +86,7 @@ def show_result(result: StudyResult, key: str) -> None:
         names = [table.name for table in result.tables]
         titles = {table.name: table.title for table in result.tables}
         chosen = st.selectbox(
-            "Table", names, index=None, format_func=lambda name: plain(titles[name]),
+            "Table", names, index=None, format_func=titles.__getitem__,
             placeholder="choose one", key=f"{key}_{result.study}_table",
         )  # fmt: skip
         for table in result.tables:

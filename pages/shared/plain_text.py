@@ -14,7 +14,8 @@ Markdown: TypeAlias = str
 # escapes were taken off (addresses become links, `:name:` an emoji or an icon, `->` an arrow), so a backslash
 # cannot stop it: only a letter in between can.
 JOINER = "\u2060"
-_MARKS = re.compile(r"[\\`*_~$\[\]<>|&]")
+# An underscore within a word means nothing, and a screen reader would read out the sign before it.
+_MARKS = re.compile(r"[\\`*~$\[\]<>|&]|(?<![^\W_])_|_(?![^\W_])")
 _DIRECTIVE = re.compile(r":(?=[^\W\d])")  # :red[...], :material/home:
 _BETWEEN = (
     re.compile(r"(:)(?=[^\s:]+:)"),  # :smile:, :material/home:, :streamlit:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import difflib
 import ipaddress
+import os
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
 from hexcursion.errors import WorkflowError
+from hexcursion.ledger.places import BUNDLES_VARIABLE
 
 Mode = Literal["curator", "viewer"]
 MODE, HOSTS, IDLE = "HEXCURSION_MODE", "HEXCURSION_HOSTS", "HEXCURSION_IDLE_MINUTES"
@@ -269,3 +273,28 @@ def _checked_auth(auth: Any) -> str:
             "The redirect_uri in [auth] must begin with https: the sign-in cookie would be readable."
         )
     return host
+
+
+HELP = f"""Usage: python app.py [{VIEWER_ARGUMENT} [FOLDER]] [--server.port PORT] [--server.address ADDRESS]
+
+Start the app; it is then open in a browser at the address that it prints.
+
+  {VIEWER_ARGUMENT} [FOLDER]         show published bundles only, those of a folder where one is named
+  --server.port PORT        where it listens, 8501 without it
+  --server.address ADDRESS  this machine alone without it; see docs/deployment.md before naming another
+
+Every further option of `streamlit run` is taken too: `streamlit run --help` lists them."""
+
+
+def with_folder(arguments: list[str]) -> list[str]:
+    """The arguments without the folder of bundles that may follow the viewer's; it goes into the environment.
+
+    `SystemExit` with one sentence where there is no such folder."""
+    place = arguments.index(VIEWER_ARGUMENT) + 1 if VIEWER_ARGUMENT in arguments else len(arguments)
+    if place >= len(arguments) or arguments[place].startswith("-"):
+        return arguments
+    folder = Path(arguments[place]).expanduser()
+    if not folder.is_dir():
+        sys.exit(f"Hexcursion does not start. There is no folder of bundles at {folder}: name another one.")
+    os.environ[BUNDLES_VARIABLE] = str(folder.absolute())
+    return [*arguments[:place], *arguments[place + 1 :]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import gc
-import os
 import sys
 import time
 import types
@@ -32,9 +31,8 @@ from websockets.server import ServerProtocol
 from geo import GeoError
 from hexcursion.bundle.signature import SIGNERS_VARIABLE, operators_signers
 from hexcursion.errors import WorkflowError
-from hexcursion.ledger.places import BUNDLES_VARIABLE
 from pages.shared.server import access, middleware, sockets
-from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
+from pages.shared.server.access_rules import HELP, VIEWER_ARGUMENT, Access, Locked, with_folder
 from pages.shared.server.middleware import (
     Application,
     Gate,
@@ -67,7 +65,7 @@ def start(script: str, arguments: list[str]) -> None:
     if {"-h", "--help"} & set(arguments):
         print(HELP)
         sys.exit(0)
-    arguments = _with_folder(arguments)
+    arguments = with_folder(arguments)
     ours = [argument for argument in arguments if argument == VIEWER_ARGUMENT]
     theirs = [argument for argument in arguments if argument != VIEWER_ARGUMENT]
     App(script)  # from now on Streamlit looks for its settings beside the script, too
@@ -77,31 +75,6 @@ def start(script: str, arguments: list[str]) -> None:
     _checked()
     sys.argv = ["streamlit", "run", str(Path(script).resolve()), *theirs, "--", *ours]
     cli.main()
-
-
-HELP = f"""Usage: python app.py [{VIEWER_ARGUMENT} [FOLDER]] [--server.port PORT] [--server.address ADDRESS]
-
-Start the app; it is then open in a browser at the address that it prints.
-
-  {VIEWER_ARGUMENT} [FOLDER]         show published bundles only, those of a folder where one is named
-  --server.port PORT        where it listens, 8501 without it
-  --server.address ADDRESS  this machine alone without it; see docs/deployment.md before naming another
-
-Every further option of `streamlit run` is taken too: `streamlit run --help` lists them."""
-
-
-def _with_folder(arguments: list[str]) -> list[str]:
-    """The arguments without the folder of bundles that may follow the viewer's; it goes into the environment.
-
-    `SystemExit` with one sentence where there is no such folder."""
-    place = arguments.index(VIEWER_ARGUMENT) + 1 if VIEWER_ARGUMENT in arguments else len(arguments)
-    if place >= len(arguments) or arguments[place].startswith("-"):
-        return arguments
-    folder = Path(arguments[place]).expanduser()
-    if not folder.is_dir():
-        sys.exit(f"Hexcursion does not start. There is no folder of bundles at {folder}: name another one.")
-    os.environ[BUNDLES_VARIABLE] = str(folder.absolute())
-    return [*arguments[:place], *arguments[place + 1 :]]
 
 
 def around(script: str) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def test_the_short_help_lists_what_people_type(
     with pytest.raises(SystemExit):
         main([command, "--help"])
     text = capsys.readouterr().out
-    assert len(text.splitlines()) <= 64
+    assert len(text.splitlines()) <= 65
     assert "  --epsilon NUMBER      Privacy budget of this release.\n" in text
     assert "--ridge" not in text
     (more,) = re.findall(r"\n(\d+) more with --help-all: ", text)

@@ -16,7 +16,8 @@ from pages.shared.plain_text import JOINER, plain
     ("text", "shown"),
     [
         ("Flats above 450,000 pounds (2018)", "Flats above 450,000 pounds (2018)"),
-        ("a_b*c`d", r"a\_b\*c\`d"),
+        ("a_b*c`d", r"a_b\*c\`d"),
+        ("_a_b_ c__d", r"\_a_b\_ c\_\_d"),
         ("[x](y)", r"\[x\](y)"),
         ("![x](y)", r"!\[x\](y)"),
         ("<b>&amp;", r"\<b\>\&amp;"),
@@ -43,7 +44,7 @@ from pages.shared.plain_text import JOINER, plain
         ("\u202egnp.exe\u200b\x00", "gnp.exe"),
         ("", ""),
         (3, "3"),
-        (ValueError("a_b"), r"a\_b"),
+        (ValueError("a*b"), r"a\*b"),
     ],
 )
 def test_each_sign_loses_its_meaning(text: object, shown: str) -> None:

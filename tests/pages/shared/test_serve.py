@@ -15,7 +15,7 @@ from websockets.server import ServerProtocol
 
 from geo import GeoError
 from hexcursion.errors import WorkflowError
-from pages.shared.server import serve
+from pages.shared.server import access_rules, serve
 from pages.shared.server.access_rules import Locked
 
 ASKED = (
@@ -151,14 +151,14 @@ def test_the_viewers_folder_is_that_of_the_bundles(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HEXCURSION_BUNDLES", "before")
-    assert serve._with_folder(["--viewer", "--server.port", "1"]) == ["--viewer", "--server.port", "1"]
-    assert serve._with_folder(["--server.port", "1"]) == ["--server.port", "1"]
+    assert access_rules.with_folder(["--viewer", "--server.port", "1"]) == ["--viewer", "--server.port", "1"]
+    assert access_rules.with_folder(["--server.port", "1"]) == ["--server.port", "1"]
     assert os.environ["HEXCURSION_BUNDLES"] == "before"
     asked = ["--server.port", "1", "--viewer", str(tmp_path)]
-    assert serve._with_folder(asked) == ["--server.port", "1", "--viewer"]
+    assert access_rules.with_folder(asked) == ["--server.port", "1", "--viewer"]
     assert os.environ["HEXCURSION_BUNDLES"] == str(tmp_path)
     with pytest.raises(SystemExit, match="There is no folder of bundles at /nowhere"):
-        serve._with_folder(["--viewer", "/nowhere"])
+        access_rules.with_folder(["--viewer", "/nowhere"])
     with pytest.raises(SystemExit) as ended:
         serve.start(SCRIPT, ["--help"])
     assert ended.value.code == 0
