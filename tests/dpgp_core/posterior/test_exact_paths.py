@@ -150,6 +150,8 @@ def test_a_held_prior_is_what_its_bounds_ask_for() -> None:
     rows = [sum(int(one) ** 2 for one in row) for row in dense.root]
     assert max(rows) <= 2**52
     assert np.array_equal(dense.root, np.trunc(dense.root))
+    real = np.linalg.cholesky(make_prior("exponential", TOWN, 1500.0).correlation()) * 2.0**26
+    assert np.all(np.abs(dense.root) <= np.abs(real) + 1e-6), "rounded towards 0"
     assert graph.times(np.array([1] * TOWN.size, dtype=object)).tolist() == (graph.loss**2).tolist()
 
 
