@@ -15,6 +15,21 @@ AQS = (
     '"Arithmetic Mean","Date Local"\n'
 )
 TABLES = {
+    "dvf": (
+        "id_mutation,date_mutation,nature_mutation,valeur_fonciere,type_local,longitude,latitude\n"
+        "2023-1,2023-01-15,Vente,250000,Appartement,4.83,45.76\n"
+        "2023-2,2023-02-10,Vente,410000.5,Maison,4.85,45.74\n"
+        "2023-2,2023-02-10,Vente,410000.5,Appartement,4.86,45.74\n",
+        ("valeur_fonciere", {}, "id_mutation", "date_mutation"),
+        ([4.83, 4.85, 4.86], [45.76, 45.74, 45.74], [250000.0, 410000.5, 410000.5], "EPSG:4326", 2),
+    ),
+    "nyc-sales": (
+        "BOROUGH,NEIGHBORHOOD,BLOCK,LOT,SALE PRICE,SALE DATE,Latitude,Longitude\n"
+        "1,CHELSEA,700,12,925000,2023-03-01,40.745,-74.001\n"
+        "1,CHELSEA,701,3,1250000,2023-04-01,40.746,-74.002\n",
+        ("SALE PRICE", {}, "BOROUGH + BLOCK + LOT", "SALE DATE"),
+        ([-74.001, -74.002], [40.745, 40.746], [925000.0, 1250000.0], "EPSG:4326", 2),
+    ),
     "openaq": (
         "location_id,sensors_id,location,datetime,lat,lon,parameter,units,value\n"
         '7,21,"Bow, E3",2024-05-01T01:00:00Z,51.52,-0.02,pm25,ug/m3,8.5\n'

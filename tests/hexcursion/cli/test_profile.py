@@ -152,6 +152,14 @@ STATED = ("--threshold", "10", "--centre", "10", "--clip", "9")
 OWNED = ("--records-per-owner", "1")
 # Of each profile its header, a row and what a person must say; then what the bundle measures of whom.
 SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
+    "dvf": (
+        "id_mutation,date_mutation,nature_mutation,valeur_fonciere,type_local,longitude,latitude",
+        "{at},2023-01-15,Vente,{value},Appartement,{lon},{lat}", OWNED, "Price above €10", "sensor",
+    ),
+    "nyc-sales": (
+        "BOROUGH,NEIGHBORHOOD,BLOCK,LOT,SALE PRICE,SALE DATE,Latitude,Longitude",
+        "1,CHELSEA,700,{at},{value},2023-03-01,{lat},{lon}", (), "Price above $10", "reading",
+    ),
     "openaq": (
         f"{OPENAQ}\n7,1,Bow,2024-05-01T01:00:00Z,51.52,0.02,no2,ug/m3,99",
         "{at},{at},Bow,2024-05-01T01:00:00+01:00,{lat},{lon},pm25,ug/m3,{value}",
