@@ -101,7 +101,7 @@ PRICE_PAID = Loader(
     ignores=("value", "x", "y", "place_column", "zone_column", "where", "identifier", "time", "layer",
              "place_sd", "trip", "header_row", "decimal", "missing", "censored", "detection_limit",
              "condition", "limit_column", "unit_column", "day_first", "equal_rows", "encoding", "delimiter",
-             "quoting", "sides"),
+             "quoting", "sides", "behind"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(

@@ -145,7 +145,8 @@ def refuse_to_guess(repeats: Repeats, name: str) -> None:
 def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once") -> Repeats:
     """Find the rows of (n,) columns that list a record again. Rows with one `identifier` (bytes, b"" for
     none) are one record; so are rows without one that agree in everything of `CONTENT` that the table has:
-    `x`, `y`, `value`, and where there are any `time`, `owner` and `place_sd`. The first is kept. Raise
+    `x`, `y`, `value`, and where there are any `time` with its `stamp` (uint64: a month is no day, an unread
+    time no other, `times.TimesRead`), `owner` and `place_sd`. The first is kept. Raise
     `DataError` where rows with one identifier differ in anything of `CONTENT`: which of them is the record is
     not the program's to say. Where `equal` is "each", every row without an identifier is a record.
 
@@ -249,7 +250,7 @@ def one_of_each(hashes: Hashes, which: Literal["first", "last"]) -> NDArray[np.b
 
 def _content_hashes(columns: Mapping[str, NDArray[Any]]) -> Hashes:
     """(n,) one hash for each row of everything in `CONTENT`."""
-    given = [columns[name] for name in CONTENT if name in columns]
+    given = [columns[name] for name in (*CONTENT, "stamp") if name in columns]
     hashes = Column()
     for rows in strides(given[0].size):
         begin = unhashed(given[0][rows].size)

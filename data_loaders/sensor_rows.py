@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.columns.coordinates import hemisphere_column, names_hemisphere, parse_degrees
+from data_loaders.columns.forms import forms_of, letters_of, undressed
 from data_loaders.columns.numbers import (
     USUAL,
     Decimal,
@@ -23,9 +25,9 @@ from data_loaders.columns.numbers import (
 )
 from data_loaders.columns.place_forms import Places
 from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
-from data_loaders.columns.sensortable import Shape, blocks_of, decimal_mark, mark_wanted, matches, shape_of
+from data_loaders.columns.sensortable import Shape, blocks_of, mark_wanted, matches, shape_of
 from data_loaders.columns.specification import ReadingSpecification
-from data_loaders.columns.times import DateOrder, read_times
+from data_loaders.columns.times import DateOrder, read_times, settled
 from data_loaders.files.blocks import Block, Column, mask, text
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Table
@@ -80,13 +82,15 @@ class Found:
     rows: Column = field(default_factory=Column)
     numbered: OwnerNumbers = field(default_factory=OwnerNumbers)
     times: tuple[Column, Column] = field(default_factory=lambda: (Column(), Column()))
+    stamps: Column = field(default_factory=Column)
+    forms: Counter[str] = field(default_factory=Counter)  # of values that are not read
+    forms_of_times: Counter[str] = field(default_factory=Counter)
     order: DateOrder = field(default_factory=DateOrder)
     systems: set[str] = field(default_factory=set)
     grouped: int = 0
     below: int = 0
     above: int = 0
     wrapped: int = 0
-    untimed: int = 0
     written: dict[str, None] = field(default_factory=dict)
     unmatched: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
@@ -95,17 +99,17 @@ class Found:
     def number(self, name: str) -> NDArray[np.float64]:
         return self.numbers.get(name, Column()).array()
 
-    def time(self, day_first: bool | None) -> NDArray[np.datetime64]:
-        """(n,) when each row was measured, seconds, as its dates are meant; None where nobody says it."""
-        month_first = self.order.month_comes_first() if day_first is None else not day_first
-        return self.times[int(month_first)].array("M8[s]")
+    def time(self, month_first: bool) -> tuple[NDArray[np.datetime64], NDArray[np.uint64]]:
+        """(n,) when each row was measured, seconds, as its dates are meant, and what else tells it."""
+        time = self.times[int(month_first)].array("M8[s]")
+        return time, settled(self.stamps.array("u8"), time)
 
     def add_times(self, column: Any) -> None:
         read = read_times(column)
-        neither = np.isnat(read.as_day_first) & np.isnat(read.as_month_first)
-        self.untimed += int(np.count_nonzero(neither & ~mask(pc.equal(pc.utf8_trim_whitespace(column), ""))))
+        self.forms_of_times.update(read.forms)
         self.times[0].add(read.as_day_first)
         self.times[1].add(read.as_month_first)
+        self.stamps.add(read.stamp)
         self.order = self.order.with_(read.order)
 
 
@@ -257,19 +261,37 @@ def _marks(
 ) -> dict[str, Decimal]:
     """The decimal mark of each column of numbers: that of coordinates is no evidence for the values'."""
     marks: dict[str, Decimal] = {}
-    for column, position in numeric.items():
-        found = decimal_mark(shape, position, table.typed)
+    for column in sorted(numeric, key=lambda one: one not in (chosen.x, chosen.y)):  # places first
+        entries = pc.utf8_trim_whitespace(pa.array(shape.column(numeric[column]), pa.string()))
+        evidence = Evidence()
+        evidence.add(_bare(entries, chosen, stated) if column == chosen.value else entries)
+        found = evidence.mark(table.typed)
         if column in (chosen.x, chosen.y):
             # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
-            if found is None and chosen.degrees and not any("." in one for one in shape.column(position)):
+            if found is None and chosen.degrees and not evidence.point:
                 found = ","
             found = found or stated.decimal
         else:
+            commas = shape.specification.delimiter == ";" or "," in marks.values()
+            rounded = 2 * _matching(entries, "00$") > len(entries)
+            if evidence.may_group_by_point and not table.typed and (commas or rounded):
+                found = None  # 245.000 where commas mark decimals, or where most numbers are round
             found = stated.decimal or found
         if found is None:
             raise mark_wanted(table.name, [column])
         marks[column] = found
     return marks
+
+
+def _bare(entries: Any, chosen: Columns, stated: Wanted) -> Any:
+    """The entries of the value without what stands before and behind its numbers."""
+    if chosen.value == ONE_EACH:
+        return entries
+    return undressed(entries, chosen.unit, letters_of(stated.behind, chosen.unit))
+
+
+def _matching(entries: Any, pattern: str) -> int:
+    return int(pc.sum(pc.match_substring_regex(entries, pattern)).as_py() or 0)
 
 
 def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
@@ -286,6 +308,7 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     rows = pa.array(np.flatnonzero(alive))
     ones = {ONE_EACH: pa.array(["1"] * len(rows), pa.string())} if chosen.value == ONE_EACH else {}
     entries = ones | {key: text(block.columns[f"n:{key}"].take(rows)) for key in chosen.numeric[len(ones) :]}
+    entries[chosen.value] = _bare(entries[chosen.value], chosen, stated)
     read = [reading.numbers(column, entries[column]) for column in chosen.numeric]
     condition = None if stated.condition is None else text(block.columns[f"w:{stated.condition}"].take(rows))
     value = parse_censored(
@@ -325,6 +348,8 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         written = pc.utf8_trim_whitespace(entries[chosen.value])
         for reason, pattern in _WRITTEN_OTHERWISE:
             alive = tally.drop_where(reason, unread & mask(pc.match_substring_regex(written, pattern)), alive)
+        left = np.flatnonzero(unread & alive)
+        found.forms.update(forms_of(written.take(pa.array(left)).to_pylist()))
     alive = tally.drop_where("value is not a number", unread, alive)
     for spread in read[3:]:
         alive = tally.drop_where(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders.columns.coordinates import check_named, check_places, in_range, system_of
+from data_loaders.columns.forms import in_words
 from data_loaders.columns.guess import without_places
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.numbers import repeated, suspects
@@ -106,7 +107,15 @@ def load_sensors(
                 f"{name} has dates in {time!r} that have the {'month' if day_first else 'day'} first, since "
                 "their other number is above 12: leave `day_first` (--day-first) out, or say the opposite."
             )
-        columns["time"] = found.time(day_first)
+        told = found.order.month_comes_first()
+        if day_first is None and told is None:
+            raise DataError(
+                f"{name} has dates such as 3/4/2018 in {time!r} of which a single one, or few among many, would "
+                "tell that the month stands first: say which stands first with `day_first` (--day-first or "
+                "--no-day-first)."
+            )
+        month_first = bool(told) if day_first is None else not day_first
+        columns["time"], columns["stamp"] = found.time(month_first)
     if chosen.owner is not None:
         columns["owner"] = found.owners.array("i8")
     if place_sd is not None:
@@ -142,10 +151,11 @@ def load_sensors(
             f"A number in column {value!r} lies far from all others. If it means no value, name it "
             "with `missing` (--missing)."
         )
-    if found.order.slashed and day_first is None and not found.order.month_comes_first():
+    if found.order.slashed and day_first is None:
         remedy = "; if the month stands first, say so with `day_first` (--no-day-first)"
         notes.append(
-            f"Dates such as 3/4/2018 in column {time!r} were read with the day first"
+            f"Dates such as 3/4/2018 in column {time!r} were read with the "
+            f"{'month' if found.order.month_comes_first() else 'day'} first"
             f"{remedy if found.order.open else ''}."
         )
     return observations, tally.report(name, observations.size, tuple(notes))
@@ -180,9 +190,15 @@ def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataErro
         column = sorted(found.unmatched)[0]
         return DataError(f"No row of {name} has the value asked for in column {column!r}: check the filter.")
     number = "" if value == ONE_EACH else f" and a number in {value!r}"
-    words = (
-        "; write answers as 1 for yes and 0 for no" if tally.main_reason == "value is not a number" else ""
-    )
+    words = ""
+    if tally.main_reason == "value is not a number" and found.forms:
+        if any("9" in form for form in found.forms):
+            words = (
+                f", {in_words(found.forms)}; name letters that may stand behind a number with `behind` "
+                "(--behind), and the currency or unit of the cells as the values' unit"
+            )
+        else:
+            words = "; write answers as 1 for yes and 0 for no"
     return DataError(
         f"No row of {name} has two coordinates{number}; most were dropped as: {tally.main_reason}{words}."
     )
@@ -205,10 +221,16 @@ def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) ->
             f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
             f"count {_RULE_WORDS[wanted.censored]} (`censored`)."
         )
-    if found.untimed:
-        times = "time" if found.untimed == 1 else "times"
+    if found.forms_of_times:
+        many = sum(found.forms_of_times.values())
         notes.append(
-            f"{found.untimed:,} {times} could not be read: write years with four digits, as in 2018-02-01."
+            f"{many:,} {'time' if many == 1 else 'times'} could not be read, {in_words(found.forms_of_times)}: "
+            "write years with four digits, as in 2018-02-01. Each counts as it is written."
+        )
+    if found.forms:
+        notes.append(
+            f"Values that were not read: {in_words(found.forms)}. Letters behind a number that leave it as it "
+            "is are named with `behind` (--behind); a sign or unit before or behind it, as the values' unit."
         )
     if found.wrapped:
         notes.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")

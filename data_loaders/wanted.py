@@ -54,6 +54,8 @@ class Wanted:
     quoting: Quoting | None = None
     # columns with the letters E and W, and N and S, of the coordinates; ("none",) for none
     sides: tuple[str, ...] = ()
+    # letters that may stand behind a number of the value; () for those of laboratories, ("none",) for none
+    behind: tuple[str, ...] = ()
     loader: str | None = None  # a name in LOADERS; None: found by the other fields
 
     @property

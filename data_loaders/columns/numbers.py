@@ -23,14 +23,19 @@ Decimal: TypeAlias = Literal[".", ","]
 _SIGN = r"^[<>≤≥=~ ]*[+-]?"
 _END = r"([eE][+-]?[0-9]{1,3})?$"
 _CUT = r"[1-9][0-9]{0,2}"  # what stands before a first group of thousands: never a 0
+_BLANKS = " '’\u00a0\u2009\u202f"
+"""Between groups of three digits; office programs write spaces that do not break."""
+_BLANK_CUT = rf"{_CUT}([{_BLANKS}][0-9]{{3}})+"
 # One or the other mark alone, where the other mark cannot group these digits; and both of them.
 _POINT = (
     rf"{_SIGN}([0-9]*\.[0-9]{{0,2}}|[0-9]*\.[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?\.[0-9]{{3}}){_END}"
     rf"|{_SIGN}{_CUT}(,[0-9]{{3}})+\.[0-9]+{_END}|{_SIGN}{_CUT}(,[0-9]{{3}}){{2,}}{_END}"
+    rf"|{_SIGN}{_BLANK_CUT}\.[0-9]+$"
 )
 _COMMA = (
     rf"{_SIGN}([0-9]*,[0-9]{{0,2}}|[0-9]*,[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?,[0-9]{{3}}){_END}"
     rf"|{_SIGN}{_CUT}(\.[0-9]{{3}})+,[0-9]+{_END}|{_SIGN}{_CUT}(\.[0-9]{{3}}){{2,}}{_END}"
+    rf"|{_SIGN}{_BLANK_CUT},[0-9]+$"
 )
 _ONE_GROUP = {".": rf"{_SIGN}{_CUT},[0-9]{{3}}$", ",": rf"{_SIGN}{_CUT}\.[0-9]{{3}}$"}
 _OUTWEIGHED = 10  # as many numbers must speak for one mark as for the other, for the others to be slips
@@ -42,9 +47,6 @@ MISSING_WORDS = (
 """Entries in small letters that stand for "no value"."""
 
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
-_BLANKS = " '’\u00a0\u2009\u202f"
-"""Between groups of three digits; office programs write spaces that do not break."""
-
 _MINUS = "\u2212"  # as typesetters and some web pages write it
 _GROUPED = {
     mark: rf"^[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+(\{mark}[0-9]+)?$"
@@ -99,6 +101,11 @@ class Evidence:
         self.comma += _matching(column, _COMMA)
         self.grouped_by_comma += _matching(column, _ONE_GROUP["."])
         self.grouped_by_point += _matching(column, _ONE_GROUP[","])
+
+    @property
+    def may_group_by_point(self) -> bool:
+        """Whether all that tells of a mark are numbers such as "245.000"."""
+        return bool(self.grouped_by_point) and self.point == self.comma == self.grouped_by_comma == 0
 
     def mark(self, typed: bool = False) -> Decimal | None:
         """Return the decimal mark of the column, None where either is possible; `typed` numbers have a point.

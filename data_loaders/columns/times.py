@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from data_loaders.columns.forms import forms_of
+from data_loaders.errors import DataError
+
+MONTH, QUARTER, YEAR, WEEK = 1, 2, 3, 4
+"""What an entry that is no moment but a stretch of time is known by (`TimesRead.stamp`)."""
 
 _ISO = r"^(?P<a>[0-9]{4})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{1,2})"
 _OTHER = r"^(?P<a>[0-9]{1,2})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{4})"
@@ -21,48 +31,111 @@ _LONGER = (
 _YEAR = r"^(?P<a>1[0-9]{3}|2[0-9]{3})$"
 _HALF = r"[0-9][ \x{a0}\x{202f}]?(?P<a>[AaPp])\.?[Mm]"  # browsers write a narrow blank before it
 _CLOCK = r"[T ](?P<a>[0-9]{1,2})(?::(?P<b>[0-9]{2})(?::(?P<c>[0-9]{2}))?|[ \x{a0}\x{202f}]?[AaPp]\.?[Mm])"
+# As twelve digits with a year of four, and with one of two, of a time with seconds.
+_EITHER = r"^(?P<a>20(?:0[1-9]|1[0-2])(?:0[1-9]|1[0-2])(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])$"
+_OUTWEIGHED = 10  # as many dates must speak for one order as for the other, for the others to be slips
+_FIRST_UNREAD = np.uint64(1 << 63)
+_LETTERS = r"(?P<name>[^\W\d_]{3,12}\.?)"
+_STRETCHES = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (r"(?P<year>\d{4})[-/. ](?P<number>\d{1,2})", MONTH),
+        (r"(?P<number>\d{1,2})[-/.](?P<year>\d{4})", MONTH),
+        (r"(?P<year>(?:19|20)\d{2})(?P<number>\d{2})(?P<packed>)", MONTH),
+        (rf"{_LETTERS}[-/, ]*(?P<year>\d{{4}})", MONTH),
+        (rf"(?P<year>\d{{4}})[-/ ]{_LETTERS}", MONTH),
+        (r"(?P<year>\d{4})[-/ ]?q(?P<number>[1-4])", QUARTER),
+        (r"q(?P<number>[1-4])[-/, ]*(?P<year>\d{4})", QUARTER),
+        (r"(?P<number>[1-4])q[-/ ]?(?P<year>\d{4})", QUARTER),
+        (r"(?P<year>\d{4})-?w(?P<week>\d{2})", WEEK),
+    )
+)
+_NAMED = tuple(
+    re.compile(pattern + r"(?![0-9])")
+    for pattern in (
+        rf"(?P<day>\d{{1,2}})\.?[-/ ]?{_LETTERS}[-/, ]*(?P<year>\d{{4}})",
+        rf"{_LETTERS}[- ]+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?[-, ]+(?P<year>\d{{4}})",
+        rf"(?P<year>\d{{4}})[-/ ]{_LETTERS}[-/ ](?P<day>\d{{1,2}})",
+    )
+)
+_ORDINAL = re.compile(r"(?P<year>[12]\d{3})-(?P<day>[0-3]\d{2})")
+_SERIAL, _SHORT = re.compile(r"\d{5}(?:\.\d+)?"), re.compile(r"\d{12}")
+_COUNT = re.compile(r"\d{9,11}(?:\.\d*)?|\d{13}(?:\.\d*)?|\d{16}|\d{19}|\d\.\d+e\+?\d{1,2}")
+_MONTHS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "jan janu jän janv ene ener gen genn",
+            "feb febr fév févr fev feve",
+            "mar marc mär märz mars maar maa mrz",
+            "apr apri avr avri abr abri",
+            "may mai mei mag magg mayo maj",
+            "jun june juni juin giu giug",
+            "jul july juli juil lug lugl",
+            "aug augu août aoû ago agos",
+            "sep sept set sett",
+            "oct octo okt okto ott otto out outu",
+            "nov nove",
+            "dec dece dez deze déc déce dic dici",
+        ),
+        start=1,
+    )
+    for word in words.split()
+}
+"""The first letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+
 _PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?$"
 
 
 def parse_times(column: Any, *, day_first: bool = False) -> NDArray[np.datetime64]:
     """Parse n Arrow strings such as "2018-03-01", "2018-03-01T12:30:59Z", "1.3.2018", "1/3/2018 8:30 PM",
-    "20180301123059" and "2018" as (n,) datetime64[s], time zones ignored; NaT where blank or unreadable.
-    Unless `day_first`, "3/4/2018" is read with the day first, or with the month first if the second number of
-    some date of the column is above 12 and the first of none."""
+    "05-JAN-2023", "20180301123059", "240501080000", "2018", "2018-03" and "2023-Q2" (their beginnings),
+    seconds or milliseconds since 1970 and days of Excel, as (n,) datetime64[s], time zones ignored; NaT where
+    blank, unreadable or open. Unless `day_first`, "3/4/2018" is read as the column's dates tell
+    (`DateOrder`). Raise `DataError` where they leave that to a single one."""
     read = read_times(column)
-    if read.order.month_comes_first() and not day_first:
-        return read.as_month_first
-    return read.as_day_first
+    month_first = False if day_first else read.order.month_comes_first()
+    if month_first is None:
+        raise DataError("Dates such as 3/4/2018 do not tell which number is the month: say so.")
+    return read.as_month_first if month_first else read.as_day_first
 
 
 @dataclass(frozen=True)
 class DateOrder:
     """What is known of dates such as 3/4/2018, from a table or one block of it."""
 
-    slashed: bool = False  # whether any is written like that
-    first_high: bool = False  # whether the first number of any is above 12; `second_high` likewise
-    second_high: bool = False
+    slashed: int = 0  # how many are written like that
+    first_high: int = 0  # of how many the first number is above 12; `second_high` likewise
+    second_high: int = 0
 
-    def month_comes_first(self) -> bool:
-        """Whether the second number of some date is above 12 and the first of none."""
-        return self.second_high and not self.first_high
+    def month_comes_first(self) -> bool | None:
+        """Whether the month comes first: where two dates or more have a second number above 12, and ten times
+        as many as have a first one. None where a single date would decide it; the day comes first where no
+        date has a second number above 12."""
+        low, high = sorted((self.first_high, self.second_high))
+        if self.second_high == 0:
+            return False
+        if high < _OUTWEIGHED * low or high < 2:
+            return None
+        return self.second_high == high
 
     @property
     def open(self) -> bool:
         """Whether no date tells which number is the day, or some dates tell one thing and some another."""
-        return self.slashed and self.first_high == self.second_high
+        told = self.first_high or self.second_high
+        return self.slashed > 0 and (not told or self.month_comes_first() is None)
 
     def contradicts(self, day_first: bool) -> bool:
         """Whether what a person says leaves dates unread that the other order reads."""
         high, low = (self.second_high, self.first_high) if day_first else (self.first_high, self.second_high)
-        return high and not low
+        return high > 0 and low == 0
 
     def with_(self, other: DateOrder) -> DateOrder:
         """What two blocks of one table say together."""
         return DateOrder(
-            self.slashed or other.slashed,
-            self.first_high or other.first_high,
-            self.second_high or other.second_high,
+            self.slashed + other.slashed,
+            self.first_high + other.first_high,
+            self.second_high + other.second_high,
         )
 
 
@@ -74,6 +147,16 @@ class TimesRead:
     as_day_first: NDArray[np.datetime64]
     as_month_first: NDArray[np.datetime64]
     order: DateOrder  # what the column says of the order
+    # (n,) 0 for a moment or a blank, else MONTH, QUARTER, YEAR or WEEK, or of an entry that one
+    # order or both leave unread a number made of its text: two times are equal only where they are written as one of these
+    stamp: NDArray[np.uint64]
+    counted: NDArray[np.float64]  # (n,) seconds since 1970 with their fraction where they are counted, NaN
+    forms: Mapping[str, int]  # how the unread entries are written, and how many
+
+
+def settled(stamp: NDArray[np.uint64], time: NDArray[np.datetime64]) -> NDArray[np.uint64]:
+    """(n,) stamps, where those of unread entries count only as far as (n,) `time` is unknown."""
+    return np.where((stamp >= _FIRST_UNREAD) & ~np.isnat(time), np.uint64(0), stamp)
 
 
 def read_times(column: Any) -> TimesRead:
@@ -81,7 +164,8 @@ def read_times(column: Any) -> TimesRead:
     text = pc.utf8_trim_whitespace(column)
     plain = _all_plain(text)
     if plain is not None:
-        return TimesRead(plain, plain, DateOrder())
+        none = np.zeros(plain.size)
+        return TimesRead(plain, plain, DateOrder(), none.astype(np.uint64), none + np.nan, {})
     iso, compact, year = _parts(text, _ISO), _parts(text, _COMPACT), _parts(text, _YEAR, 1)[0]
     first, second, last = _parts(text, _OTHER)
     *longer, hour, minute, past = _parts(text, _LONGER, 6)
@@ -99,11 +183,123 @@ def read_times(column: Any) -> TimesRead:
         return _moments(found, tuple(clock))
 
     as_day_first = read(last, second, first)
-    return TimesRead(
-        as_day_first,
-        read(last, first, second) if slashed.any() else as_day_first,
-        DateOrder(bool(slashed.any()), bool(np.any(first[slashed] > 12)), bool(np.any(second[slashed] > 12))),
-    )
+    as_month_first = read(last, first, second) if slashed.any() else as_day_first
+    stamp = np.where(np.isnan(year), 0, YEAR).astype(np.uint64)
+    counted = np.full(stamp.size, np.nan)
+    blank = np.asarray(pc.equal(text, "").to_numpy(zero_copy_only=False), dtype=bool)
+    twice = np.isnat(as_day_first) & np.isnat(as_month_first) | _either_century(text)
+    odd = np.flatnonzero(twice & ~blank)
+    forms: Mapping[str, int] = {}
+    if odd.size:
+        as_day_first = as_day_first.copy()
+        as_month_first = as_month_first.copy() if slashed.any() else as_day_first
+        entries = [str(text[int(at)].as_py()).lower() for at in odd]
+        found, kinds, seconds = _others(entries, np.array([clock[k][odd] for k in range(3)]))
+        as_day_first[odd] = found
+        as_month_first[odd] = found
+        stamp[odd] = kinds
+        counted[odd] = seconds
+        forms = forms_of([entry for entry, time in zip(entries, found, strict=True) if np.isnat(time)])
+    for at in np.flatnonzero(np.isnat(as_day_first) != np.isnat(as_month_first)):
+        stamp[at] = _stamp(str(text[int(at)].as_py()).lower())
+    high = (int(np.count_nonzero(number[slashed] > 12)) for number in (first, second))
+    order = DateOrder(int(np.count_nonzero(slashed)), *high)
+    return TimesRead(as_day_first, as_month_first, order, stamp, counted, forms)
+
+
+def _either_century(text: Any) -> NDArray[np.bool_]:
+    """(n,) twelve digits that are one time with a year of four digits and another with one of two."""
+    return np.asarray(matched(text, _EITHER) != "")
+
+
+def _others(
+    entries: list[str], clock: NDArray[np.float64]
+) -> tuple[NDArray[np.datetime64], NDArray[np.uint64], NDArray[np.float64]]:
+    """(k,) times that only few tables have, one by one: stretches of time, names of months, counts. `clock`
+    is (3, k) hours, minutes and seconds that stand behind a date."""
+    times = np.full(len(entries), np.datetime64("NaT", "s"))
+    stamps = np.zeros(len(entries), np.uint64)
+    counted = np.full(len(entries), np.nan)
+    for at, entry in enumerate(entries):
+        date, kind = _stretch(entry)
+        if date is None and (count := _count(entry)) is not None:
+            counted[at] = count
+            times[at] = np.datetime64(int(np.floor(count)), "s")
+        elif date is None and (moment := _moment(entry, clock[:, at])) is not None:
+            times[at] = np.datetime64(moment, "s")
+        elif date is not None:
+            times[at], stamps[at] = np.datetime64(date, "s"), kind
+        else:
+            stamps[at] = _stamp(entry)
+    return times, stamps, counted
+
+
+def _stamp(entry: str) -> np.uint64:
+    """What tells a time that is not read from another: its text."""
+    digest = hashlib.blake2b(entry.encode("utf-8", "replace"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest) | int(_FIRST_UNREAD))
+
+
+def _date(year: int, month: int, day: int) -> datetime | None:
+    try:
+        return datetime(year, month, day)
+    except ValueError:
+        return None
+
+
+def _stretch(entry: str) -> tuple[datetime | None, int]:
+    """The beginning of a month, a quarter or a week, and which of them it is."""
+    for pattern, kind in _STRETCHES:
+        if (match := pattern.fullmatch(entry)) is None:
+            continue
+        parts = match.groupdict()
+        year = int(parts["year"])
+        if kind == WEEK:
+            try:
+                return datetime.fromisocalendar(year, int(parts["week"]), 1), kind
+            except ValueError:
+                return None, 0
+        month = _MONTHS.get(parts["name"][:4].rstrip("."), 0) if "name" in parts else int(parts["number"])
+        month = 3 * month - 2 if kind == QUARTER else month
+        if "packed" in pattern.groupindex and 1 <= year % 100 <= 12 and 1 <= month <= 31:
+            return None, 0  # 200512 is in December 2005, or the 12th of May 2020
+        return _date(year, month, 1), kind
+    return None, 0
+
+
+def _moment(entry: str, clock: NDArray[np.float64]) -> datetime | None:
+    """A date with the name of its month, or the number of its day in the year; days of Excel; and twelve
+    digits that begin with the last two of a year."""
+    for pattern in _NAMED:
+        if (match := pattern.match(entry)) is not None:
+            month = _MONTHS.get(match["name"][:4].rstrip("."), 0)
+            date = _date(int(match["year"]), month, int(match["day"]))
+            hour, minute, second = (int(part) for part in clock)
+            if date is None or hour > 23 or minute > 59 or second > 59:
+                return None
+            return date.replace(hour=hour, minute=minute, second=second)
+    if (match := _ORDINAL.fullmatch(entry)) is not None:
+        date = datetime(int(match["year"]), 1, 1) + timedelta(days=int(match["day"]) - 1)
+        return date if match["day"] != "000" and date.year == int(match["year"]) else None
+    if (match := _SERIAL.fullmatch(entry)) is not None and 20_000 <= float(entry) < 80_000:
+        return datetime(1899, 12, 30) + timedelta(seconds=round(86_400 * float(entry)))
+    if _SHORT.fullmatch(entry) is not None and entry[:2] not in ("19", "20"):
+        try:
+            return datetime.strptime(("19" if entry >= "7" else "20") + entry, "%Y%m%d%H%M%S")
+        except ValueError:
+            return None
+    return None
+
+
+def _count(entry: str) -> float | None:
+    """Seconds since 1970 of a count of seconds, or by its size of milliseconds, microseconds or less."""
+    if _COUNT.fullmatch(entry) is None:
+        return None
+    count = float(entry)
+    for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e12, 1e3), (1e8, 1.0)):
+        if count >= least:
+            return count / unit if count / unit < 1e11 else None
+    return None
 
 
 def _all_plain(text: Any) -> NDArray[np.datetime64] | None:

@@ -30,7 +30,7 @@ from hexcursion.settings.field import fields_of
 
 OWN = {
     "x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None, "encoding": None,
-    "delimiter": None, "quoting": None, "sides": (),
+    "delimiter": None, "quoting": None, "sides": (), "behind": (),
 }  # fmt: skip
 """What is said of the private table alone, with what holds of another one unless it is said."""
 PLACES, COLUMNS = (

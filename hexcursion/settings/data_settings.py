@@ -155,6 +155,11 @@ class SourceSettings(Checked, Wanted):
         "Columns of a sensor table with the letters E and W of its longitudes, and N and S of its latitudes; "
         "`none` where it has none.", "data", metavar="COLUMN", otherwise="found by their names",
     )] = ()
+    behind: Annotated[tuple[str, ...], Setting(
+        "Letters that may stand behind a number of a sensor table's value and leave it as it is; `none` for "
+        "no letters.", "data", metavar="LETTERS",
+        otherwise="those of laboratories, such as J, B, D and E; none behind amounts of money",
+    )] = ()
     loader: Annotated[str | None, Setting(
         "Loader that reads the file.", "data", names=loader_names, metavar="NAME",
         otherwise="price-paid with `postcodes`, sensor-table without",

@@ -136,7 +136,8 @@ _MARKS = {".": "point", ",": "comma"}
 FIELDS = {
     "header_row": "Row with the names of the columns", "encoding": "Coding of its letters",
     "delimiter": "Between its columns", "quoting": "Quoted cells",
-    "sides": "Columns of the letters E and W, N and S", "decimal": "Decimal mark",
+    "sides": "Columns of the letters E and W, N and S",
+    "behind": "Letters that may stand behind a number", "decimal": "Decimal mark",
     "missing": "Numbers that stand for a missing value", "censored": "Readings such as <0.5 and > 200",
     "detection_limit": "Detection limit of readings such as ND",
     "condition": "Column that says which readings are below or above a limit",
@@ -273,6 +274,9 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             help="In the unit of the values. Where it is blank, the limit above counts.",
             **kept("limit_column", path),
         )  # fmt: skip
+        behind = st.text_input(
+            FIELDS["behind"], placeholder="those of laboratories, such as J and B", **kept("behind", path)
+        )
         sides = st.multiselect(
             FIELDS["sides"], columns, placeholder="found by their names", max_selections=2,
             **kept("sides", path),
@@ -287,7 +291,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
         "decimal": decimal, "missing": tuple(missing.replace(",", " ").split()), "censored": censored,
         "detection_limit": limit, "condition": condition, "limit_column": limit_column,
         "unit_column": unit_column,
-        "sides": tuple(sides or ()),
+        "sides": tuple(sides or ()), "behind": tuple((behind or "").split()),
     }  # fmt: skip
 
 
@@ -299,6 +303,7 @@ def shown(source: SourceSettings) -> dict[str, Any]:
         **{name: getattr(source, name) for name in names},
         "missing": " ".join(source.missing),
         "sides": list(source.sides),
+        "behind": " ".join(source.behind),
     }
 
 

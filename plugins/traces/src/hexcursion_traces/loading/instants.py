@@ -27,7 +27,6 @@ _ZONE = (
     r"(?:[ \x{a0}\x{202f}]?[AaPp]\.?[Mm]\.?)? ?"
     r"(?P<a>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)$"
 )
-_NUMBER = r"^(?P<a>[0-9]{9,13}(?:\.[0-9]*)?|[0-9]\.[0-9]+[eE]\+?[0-9]{1,2})$"
 _LONGEST = 64  # letters of a time
 
 
@@ -79,22 +78,21 @@ def read_instants(entries: Sequence[str], day_first: bool | None = None) -> Inst
     time = read.as_day_first if day else read.as_month_first
     seconds = time.astype(np.int64).astype(np.float64)
     seconds[np.isnat(time)] = np.nan
-    fraction, zone, number = (matched(text, pattern) for pattern in (_FRACTION, _ZONE, _NUMBER))
+    fraction, zone = (matched(text, pattern) for pattern in (_FRACTION, _ZONE))
     seconds += np.char.add("0.", fraction).astype(np.float64)
     named, offsets = np.unique(zone, return_inverse=True)
     seconds -= np.array([_offset(str(one)) for one in named] or [0.0])[offsets]
-    counted = (number != "") & np.isnan(seconds)
-    count = np.where(counted, number, "0").astype(np.float64)
-    count = np.where(count < 1e11, count, count / 1000.0)
-    seconds[counted] = np.where((count >= 1e8) & (count < 1e11), count, np.nan)[counted]
-    return Instants(seconds, (zone != "") | counted, day if read.order.slashed else None)
+    counted = np.isfinite(read.counted)
+    seconds[counted] = read.counted[counted]
+    seconds[(read.stamp > 0) & ~counted] = np.nan  # a month is no moment
+    return Instants(seconds, (zone != "") | counted, day if read.order.slashed > 0 else None)
 
 
 def _day_comes_first(order: DateOrder, said: bool | None) -> bool:
     """Whether the day comes first, as a person says or else as the dates tell. Raise `OrderWanted` where
     nobody says it and the dates leave it open, and `DataError` where what is said leaves dates unread
     that the other order reads."""
-    if said is None and order.open:
+    if said is None and (order.open or order.month_comes_first() is None):
         raise OrderWanted(
             "Dates such as 3/4/2018 do not tell whether the day or the month comes first: say which "
             "(--day-first or --no-day-first on the command line), or write dates as 2024-05-01."

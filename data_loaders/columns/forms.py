@@ -1,0 +1,106 @@
+"""How entries that cannot be read are written: their form without their digits, and what stands beside a number.
+
+A form shows no entry: digits become 9, and longer words a word.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+SHOWN = 4  # forms that a sentence names
+
+LABORATORY = (
+    "J", "J+", "J-", "B", "BJ", "JB", "D", "DJ", "JD", "E", "EJ", "H", "HJ", "JH", "NJ", "JN", "P", "Q",
+)  # fmt: skip
+"""Letters of laboratories behind a number that stays the result: estimated, diluted, found in blanks."""
+
+_CURRENCIES: dict[str, tuple[str, ...]] = {
+    "€": ("EUR",), "£": ("GBP",), "$": ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN"),
+    "¥": ("JPY", "CNY"), "円": ("JPY",), "元": ("CNY",), "₩": ("KRW",), "원": ("KRW",), "₹": ("INR",),
+    "₽": ("RUB",), "zł": ("PLN",), "kč": ("CZK",), "kr": ("SEK", "NOK", "DKK", "ISK"), "ft": ("HUF",),
+    "₺": ("TRY",), "r$": ("BRL",), "us$": ("USD",), "a$": ("AUD",), "c$": ("CAD",),
+}  # fmt: skip
+_CODES = sorted({code for codes in _CURRENCIES.values() for code in codes} | {"CHF", "RON", "BGN", "ZAR"})
+_WIDE = str.maketrans(
+    "０１２３４５６７８９．，－＋％＜＞　٠١٢٣٤٥٦٧٨٩۰۱۲۳۴۵۶۷۸۹",
+    "0123456789.,-+%<> " + 2 * "0123456789",
+)
+_PLAIN = r"^[0-9.,+\- ]*$"
+_BOUND = r"\s*(?:±|\+/-|\+-)\s*[0-9.,]+\s*"
+
+
+def form_of(entry: str) -> str:
+    """The form of an entry: 9 for each run of digits, its words of up to three letters."""
+    short = re.sub(r"\d+", "9", entry[:40].strip())
+    return re.sub(r"[^\W\d_]{4,}", "word", short)
+
+
+def forms_of(entries: Iterable[str]) -> Mapping[str, int]:
+    """Count entries by their forms."""
+    return Counter(map(form_of, entries))
+
+
+def in_words(forms: Mapping[str, int]) -> str:
+    """The most frequent forms with their counts, in words: "35 like `9.9 J`"."""
+    most = sorted(forms.items(), key=lambda pair: (-pair[1], pair[0]))
+    listed = ", ".join(f"{count:,} like `{form}`" for form, count in most[:SHOWN])
+    more = sum(count for _, count in most[SHOWN:])
+    return listed + (f" and {more:,} in other forms" if more else "")
+
+
+def letters_of(behind: tuple[str, ...], unit: str) -> tuple[str, ...]:
+    """The letters that may stand behind a number: those that a person states, "none" alone for no letters,
+    else those of laboratories, but not behind amounts of money, where B is a billion."""
+    if behind:
+        return () if behind == ("none",) else behind
+    return () if unit.upper() in _CODES else LABORATORY
+
+
+def undressed(column: Any, unit: str, letters: tuple[str, ...]) -> Any:
+    """Take from n Arrow strings what stands before and behind a number and leaves it as it is: signs of the
+    unit's currency, the unit itself, a bound behind a plus-minus, stars, and `letters`. Digits of other
+    scripts become ASCII. Each entry is read by itself; one with anything else stays as it is."""
+    plain = pc.match_substring_regex(column, _PLAIN)
+    if pc.all(plain).as_py():
+        return column
+    odd = np.flatnonzero(~np.asarray(plain.to_numpy(zero_copy_only=False), dtype=bool))
+    dress = _dress(unit, letters)
+    entries = column.take(pa.array(odd)).to_pylist()
+    bare = {entry: _undressed(entry, dress) for entry in set(entries)}
+    whole = np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)
+    whole[odd] = [bare[entry] for entry in entries]
+    return pa.array(whole, pa.string())
+
+
+def _dress(unit: str, letters: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    code = unit.strip().upper()
+    other = code in _CODES  # an amount of money in another currency is no number in this one
+    signs = [sign for sign, codes in _CURRENCIES.items() if not other or code in codes]
+    words = [*signs, *([code] if other else _CODES)]
+    same = [unit.strip()] if unit.strip() else []
+    before = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    after = "|".join(map(re.escape, sorted([*words, *same], key=len, reverse=True)))
+    flags = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
+    ending = rf"(?:\s*(?i:{after})|{_BOUND}|\s*[*†‡]+" + (rf"|\s*(?:{flags}))" if flags else ")")
+    number = r"[+\-−]?[0-9.,][0-9., '’\u00a0\u2009\u202f]*"
+    return (
+        re.compile(
+            rf"(?P<less>[<>≤≥]=?\s*)?(?P<sign>[+\-−]?)\s*(?:(?i:{before})\s*)?(?P<number>{number}?){ending}*"
+        ),
+        re.compile(r".*[0-9]"),
+    )
+
+
+def _undressed(entry: str, dress: tuple[re.Pattern[str], re.Pattern[str]]) -> str:
+    wide = entry.translate(_WIDE).strip()
+    match = dress[0].fullmatch(wide)
+    if match is None or dress[1].match(match["number"]) is None:
+        return wide
+    return f"{match['less'] or ''}{match['sign']}{match['number'].strip()}"
