@@ -110,9 +110,9 @@ def load_sensors(
         told = found.order.month_comes_first()
         if day_first is None and told is None:
             raise DataError(
-                f"{name} has dates such as 3/4/2018 in {time!r} of which a single one, or few among many, would "
-                "tell that the month stands first: say which stands first with `day_first` (--day-first or "
-                "--no-day-first)."
+                f"{name} has dates such as 3/4/2018 in {time!r} of which a single one, or few among many, "
+                "would tell that the month stands first: say which stands first with `day_first` "
+                "(--day-first or --no-day-first)."
             )
         month_first = bool(told) if day_first is None else not day_first
         columns["time"], columns["stamp"] = found.time(month_first)
@@ -224,13 +224,14 @@ def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) ->
     if found.forms_of_times:
         many = sum(found.forms_of_times.values())
         notes.append(
-            f"{many:,} {'time' if many == 1 else 'times'} could not be read, {in_words(found.forms_of_times)}: "
-            "write years with four digits, as in 2018-02-01. Each counts as it is written."
+            f"{many:,} {'time' if many == 1 else 'times'} could not be read, "
+            f"{in_words(found.forms_of_times)}: write years with four digits, as in 2018-02-01. Each counts "
+            "as it is written."
         )
     if found.forms:
         notes.append(
-            f"Values that were not read: {in_words(found.forms)}. Letters behind a number that leave it as it "
-            "is are named with `behind` (--behind); a sign or unit before or behind it, as the values' unit."
+            f"Values that were not read: {in_words(found.forms)}. Letters behind a number that leave it as "
+            "it is are named with `behind` (--behind); a sign or unit beside it, as the values' unit."
         )
     if found.wrapped:
         notes.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")

@@ -1,4 +1,4 @@
-"""How entries that cannot be read are written: their form without their digits, and what stands beside a number.
+"""The forms of entries that cannot be read, and what stands beside a number and leaves it as it is.
 
 A form shows no entry: digits become 9, and longer words a word.
 """
@@ -89,13 +89,9 @@ def _dress(unit: str, letters: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pat
     after = "|".join(map(re.escape, sorted([*words, *same], key=len, reverse=True)))
     flags = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
     ending = rf"(?:\s*(?i:{after})|{_BOUND}|\s*[*†‡]+" + (rf"|\s*(?:{flags}))" if flags else ")")
-    number = r"[+\-−]?[0-9.,][0-9., '’\u00a0\u2009\u202f]*"
-    return (
-        re.compile(
-            rf"(?P<less>[<>≤≥]=?\s*)?(?P<sign>[+\-−]?)\s*(?:(?i:{before})\s*)?(?P<number>{number}?){ending}*"
-        ),
-        re.compile(r".*[0-9]"),
-    )
+    number = r"[+\-−]?[0-9.,][0-9., '’\u00a0\u2009\u202f]*?"
+    start = rf"(?P<less>[<>≤≥]=?\s*)?(?P<sign>[+\-−]?)\s*(?:(?i:{before})\s*)?"
+    return re.compile(rf"{start}(?P<number>{number}){ending}*"), re.compile(r".*[0-9]")
 
 
 def _undressed(entry: str, dress: tuple[re.Pattern[str], re.Pattern[str]]) -> str:

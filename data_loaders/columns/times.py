@@ -147,8 +147,8 @@ class TimesRead:
     as_day_first: NDArray[np.datetime64]
     as_month_first: NDArray[np.datetime64]
     order: DateOrder  # what the column says of the order
-    # (n,) 0 for a moment or a blank, else MONTH, QUARTER, YEAR or WEEK, or of an entry that one
-    # order or both leave unread a number made of its text: two times are equal only where they are written as one of these
+    # (n,) 0 for a moment or a blank, else MONTH, QUARTER, YEAR or WEEK, or of an entry that one order or both
+    # leave unread a number made of its text: times are equal only where these are
     stamp: NDArray[np.uint64]
     counted: NDArray[np.float64]  # (n,) seconds since 1970 with their fraction where they are counted, NaN
     forms: Mapping[str, int]  # how the unread entries are written, and how many

@@ -77,7 +77,7 @@ def _from_table(place: Path, domain: Domain, column: str, summed: bool) -> NDArr
             raise DomainError(
                 f"{place.name} is larger than {MAX_BYTES // 2**20} MiB: keep the rows of the map's hexagons."
             )
-        reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""))
+        reader = csv.DictReader(_lines(raw.decode("utf-8-sig")), strict=True)
         if not {CELL, column} <= set(reader.fieldnames or ()):
             raise DomainError(
                 f"{place.name} must have the columns {CELL} and {column}: name another one, or rename them."
@@ -118,6 +118,13 @@ def _table(place: Path) -> Iterator[None]:
         raise DomainError(f"there is no file {place.name}: correct its name.") from error
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a table, of which each is a row: raise `csv.Error` for a quote that does not close."""
+    for line in io.StringIO(text):
+        list(csv.reader((line.rstrip("\n"),), strict=True))
+        yield line
 
 
 def _second(number: int, place: Path) -> str:
@@ -214,7 +221,7 @@ def table_totals(path: str | Path, domain: Domain, column: str) -> NDArray[np.fl
     in degrees. Raise `DomainError` as `totals`, and for a table without these columns."""
     place = Path(path)
     with _table(place), place.open(newline="", encoding="utf-8-sig") as stream:
-        rows = list(csv.DictReader(stream))
+        rows = list(csv.DictReader(_lines(stream.read()), strict=True))
     names = {each.strip().lower(): each for each in (rows[0] if rows else {}) if each}
     sides = [next((names[word] for word in words if word in names), None) for words in PLACE]
     if None in sides or column not in names.values():

@@ -172,7 +172,15 @@ def test_an_order_of_dates_that_the_dates_contradict_is_refused(date: str, said:
         ("2018-03-00", "NaT"),
         ("2018-03-01 24:00", "NaT"),
         ("31/6/2018", "NaT"),
-        ("3 March 2018", "NaT"),
+        ("3 March 2018", "2018-03-03T00:00:00"),
+        ("05-JAN-2023", "2023-01-05T00:00:00"),
+        ("2023-05", "2023-05-01T00:00:00"),
+        ("2023-Q2", "2023-04-01T00:00:00"),
+        ("1683000000", "2023-05-02T04:00:00"),
+        ("1683000000123", "2023-05-02T04:00:00"),
+        ("45000.5", "2023-03-15T12:00:00"),
+        ("240501080000", "2024-05-01T08:00:00"),
+        ("200501080000", "NaT"),  # 2005 or 2020
         ("", "NaT"),
         ("201", "NaT"),
     ],
@@ -185,9 +193,13 @@ def test_the_month_stands_first_only_where_a_date_proves_it() -> None:
     def months(*dates: str, **known: bool) -> list[str]:
         return parse_times(pa.array(dates), **known).astype("M8[M]").astype(str).tolist()
 
-    assert months("3/14/2018", "3/4/2018") == ["2018-03", "2018-03"]
+    assert months("3/14/2018", "3/15/2018", "3/4/2018") == ["2018-03"] * 3
+    with pytest.raises(DataError, match="say so"):
+        months("3/14/2018", "3/4/2018")  # one date alone would turn the other
     assert months("14/3/2018", "3/4/2018") == ["2018-03", "2018-04"]
-    assert months("14/3/2018", "3/14/2018") == ["2018-03", "NaT"]
+    with pytest.raises(DataError, match="say so"):
+        months("14/3/2018", "3/14/2018")
+    assert months("14/3/2018", "3/14/2018", day_first=True) == ["2018-03", "NaT"]
     assert months("3/14/2018", "3/4/2018", day_first=True) == ["NaT", "2018-04"]
 
 

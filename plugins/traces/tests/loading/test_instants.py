@@ -61,7 +61,9 @@ def test_the_order_of_dates_is_told_or_said_and_never_guessed() -> None:
         minutes(eight)
     assert minutes(eight, said=False) == [0.0]
     assert minutes(eight, said=True) == [-117.0 * 1440.0]  # the fifth of January
-    assert minutes(eight, "5/13/2024 8:00 AM") == [0.0, 12.0 * 1440.0]
+    assert minutes(eight, *2 * ["5/13/2024 8:00 AM"]) == [0.0, *2 * [12.0 * 1440.0]]
+    with pytest.raises(OrderWanted):
+        minutes(eight, "5/13/2024 8:00 AM")  # one date alone would turn the other
     assert minutes("1/5/2024 8:00 AM", "13/5/2024 8:00 AM") == [0.0, 12.0 * 1440.0]
     with pytest.raises(DataError, match=r"have the month first.*: leave --day-first out"):
         minutes(eight, "5/13/2024 8:00 AM", said=True)

@@ -63,8 +63,11 @@ def test_dates_that_leave_their_order_open_are_read_as_is_said(rows: bytes) -> N
     assert "Dates such as 3/4/2018 were read with the day first." in report.notes
 
 
-def test_one_date_tells_the_order_for_all_trips_of_a_file() -> None:
-    rows = b"id,time,lat,lon\na,3/4/2018 8 AM,51.5,-0.1\nb,3/14/2018 8 AM,51.5,-0.1\n"
+def test_two_dates_tell_the_order_for_all_trips_of_a_file() -> None:
+    one = b"id,time,lat,lon\na,3/4/2018 8 AM,51.5,-0.1\nb,3/14/2018 8 AM,51.5,-0.1\n"
+    with pytest.raises(DataError, match="say which"):
+        load_traces(one)
+    rows = one + b"b,3/14/2018 8 AM,51.5,-0.1\n"
     traces, _ = load_traces(rows)
     assert [list(trace.time) for trace in traces] == [[at(2018, 3, 4, 8)], [at(2018, 3, 14, 8)]]
     with pytest.raises(DataError, match="Some dates have the month first"):
