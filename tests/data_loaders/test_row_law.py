@@ -86,6 +86,10 @@ KINDS: dict[str, tuple[str, str, Row, dict[str, Any]]] = {
     "a delimiter behind each row": (
         ",", "lon,lat,v,name,when", lambda k: [f"{k / 100}", "51.5", f"{k}", "a", "2023-05-01", ""], {},
     ),
+    "a delimiter behind every second row": (
+        ",", "lon,lat,v,name,when",
+        lambda k: [f"{k / 100}", "51.5", f"{k}", "a", "2023-05-01", *([""] if k % 2 else [])], {},
+    ),
     "a delimiter behind the header": (
         ",", "lon,lat,v,name,when,", lambda k: [f"{k / 100}", "51.5", f"{k}", "a", "2023-05-01"], {},
     ),
@@ -156,6 +160,13 @@ def test_delimited_text(kind: str, odd: str) -> None:
             read(lines)
         lines = lines[1:]
     law(lines, line, read)
+
+
+@pytest.mark.parametrize("kind", ["months", "times in no known form", "American dates", "two American dates"])
+def test_no_unread_time_and_no_month_makes_rows_equal(kind: str) -> None:
+    _, head, row, said = KINDS[kind]
+    lines = [",".join(row(k)) for k in range(ROWS)]
+    assert sum(records("\n".join([head, *lines]), **said).values()) == ROWS
 
 
 def test_most_odd_rows_do_not_stop_a_file() -> None:
