@@ -25,7 +25,7 @@ from data_loaders.columns.numbers import (
 )
 from data_loaders.columns.place_forms import Places
 from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
-from data_loaders.columns.sensortable import Shape, blocks_of, mark_wanted, matches, shape_of
+from data_loaders.columns.sensortable import Shape, blocks_of, mark_wanted, marks_of, matches, shape_of
 from data_loaders.columns.specification import ReadingSpecification
 from data_loaders.columns.times import DateOrder, read_times, settled
 from data_loaders.files.blocks import Block, Column, mask, text
@@ -136,7 +136,10 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
     wanted |= {f"h:{column}": position for column, position in sides.items()}
     for column, position in sides.items():
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
-    marks = _marks(table, shape, numeric, chosen, stated)
+    marks = marks_of(
+        table, shape, numeric, (chosen.x, chosen.y), chosen.degrees, stated.decimal,
+        lambda column, entries: _bare(entries, chosen, stated) if column == chosen.value else entries,
+    )  # fmt: skip
     reading = _Reading(table, chosen, stated, marks)
     made = replace(
         shape.specification,
@@ -256,42 +259,11 @@ def _hemispheres(
     return {column: at for column, at in found.items() if at is not None}
 
 
-def _marks(
-    table: Table, shape: Shape, numeric: Mapping[str, int], chosen: Columns, stated: Wanted
-) -> dict[str, Decimal]:
-    """The decimal mark of each column of numbers: that of coordinates is no evidence for the values'."""
-    marks: dict[str, Decimal] = {}
-    for column in sorted(numeric, key=lambda one: one not in (chosen.x, chosen.y)):  # places first
-        entries = pc.utf8_trim_whitespace(pa.array(shape.column(numeric[column]), pa.string()))
-        evidence = Evidence()
-        evidence.add(_bare(entries, chosen, stated) if column == chosen.value else entries)
-        found = evidence.mark(table.typed)
-        if column in (chosen.x, chosen.y):
-            # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
-            if found is None and chosen.degrees and not evidence.point:
-                found = ","
-            found = found or stated.decimal
-        else:
-            commas = shape.specification.delimiter == ";" or "," in marks.values()
-            rounded = 2 * _matching(entries, "00$") > len(entries)
-            if evidence.may_group_by_point and not table.typed and (commas or rounded):
-                found = None  # 245.000 where commas mark decimals, or where most numbers are round
-            found = stated.decimal or found
-        if found is None:
-            raise mark_wanted(table.name, [column])
-        marks[column] = found
-    return marks
-
-
 def _bare(entries: Any, chosen: Columns, stated: Wanted) -> Any:
     """The entries of the value without what stands before and behind its numbers."""
     if chosen.value == ONE_EACH:
         return entries
     return undressed(entries, chosen.unit, letters_of(stated.behind, chosen.unit))
-
-
-def _matching(entries: Any, pattern: str) -> int:
-    return int(pc.sum(pc.match_substring_regex(entries, pattern)).as_py() or 0)
 
 
 def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:

@@ -6,7 +6,7 @@ Entries are found in rows and counted for a person who chooses.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.numbers import NOTHING, Decimal, evidence_of, looks_numeric, parse_numbers
+from data_loaders.columns.numbers import NOTHING, Decimal, Evidence, evidence_of, looks_numeric, parse_numbers
 from data_loaders.columns.profiles import TOGETHER, Recognised, recognise
 from data_loaders.columns.specification import (
     SAMPLE_ROWS,
@@ -145,6 +145,40 @@ def blocks_of(table: Table, shape: Shape, wanted: Mapping[str, int]) -> Iterator
 def decimal_mark(shape: Shape, position: int, typed: bool) -> Decimal | None:
     """Find the decimal mark of one column from the sample; None where that leaves it open."""
     return evidence_of(shape.column(position)).mark(typed)
+
+
+def marks_of(
+    table: Table,
+    shape: Shape,
+    numeric: Mapping[str, int],
+    places: tuple[str, str],
+    degrees: bool,
+    stated: Decimal | None,
+    bare: Callable[[str, Any], Any],
+) -> dict[str, Decimal]:
+    """The decimal mark of each column of numbers: that of coordinates is no evidence for the values'. `bare`
+    takes from a column's entries what stands beside its numbers. Raise `DataError` where a mark is open."""
+    marks: dict[str, Decimal] = {}
+    for column in sorted(numeric, key=lambda one: one not in places):  # places first
+        entries = pc.utf8_trim_whitespace(pa.array(shape.column(numeric[column]), pa.string()))
+        evidence = Evidence()
+        evidence.add(bare(column, entries))
+        found = evidence.mark(table.typed)
+        if column in places:
+            # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
+            if found is None and degrees and not evidence.point:
+                found = ","
+            found = found or stated
+        else:
+            commas = shape.specification.delimiter == ";" or "," in marks.values()
+            rounded = 2 * sum(entry.endswith("00") for entry in entries.to_pylist()) > len(entries)
+            if evidence.may_group_by_point and not table.typed and (commas or rounded):
+                found = None  # 245.000 where commas mark decimals, or where most numbers are round
+            found = stated or found
+        if found is None:
+            raise mark_wanted(table.name, [column])
+        marks[column] = found
+    return marks
 
 
 def mark_wanted(where: str, columns: Sequence[str]) -> DataError:

@@ -165,7 +165,7 @@ def test_numbers_and_years_that_are_written_otherwise_are_told_apart() -> None:
         "value is not a number": 1,
     }
     (told,) = (note for note in report.notes if "time" in note)
-    assert told.startswith("2 times could not be read, 2 like `9/9/9`: write years with four digits")
+    assert told.startswith("1 time could not be read, 1 like `9/9/9`: write years with four digits")
 
 
 def test_sales_handed_in_as_sensors_are_refused_without_showing_them() -> None:
