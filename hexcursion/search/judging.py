@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -78,4 +79,4 @@ def _public_side(world: World) -> Bools | None:
 
 def _mean(values: Sequence[float]) -> float:
     known = [value for value in values if np.isfinite(value)]
-    return float(np.mean(known)) if known else float("nan")
+    return float(np.mean(known)) if known else math.nan
