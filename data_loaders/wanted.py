@@ -88,7 +88,8 @@ def ruled(
     column: str,
     limits: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """(n,) values with those beyond a limit as the public rule says."""
+    """(n,) values with those beyond a limit as the public rule says. Raise `DataError` where a limit that
+    no cell names must be stated."""
     measured = value.value
     if limits is not None:
         measured = np.where(value.below & np.isnan(measured), limits, measured)

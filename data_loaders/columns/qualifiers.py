@@ -154,7 +154,7 @@ class Conversion:
         return conversion(name, self._unit) if name and self._known else (1.0, 0.0)
 
     def count(self, entries: Any, kept: NDArray[np.bool_]) -> None:
-        """Count the units of the kept rows."""
+        """Count the units of the rows that are kept, (n,)."""
         for pair in pc.value_counts(text(entries).filter(pa.array(kept))).to_pylist():
             self._rows[pair["values"]] = self._rows.get(pair["values"], 0) + pair["counts"]
 

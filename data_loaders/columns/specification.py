@@ -1,7 +1,7 @@
 """The reading specification: how a text is written, by which its rows are read one by one.
 
 Whatever a person does not say is found in the first rows, and used only where no single row decides it: the
-specification without any one row must be the same (docs/units-of-protection.md, lemma 2a).
+specification without any one row must be the same (docs/units-of-protection.md, lemma 4).
 """
 
 from __future__ import annotations

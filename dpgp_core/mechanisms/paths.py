@@ -93,7 +93,8 @@ def public_places_mu(design: PosteriorSamplingDesign, n: int, facts: PriorFacts)
     """mu of the paths where the places of all records are public; an upper bound from n and the prior.
 
     With core variance v <= V_n at the place of the exchanged value, `k_D(x, x) = v r^2/(v + r^2)`, so
-    `mu = 2 sqrt(L) sqrt(v/(v + r^2))/(r omega)` grows with v. Source: docs/exact-paths.md, section 6.
+    `mu = 2 sqrt(L) sqrt(v/(v + r^2))/(r omega)` grows with v. Source: docs/exact-paths.md, section 6. Raises
+    DesignError for a design without scale and noise.
     """
     total = amplitude(design.scale, design.noise_scale)[0]
     if total == 0.0:

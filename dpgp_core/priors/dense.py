@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,7 +80,7 @@ class DensePrior:
         It holds for the root in whole numbers too, whose rows move by at most `sqrt(N) 2^-26`.
         """
         lowest = float(self.kernel(np.array(self.diameter / self.lengthscale)))
-        held = 2.0 * np.sqrt(self.size) * 2.0**-ENTRY_BITS + 1e-11
+        held = 2.0 * math.sqrt(self.size) * 2.0**-ENTRY_BITS + 1e-11
         return max(0.0, (1.0 - self.nugget) * lowest * (1.0 - 1e-12) - held)
 
     @property

@@ -159,10 +159,8 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
     None where the file cannot be read; what is wrong has been said then."""
     key, state = f"sensors_header_row_{path}", st.session_state
     row: int | None = state.get(key)
-    coded, split, quoted = (
-        state.get(f"sensors_{name}_{path}") for name in ("encoding", "delimiter", "quoting")
-    )
-    layer: str | None = st.session_state.get(f"sensors_layer_{path}")
+    coded, split, quoted = (state.get(f"sensors_{name}_{path}") for name in _WRITTEN)
+    layer: str | None = state.get(f"sensors_layer_{path}")
     guess: ColumnGuess | None = None
     try:
         guess = propose_columns(path, layer, Written(row, coded, split, quoted))
@@ -172,7 +170,7 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
             layer = st.selectbox("Sheet or layer", guess.layers, **kept("layer", path))
     except WorkflowError as error:
         st.error(plain(on_screen(str(error))), icon=":material/error:")
-    with st.expander(_how_written(guess), expanded=guess is None or guess.header_row > 1):
+    with st.expander(plain(_how_written(guess)), expanded=guess is None or guess.header_row > 1):
         row = st.number_input(
             FIELDS["header_row"], min_value=1, value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
@@ -341,7 +339,8 @@ def ask_rows(
         crowded = found is not None and (name in found.crowded or len(found.counts[name]) > MOST_SHOWN)
         entry = st.selectbox(
             f"{plain(name)} is", listed, index=None,
-            format_func=lambda one, counts=counts: _shown(one, counts), placeholder="choose or type one",
+            format_func=lambda one, counts=counts: f"{one} ({counts[one]:,})" if one in counts else one,
+            placeholder="choose or type one",
             accept_new_options=True,
             help=f"The {MOST_SHOWN} most frequent entries are listed; type another." if crowded else None,
             key=f"{key}_{name}", **KEEP,
@@ -372,10 +371,6 @@ def refilled(key: str, source: SourceSettings) -> dict[str, Any]:
     """What the widgets of a key hold for the filters of settings."""
     entries: dict[str, Any] = {f"{key}_{name}": entry for name, entry in source.where}
     return {key: [name for name, _ in source.where], **entries}
-
-
-def _shown(entry: str, counts: dict[str, int]) -> str:
-    return f"{entry} ({counts[entry]:,})" if entry in counts else entry
 
 
 def _counted(

@@ -1,4 +1,4 @@
-"""Lemma 2a of docs/units-of-protection.md: whatever one row holds, the others are read as without it.
+"""Whatever one row holds, the others are read as without it.
 
 Every reader takes tables of sixty rows, and one odd row more, first, in the middle and last. The records of
 the others must be among what is read then, or the file is refused. An exchange is one row less and one more.
@@ -145,6 +145,7 @@ ODD: dict[str, Callable[[list[str], str], str]] = {
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("kind", KINDS)
 def test_delimited_text(kind: str, odd: str) -> None:
+    """Lemma 4 of docs/units-of-protection.md."""
     delimiter, head, row, said = KINDS[kind]
     base = [row(k) for k in range(ROWS)]
     if kind == "letters in four of five rows":
