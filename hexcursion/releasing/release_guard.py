@@ -18,11 +18,11 @@ def objections(
 ) -> tuple[str, ...]:
     """Say why a map is not expected to be worth releasing, a clause each.
 
-    Judge the share of records on the side that the map shows, against the better of the public map and one
-    colour: mean against mean, the numbers themselves and not the digits shown. Without reference data few
-    records tell nothing, and no figure is said of them. `level` is the threshold in response units, or (N,)
-    minus a public prior mean: values are cut at -1 and 1, so where every entry lies beyond, the private
-    values cannot move the map.
+    Judge the share of records on the side that the map shows, against the better of one colour and the
+    public map that it starts from: mean against mean, the numbers themselves and not the digits shown.
+    Without reference data few records tell nothing, and no figure is said of them. `level` is the threshold
+    in response units, or (N,) minus a public prior mean: values are cut at -1 and 1, so where every entry
+    lies beyond, the private values cannot move the map.
     """
     if np.all(np.abs(level) >= 1.0):
         return (

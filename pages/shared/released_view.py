@@ -117,10 +117,12 @@ FIRST = ("Unit of protection", "Records", "This release", "Budget", "Ledger")
 def receipt_lines(lines: Sequence[Line]) -> None:
     """Draw (topic, text, is a warning) lines; a warning is never folded away, and most others are."""
     shown = [line for line in lines if line[0] in FIRST or line[2]]
+    others = [line for line in lines if line not in shown]
     with st.container(key="receipt", border=True):
         _draw(shown)
-        with st.expander("All lines that are published with the map", icon=":material/list:"):
-            _draw(line for line in lines if line not in shown)
+        if others:
+            with st.expander("All lines that are published with the map", icon=":material/list:"):
+                _draw(others)
 
 
 def _draw(lines: Iterable[Line]) -> None:

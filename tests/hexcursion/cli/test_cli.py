@@ -66,13 +66,16 @@ def test_release_writes_a_bundle_and_prints_the_receipt(
     assert main(["ledger", "verify"]) == 0
 
 
-def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it(
+def test_a_map_no_better_than_one_colour_is_stopped_until_somebody_accepts_it(
     town: Town, out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hexcursion.cli.run.try_remedies", lambda *_: ())  # tried in tests/hexcursion/door
-    asked = arguments(town, out, **{"--resolution": "7", "--priors": "car"})
+    asked = arguments(town, out, **{"--resolution": "7", "--priors": "car", "--epsilon": "0.02"})
     assert main([word for word in asked if word != "--accept-low-agreement"]) == 4
-    assert "This release is stopped, and nothing was charged" in capsys.readouterr().err
+    assert (
+        "This release is stopped, and nothing was charged: a map of one colour would show as many records "
+        "or more on their right side."
+    ) in capsys.readouterr().err
     assert not out.exists()
     assert not list(home().glob("ledger*"))
     assert main(asked) == 0

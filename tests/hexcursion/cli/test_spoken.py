@@ -281,7 +281,11 @@ def test_remedies_are_said_as_they_are_tried(
 ) -> None:
     def tries(project: object, tuned: object, report: object) -> Any:
         calls.append((project, tuned, report))
-        yield SimpleNamespace(remedy=SimpleNamespace(label="Coarser", flags="--resolution 7"), says="0.7")
+        yield SimpleNamespace(
+            remedy=SimpleNamespace(label="Coarser", flags="--resolution 7"),
+            says="0.7",
+            loses="; leaves 5 rows",
+        )
         raise KeyboardInterrupt
 
     listener: Any = SimpleNamespace(project=None, tuned=None)
@@ -296,7 +300,7 @@ def test_remedies_are_said_as_they_are_tried(
     assert said.err == words(
         "",
         "What helps, tried in simulation: nothing is drawn or charged (Ctrl-C leaves the rest out)",
-        "  Coarser (--resolution 7): 0.7.",
+        "  Coarser (--resolution 7): 0.7; leaves 5 rows.",
         *([f"  {run.REFERENCE} (--reference FILE)."] if lacks else []),
     )
     assert calls == [(listener.project, "tuned", run.progress)]

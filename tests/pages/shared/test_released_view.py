@@ -11,7 +11,9 @@ import pytest
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
+from hexcursion.promises import limits
 from pages.shared import released_view
+from pages.shared.plain_text import plain
 from pages.shared.released_view import (
     PRODUCTS,
     in_words,
@@ -123,19 +125,20 @@ def test_the_controls_begin_as_it_was_published(screen: Recorded, viewer: Viewer
 
 
 def test_a_receipt_folds_the_proof_and_never_a_warning(screen: Recorded) -> None:
-    receipt_lines([("Unit", "one sale", False), ("Bound", "theorem 1", False), ("Orders", "look", True)])
+    unit = ("Unit of protection", "one sale", False)
+    receipt_lines([unit, ("Bound", "theorem 1", False), ("Orders", "look", True)])
     assert screen.said("columns") == [[1, 4]] * 3
-    assert screen.said("expander") == ["For specialists: the proof behind the numbers"]
-    assert screen.said("markdown") == [
-        "**Unit**",
+    assert screen.said("expander", "markdown") == [
+        "**Unit of protection**",
         "one sale",
         "**Orders**",
         ":red[:material/warning: look]",
+        "All lines that are published with the map",
         "**Bound**",
         "theorem 1",
     ]
     screen.calls.clear()
-    receipt_lines([("Unit", "one sale", False)])
+    receipt_lines([unit])
     assert screen.said("expander") == []
 
 
@@ -162,5 +165,7 @@ def test_what_is_protected_and_what_is_not_is_said(screen: Recorded, viewer: Vie
     said = screen.said("markdown")
     assert said[0].endswith(f"released {release['created'][:10]}")
     assert said[1].startswith(":material/shield: ")
-    assert len(said) > 2
-    assert all(text.startswith(":material/remove_moderator: ") for text in said[2:])
+    assert screen.said("expander") == ["What is protected, and what is not"]
+    assert said[2].startswith("Exchanging one sale can make any published result up to ")
+    assert said[3:] == [plain(sentence) for sentence in limits(viewer.bundle.statement)]
+    assert len(said) > 3

@@ -34,10 +34,12 @@ def test_each_fact_has_its_subject_its_word_and_its_text(monkeypatch: pytest.Mon
     monkeypatch.setattr(reading, "belief_of", lambda statement: 0.75)
     reading.facts(SimpleNamespace(bundle=SimpleNamespace(statement={}, published=None)))  # type: ignore[arg-type]
     assert screen.said("caption", "header", "markdown") == [
-        *("about 0", "lead 0", "text 0"),
-        *("about 1", "lead 1", "text 1"),
-        *("about 2", ":material/warning: lead 2", "text 2"),
+        *("about 0", "lead 0"),
+        *("about 1", "lead 1"),
+        *("about 2", ":material/warning: lead 2", "text 2"),  # a warning is never folded away
+        *("**about 0.** text 0", "**about 1.** text 1"),
     ]
+    assert screen.said("expander") == ["More about this"]
     assert len(screen.said("html")) == 1
 
 

@@ -160,7 +160,8 @@ def test_without_reference_data_one_fixed_design_is_judged_in_nine_worlds_and_th
     assert scene.agreement(design).iou == pytest.approx(np.nanmean(each))
     result = tuned.result
     assert (result.fixed, result.evaluated, result.on_edge, result.cutoffs) == (True, 1, (), ())
-    plain = PosteriorSamplingDesign("car", 8.0 * project.lattice.spacing, 1.28, 0.5)
+    held = 1342178 / 2**20  # the least whole number of 2^-20 that is not below 1.28
+    plain = PosteriorSamplingDesign("car", 8.0 * project.lattice.spacing, held, 0.5)
     assert replace(result.model, bound=plain.bound) == plain
     seen = [world.agreement(questions.simulate(design, world)) for world in worlds]
     known = [one for one in seen if np.isfinite(one.iou)]
