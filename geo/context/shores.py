@@ -90,7 +90,7 @@ def land_near(box: Box) -> Lines:
 
 
 def cut(ring: NDArray[np.float64], kept: Box) -> NDArray[np.float64]:
-    """Cut a ring (n, 2) by a box (Sutherland and Hodgman 1974, doi 10.1145/360767.360802), edge after edge."""
+    """Cut a ring (n, 2) by a box, edge after edge (Sutherland and Hodgman 1974, 10.1145/360767.360802)."""
     for axis, limit, sign in ((0, kept[0], 1.0), (1, kept[1], 1.0), (0, kept[2], -1.0), (1, kept[3], -1.0)):
         inward = sign * (ring[:, axis] - limit)
         if not len(ring) or (inward >= 0).all():
