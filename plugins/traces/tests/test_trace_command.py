@@ -77,7 +77,7 @@ def test_the_command_says_how_far_it_is_and_can_be_stopped(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("hexcursion_traces.command.progress", stop)
-    assert run(*wanted) == 2
+    assert run(*wanted) == 7
     assert "error: Stopped; nothing was released." in capsys.readouterr().err
     assert not Path(out).exists()
     assert [entry.kind for entry in open_ledger().entries()] == ["genesis"]

@@ -215,7 +215,7 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
         "Arsenic above 10 mg/kg", "sensor",
     ),
     "price-paid": (
-        "", '"{{{at}}}","{price}","2022-03-01 00:00","{code}","F","N","L","1","","A ""B"" C\nD","","T",'
+        "", '"{{{at}}}","{price}","2022-03-01 00:00","{code}","F","N","L","1","","A ""B"" C D","","T",'
         '"D","C","A","A"', ("--threshold", "300000"), "Price above £300,000", "sale",
     ),
 }  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders.files import blocks
+from data_loaders.files import blocks, codings
 from hexcursion.errors import Cancelled
 from hexcursion.project.load import _read_words, load_project
 from hexcursion.settings.data_settings import SourceSettings
@@ -16,7 +16,7 @@ from hexcursion.settings.model import ReleaseSettings
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSettings:
     monkeypatch.setattr(blocks, "BLOCK", 1 << 13)
-    monkeypatch.setattr(blocks, "_CHUNK", 1 << 13)
+    monkeypatch.setattr(codings, "_CHUNK", 1 << 13)
     path = tmp_path / "readings.csv"
     with path.open("w") as file:
         file.write("lon,lat,value\n")

@@ -64,8 +64,8 @@ def test_every_setting_that_names_a_file_is_looked_at(name: str) -> None:
 
 
 def test_the_settings_that_name_files_are_known() -> None:
-    assert len(FILES) == 12
-    assert "population_file" in FILES
+    assert len(FILES) == 13
+    assert {"population_file", "shared_design"} <= set(FILES)
 
 
 def test_links_are_resolved_before_the_look(places: tuple[Path, Path]) -> None:
