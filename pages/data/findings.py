@@ -91,17 +91,23 @@ def ask_place(guess: ColumnGuess, path: str) -> dict[str, Any]:
 def offer_findings(guess: ColumnGuess, path: str) -> None:
     """Show what the first rows tell of the other columns; a click fills the field that answers it."""
     zeros = 0.0 in guess.suspects
-    if not guess.findings and not zeros:
+    findings = [finding for finding in guess.findings if not _answered(finding, path)]
+    if not findings and not zeros:
         return
     with st.expander("What other columns may say of the values", expanded=True):
         if zeros:
             st.markdown(f"Many numbers in {plain(repr(guess.value))} are 0, and hardly another comes near 0.")
             _button("0 stands for a missing value", "zeros", path, _take_zeros, path)
-        for at, finding in enumerate(guess.findings):
+        for finding in findings:
             st.markdown(plain(on_screen(finding.sentence)))
-            _button(
-                _CLICKS[finding.setting].format(plain(finding.column)), f"{at}", path, _take, finding, path
-            )
+            label, key = _CLICKS[finding.setting].format(plain(finding.column)), finding.column
+            _button(label, f"{finding.setting}_{key}", path, _take, finding, path)
+
+
+def _answered(finding: Finding, path: str) -> bool:
+    """Whether the field that a finding fills holds its column already."""
+    held = st.session_state.get(f"sensors_{finding.setting}_{path}")
+    return finding.column in held if isinstance(held, list) else finding.column == held
 
 
 def _button(label: str, key: str, path: str, act: Callable[..., None], *args: Any) -> None:

@@ -156,7 +156,9 @@ def ask_sensors(work: Workspace) -> Sources | None:
             **kept("crs", path),
         )
         numbers = table_columns.numbers(guess, path)
-        owner, most = table_columns.owner(table_columns.owners(guess, path), guess.question, path)
+        # what a finding above says already is not asked a second time
+        question = "" if any(one.setting == "owner" for one in guess.findings) else guess.question
+        owner, most = table_columns.owner(table_columns.owners(guess, path), question, path)
         known_by = table_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = table_columns.place_noise(columns, path)
         trip = None

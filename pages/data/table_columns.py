@@ -25,8 +25,6 @@ ORDERS = {"have the day first": True, "have the month first": False}
 EQUAL = "Rows that are equal in everything"
 EQUALS = {"once": "count once: a record is listed again", "each": "are records of their own"}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
-
-
 NO_VALUE = "\0none"
 
 
@@ -74,7 +72,8 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
         **kept("owner", path),
     )  # fmt: skip
     if name is None:
-        st.caption(f":material/help: {plain(question)}")
+        if question:
+            st.caption(f":material/help: {plain(question)}")
         return None, 1
     most = second.number_input(
         "Readings of each that may count",

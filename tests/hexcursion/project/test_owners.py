@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from data_loaders import DataError
 from geo import domain_from_bbox
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
@@ -124,8 +125,11 @@ def test_points_and_names_of_systems_reach_the_loader(tmp_path: Path) -> None:
     table.write_text("x,y,lead\n181072,333611,299\n", encoding="utf-8")
     source = SourceSettings(str(table), value="lead", x="x", y="y", crs="Dutch grid")
     assert load_source(source, "mg/kg")[0].crs == "EPSG:28992"
+    # without both columns a file may have points, so only its reader can tell
+    with pytest.raises(DataError, match="holds no points of its own: name its columns"):
+        load_source(replace(source, x=None, y=None), "mg/kg")
     with pytest.raises(WorkflowError, match="coordinate columns"):
-        replace(source, x=None, y=None)
+        replace(source, x=None)
     with pytest.raises(WorkflowError, match="coordinate columns"):
         SourceSettings(str(path), value="value", x="site")
 

@@ -67,7 +67,7 @@ def test_a_table_makes_settings_of_what_was_guessed(screen: Recorded, table: str
     assert (data.where, data.layer, data.identifier, data.place_sd, data.trip) == ((), None, None, None, None)
     assert "owner" not in found
     assert "reference" not in found
-    assert any(text.startswith("Without a second file, other rows") for text in screen.said("caption"))
+    assert any(text.startswith("Other rows or another sheet") for text in screen.said("caption"))
     assert missing(screen) == []
 
 

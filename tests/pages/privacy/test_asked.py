@@ -40,8 +40,8 @@ def test_a_record_or_a_hexagon_is_protected(screen: Recorded) -> None:
     asked = screen.asked("Unit of protection")
     assert (asked["index"], asked["label_visibility"]) == (0, "collapsed")
     assert asked["captions"] == [
-        "What the map can tell about any one record is limited by the budget ε.",
-        "The map is made of one median per hexagon, and any one of these is protected.",
+        "ε limits what the map tells about any one record.",
+        "The map is made of one median per hexagon.",
     ]
     assert of.choices["unit"] == "point"
     kept = work(unit="cell")
@@ -130,7 +130,8 @@ def test_a_pilot_needs_a_budget(screen: Recorded, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_epsilon_means_is_said_and_shown_as_odds(screen: Recorded) -> None:
-    ask._strength(work())
+    ask._attack(work())
+    assert screen.said("expander") == ["What an attacker can do"]
     assert "up to 2.72 times more likely, apart from a slack of 1 in 100,000" in screen.said("caption")[0]
     assert screen.said("markdown") == ["**At ε 1 an attacker who is after one record**"]
     (table,) = screen.said("table")
