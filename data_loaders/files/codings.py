@@ -201,10 +201,10 @@ class Utf8Stream(Pieces):
                 data = data[:-1]
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if data:
-            self.lines += data.count(b"\n") - (self._last == data[:1] == b"\n")
-            if b"\n\n" in data:
-                feeds = np.frombuffer(data, np.uint8) == 10
-                self.lines -= int(np.count_nonzero(feeds[1:] & feeds[:-1]))
+            # one pass over the block: `bytes.count` stops at every line
+            feeds = np.frombuffer(data, np.uint8) == 10
+            self.lines += int(np.count_nonzero(feeds[1:] > feeds[:-1]))
+            self.lines += bool(feeds[0]) and self._last != b"\n"
             self._last = data[-1:]
         if self._ended and self._last != b"\n":
             self.lines, self._last = self.lines + 1, b"\n"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from data_loaders.files import codings
 from data_loaders.files.blocks import MAX_COLUMNS, blocks, sniff_delimiter, text
 from data_loaders.files.codings import Utf8Stream, decode
 from data_loaders.files.guarded import HEAD
@@ -78,6 +79,29 @@ def test_any_bytes_become_valid_utf8_and_ascii_stays(data: bytes) -> None:
     made = Utf8Stream(io.BytesIO(data)).read().decode()  # type: ignore[arg-type,union-attr]
     ends = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").removeprefix(b"\xef\xbb\xbf")
     assert [c for c in made if c.isascii()] == [chr(b) for b in ends if b < 128]
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b"", 0),
+        (b"\n", 0),
+        (b"a", 1),
+        (b"a\n", 1),
+        (b"\n\na", 1),
+        (b"a\n\n\nb\n", 2),
+        (b"a\r\n\r\nb\r\nc", 3),
+        (b"\ra\rb\r\r", 2),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 2, 3, 99])
+def test_lines_that_are_not_empty_are_counted_however_they_are_cut(
+    data: bytes, lines: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codings, "_CHUNK", size)
+    stream = Utf8Stream(io.BytesIO(data))  # type: ignore[arg-type]
+    stream.read()
+    assert stream.lines == lines
 
 
 def test_a_row_without_end_is_refused() -> None:
