@@ -59,7 +59,7 @@ def walk(browser: Browser, app: RunningApp, folder: Path, theme: str, width: int
     open_screen(page, app)
     keep(START.address)
     press(page, "Open the finished example")
-    page.get_by_text("Explore freely").wait_for()
+    page.wait_for_url("**/publish*")
     settle(page)
     for screen in SCREENS:
         if screen is not START:

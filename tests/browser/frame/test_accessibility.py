@@ -59,7 +59,7 @@ def finished(request: pytest.FixtureRequest, browser: Browser, app: RunningApp) 
     page = context.new_page()
     open_screen(page, app)
     press(page, "Open the finished example")
-    page.get_by_text("Explore freely").wait_for()
+    page.wait_for_url("**/publish*")
     settle(page)
     yield page
     context.close()
