@@ -11,7 +11,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats, Ints
-from dpgp_core.noise import Entropy, SystemEntropy, distance_of, noisy_integers, simulated_integers
+from dpgp_core.noise import Entropy, SimulationEntropy, distance_of, noisy_integers, simulated_integers
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.releasing import GRID
 
@@ -89,7 +89,7 @@ def release_statistics(
     """Add N(0, s^2) to every cell's sum and count, over `size` cells; s > 0, response units and records.
 
     Sums, counts and noise are whole multiples of `GRID`: exact, from the bits of `SystemEntropy`; in floating
-    point from any other source, for simulations only. The records are PRIVATE: called only through
+    point from `SimulationEntropy`; from no other source. The records are PRIVATE: called only through
     `dpgp_core.releasing.draw_release`. Unless `n_is_public` the number of records is that of the noisy
     counts. Source: docs/accounting.md, section 6. Raises InvalidValue for another noise, or a record outside
     the domain.
@@ -107,11 +107,11 @@ def noisy_totals(records: CollapsedRecords, groups: Ints, noise: float, entropy:
     """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on the grid.
 
     The records are PRIVATE; `groups` (N,) numbers the public group, 0 to k - 1, of every cell. `noise` > 0 is
-    in response units. True noise comes from `SystemEntropy`, floating point from any other source. Raises
-    InvalidValue if numbers do not fit the grid.
+    in response units. True noise comes from `SystemEntropy`, floating point from `SimulationEntropy`.
+    Raises InvalidValue for another source, or if numbers do not fit the grid.
     """
     totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
     np.add.at(totals[0], groups[records.index], records.units * round(UNIT / GRID))
     np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))
-    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
+    add = simulated_integers if isinstance(entropy, SimulationEntropy) else noisy_integers
     return np.asarray(add(totals, noise, GRID, entropy) * GRID)

@@ -38,7 +38,7 @@ from dpgp_core.mechanisms.paths import (
     path_guarantee,
     sharpened_paths,
 )
-from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy, distance_of
+from dpgp_core.noise import Entropy, SimulationEntropy, distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.exact_paths import ExactPaths, exact_paths
 from dpgp_core.posterior.fitting import Posterior, fit
@@ -79,9 +79,10 @@ class _PreparedPaths:
 
     def draw(self, entropy: Entropy) -> Released:
         design = self.design
-        if isinstance(entropy, SystemEntropy):
-            return Released(np.asarray(self.exact.draw(design.paths, entropy) * GRID))
-        return Released(self.posterior.draw(design.scale, design.paths, entropy, design.noise_scale))
+        # whatever is not known as a simulation's source draws exactly
+        if isinstance(entropy, SimulationEntropy):
+            return Released(self.posterior.draw(design.scale, design.paths, entropy, design.noise_scale))
+        return Released(np.asarray(self.exact.draw(design.paths, entropy) * GRID))
 
 
 class PathSpace(SearchSpace):

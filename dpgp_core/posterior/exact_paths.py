@@ -75,12 +75,19 @@ class ExactPaths(ABC):
     `held.refuse_unsolvable` passed."""
 
     def __init__(self, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float) -> None:
-        """`ridge` in multiples of 2^-20, scales in multiples of 2^-30, response units: rounded up here."""
+        """`ridge` in multiples of 2^-20, scales in multiples of 2^-30, response units: rounded up here.
+
+        Raises InvalidValue for two scales of 0, under which the mean itself would leave.
+        """
         self.ridge, self.scale, self.noise = (
             up(ridge, RIDGE_BITS),
             up(scale, SCALE_BITS),
             up(noise_scale, SCALE_BITS),
         )
+        if self.scale == self.noise == 0:
+            raise InvalidValue(
+                "scale and noise_scale are both 0: that is the exact posterior mean, not a draw; add noise."
+            )
         self.index, self.count = records.index, records.count.astype(object)
         self.total = records.units.astype(object)
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 
@@ -75,8 +76,11 @@ def textbook(
     return cross @ np.linalg.solve(gram, responses), covariance - cross @ np.linalg.solve(gram, cross.T)
 
 
-class ZeroEntropy:
+class ZeroEntropy(SimulationEntropy):
     """All noise zero: what is drawn is the mean."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
 
     def normal(self, shape: int | tuple[int, ...]) -> Floats:
         return np.zeros(shape)
@@ -84,7 +88,7 @@ class ZeroEntropy:
     uniform = normal
 
 
-class ProbeEntropy:
+class ProbeEntropy(SimulationEntropy):
     """Noise that is `step` times the identity matrix, one unit vector per path.
 
     A draw is `mean + B z`: with as many paths as there are numbers in z, the paths show the columns of B, and
@@ -92,6 +96,7 @@ class ProbeEntropy:
     """
 
     def __init__(self, step: float = 1.0) -> None:
+        super().__init__(0)
         self.used = 0
         self.step = step
 

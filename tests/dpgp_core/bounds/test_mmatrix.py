@@ -12,11 +12,15 @@ from tests.dpgp_core.hexmap import disk, islands, line
 
 
 @pytest.mark.parametrize("lattice", [disk(4, padding=2), line(9), islands(), disk(0)], ids=str)
-@pytest.mark.parametrize("lengthscale", [10.0, 400.0, 5e3, 1e6])
-def test_car_is_an_m_matrix_at_every_range(lattice: object, lengthscale: float) -> None:
+@pytest.mark.parametrize(("lengthscale", "below"), [(10.0, 2e-9), (400.0, 2e-9), (5e3, 2e-9), (1e6, 3e-6)])
+def test_car_is_an_m_matrix_at_every_range(lattice: object, lengthscale: float, below: float) -> None:
+    """Variances are divided by what a factorisation may be off: 2.4e-6 at a range of 2,500 spacings.
+
+    docs/exact-paths.md, section 4: 1e-9, and 2 psi, which grows as the precision comes near a singular one.
+    """
     prior = CarPrior.make(lattice, lengthscale)  # type: ignore[arg-type]
     check_m_matrix(prior.precision, prior.prior_variance)
-    assert 1 - 1e-8 < prior.prior_variance.max() <= 1
+    assert 1 - below < prior.prior_variance.max() <= 1
 
 
 def test_the_covariance_on_the_domain_alone_is_again_the_inverse_of_one() -> None:

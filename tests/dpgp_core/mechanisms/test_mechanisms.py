@@ -200,16 +200,17 @@ def _statistics(
     """`paths` releases of the statistics as rows; each is dealt one of the probe's unit vectors."""
     whole = entropy.normal((2 * size, paths))  # type: ignore[attr-defined]
 
-    class Dealt:
+    class Dealt(SimulationEntropy):
         def __init__(self, column: int) -> None:
+            super().__init__(0)
             self.column = column
 
-        def normal(self, shape: tuple[int, int]) -> Floats:
+        def normal(self, shape: int | tuple[int, ...]) -> Floats:
             return whole[:, self.column].reshape(shape)
 
     rows = []
     for column in range(paths):
-        released = release_statistics(records, size, design.statistic_noise, Dealt(column))  # type: ignore[arg-type]
+        released = release_statistics(records, size, design.statistic_noise, Dealt(column))
         rows.append(np.concatenate([released.sums, released.counts]))
     return np.array(rows)
 
@@ -308,12 +309,17 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
 
 
 def test_a_mechanism_is_a_small_door() -> None:
-    """Four methods to write; all else that is asked of it has a default beside it."""
+    """Four methods to write; all else that is asked of it has a default beside it.
+
+    `apart_mu` is among them as only the mechanism knows what its parts apart cost.
+    """
     methods = {
         name
         for name, thing in vars(Mechanism).items()
         if not name.startswith("_") and isinstance(thing, FunctionType | property | classmethod)
     }
     assert len(methods) <= 8
-    assert methods == {"guarantee", "calibrate", "prepare", "describe", "refuse_unprotected", "search"}
+    assert methods == {
+        "guarantee", "calibrate", "prepare", "describe", "refuse_unprotected", "search", "apart_mu",
+    }  # fmt: skip
     assert Mechanism.__abstractmethods__ == {"guarantee", "calibrate", "prepare", "describe"}

@@ -15,8 +15,8 @@ from scipy.stats import chi2
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms import posterior_sampling as mechanisms
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
-from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
-from dpgp_core.posterior.fitting import Posterior, fit
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
+from dpgp_core.posterior.exact_paths import ExactPaths, exact_paths
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Prior
 from dpgp_core.priors.registry import PRIORS, make_prior
@@ -24,30 +24,31 @@ from tests.dpgp_core.drawing import draw_paths
 from tests.dpgp_core.hexmap import disk, records_on, textbook
 
 DRAWS = 3_000
+FEW = 1_000  # enough to catch a mutant
 FAILURE = 1e-9
 """Probability with which each test below fails although the sampler is right."""
 
 Sampler = Callable[[int], Floats]
 
 
-def check_law(sampler: Sampler, mean: Floats, covariance: Floats) -> None:
+def check_law(sampler: Sampler, mean: Floats, covariance: Floats, draws: int = DRAWS) -> None:
     """Assert that draws follow N(mean, covariance); a false alarm has probability at most FAILURE.
 
     Every cell, every difference and sum of two successive cells, and fifty fixed random directions are
     exactly normal under the claim: their means are tested by normal bands, their mean squares by chi-square
-    bands, both exact for DRAWS draws, with Bonferroni's correction over all tests.
+    bands, both exact for any number of draws, with Bonferroni's correction over all tests.
     """
     size = mean.size
     eye = np.eye(size)
     random_directions = np.random.default_rng(0).normal(size=(50, size))
     directions = np.vstack([eye, eye[1:] - eye[:-1], eye[1:] + eye[:-1], random_directions])
-    values = (sampler(DRAWS) - mean) @ directions.T
+    values = (sampler(draws) - mean) @ directions.T
     values /= np.sqrt(np.einsum("di,ij,dj->d", directions, covariance, directions))
     share = FAILURE / (4 * directions.shape[0])
-    assert np.abs(values.mean(axis=0)).max() * np.sqrt(DRAWS) < ndtri(1 - share), "the mean is off"
+    assert np.abs(values.mean(axis=0)).max() * np.sqrt(draws) < ndtri(1 - share), "the mean is off"
     squares = np.square(values).sum(axis=0)
-    assert chi2.ppf(share, DRAWS) < squares.min(), "the draws vary too little"
-    assert squares.max() < chi2.isf(share, DRAWS), "the draws vary too much"
+    assert chi2.ppf(share, draws) < squares.min(), "the draws vary too little"
+    assert squares.max() < chi2.isf(share, draws), "the draws vary too much"
 
 
 def check_fresh(sampler: Sampler) -> None:
@@ -85,44 +86,46 @@ def test_releases_are_fresh(name: str) -> None:
     check_fresh(released(design, prior, records))
 
 
-class HalfTheScale:
-    """Mutant: a posterior whose draws have half the scale that was paid for."""
-
-    def __init__(self, honest: Posterior) -> None:
-        self.honest = honest
-
-    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        return self.honest.draw(0.5 * scale, paths, entropy, noise_scale)
+def half_the_scale(
+    prior: Prior, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float
+) -> ExactPaths:
+    """Mutant: paths of half the scale that was paid for."""
+    return exact_paths(prior, records, ridge, 0.5 * scale, noise_scale)
 
 
-class ForgottenNoise:
-    """Mutant: a posterior that leaves the extra prior noise out."""
-
-    def __init__(self, honest: Posterior) -> None:
-        self.honest = honest
-
-    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        return self.honest.draw(scale, paths, entropy)
+def forgotten_noise(
+    prior: Prior, records: CollapsedRecords, ridge: float, scale: float, noise_scale: float
+) -> ExactPaths:
+    """Mutant: paths that leave the extra prior noise out."""
+    return exact_paths(prior, records, ridge, scale)
 
 
 @every_prior
-@pytest.mark.parametrize("mutant", [HalfTheScale, ForgottenNoise])
+@pytest.mark.parametrize("mutant", [half_the_scale, forgotten_noise])
 def test_a_broken_sampler_is_caught(
-    name: str, mutant: type[HalfTheScale], monkeypatch: pytest.MonkeyPatch
+    name: str, mutant: Callable[..., ExactPaths], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     design, prior, records, mean, law = setting(name)
-    monkeypatch.setattr(mechanisms, "fit", lambda *given: mutant(fit(*given)))
+    monkeypatch.setattr(mechanisms, "exact_paths", mutant)
     with pytest.raises(AssertionError, match="vary too little"):
-        check_law(released(design, prior, records), mean, law)
+        check_law(released(design, prior, records), mean, law, FEW)
 
 
 @every_prior
 def test_a_leaked_seed_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutant: the operating system's generator restarts from a known state at every request."""
+    """Mutant: the operating system's generator restarts from a known state at every release.
+
+    Within a release it goes on: an exact sampler asks for digits until two numbers differ.
+    """
     design, prior, records, _, _ = setting(name)
-    monkeypatch.setattr(os, "urandom", lambda size: random.Random(20).randbytes(size))
+    honest = released(design, prior, records)
+
+    def leaked(paths: int) -> Floats:
+        monkeypatch.setattr(os, "urandom", random.Random(20).randbytes)
+        return honest(paths)
+
     with pytest.raises(AssertionError, match="share their noise"):
-        check_fresh(released(design, prior, records))
+        check_fresh(leaked)
 
 
 @every_prior

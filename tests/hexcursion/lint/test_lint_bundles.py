@@ -64,16 +64,30 @@ def invented(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hexcursion.lint.bundle.check_price", lambda bundle: None)
 
 
-@pytest.mark.parametrize(("share", "refused"), [(1.0, False), (0.1, True)])
-def test_the_price_of_paths_is_computed_again_from_their_hexagons(share: float, refused: bool) -> None:
-    """An epsilon of .2 was accepted for paths that cost 2: leverage and curve are the publisher's no more."""
+@pytest.mark.parametrize(
+    ("share", "distance", "refused"),
+    [
+        (1.0, 2.0**-150, False),
+        (0.1, 2.0**-150, True),
+        (1.0, 2.0**-151, True),
+        (1.0, 0.0, False),
+        (0.1, 0.0, True),
+    ],
+)
+def test_the_price_of_paths_is_computed_again_from_their_hexagons(
+    share: float, distance: float, refused: bool
+) -> None:
+    """An epsilon of .2 was accepted for paths that cost 2: leverage and curve are the publisher's no more.
+
+    A distance of 0 is that of a bundle from before exact paths, whose receipt claims no proof of its floats.
+    """
     domain = small_domain()
     design = PosteriorSamplingDesign("car", 2000.0, 8.0, 1.0, paths=12, bound="joint-sharp")
     facts = PublicFacts(build_lattice(domain), 30_123)
     proved = PosteriorSampling().guarantee(design, facts).cost
     assert proved.pairs is not None
     curve = RdpCurve(share * proved.curve.values)
-    cost = Cost(curve, pairs=GaussianPairs(share * proved.pairs.leverage, 12))
+    cost = Cost(curve, pairs=GaussianPairs(share * proved.pairs.leverage, 12), distance=distance)
     privacy = replace(
         guarded(), cost=cost, epsilon=epsilon(cost, 1e-5).epsilon, order=None, group=(),
         rdp_values=tuple(curve.values.tolist()),

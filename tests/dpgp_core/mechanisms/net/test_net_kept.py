@@ -165,6 +165,7 @@ def test_no_module_of_mechanisms_reads_a_clock_or_the_systems_noise_by_itself() 
     ours = (
         "base",
         "bin_means",
+        "cell_sums",
         "noisy_cell_statistics",
         "posterior_sampling",
         "spectral_statistics",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.linalg import BandedCholesky
 from dpgp_core.mechanisms import beliefs, noisy_cell_statistics, spectral_release, spectral_statistics
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import square_bins
@@ -18,7 +19,7 @@ from dpgp_core.mechanisms.design import Budget, Protection, SearchSpec
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_release import prepared_plan
-from dpgp_core.noise import SimulationEntropy
+from dpgp_core.noise import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.spectral.model import SpectralModel
@@ -169,18 +170,26 @@ def test_the_reading_of_cell_statistics_is_tried_on_nothing_before_a_draw(
     assert (prior.name, prior.lengthscale) == ("car", 900.0)
 
 
-@pytest.mark.parametrize(("noise", "factored"), [(0.0, []), (0.5, [(4, 1)]), (1e-9, [(4, 1)])])
+@pytest.mark.parametrize(("noise", "held", "factored"), [(0.0, 0, 1), (0.5, 1 << 29, 2), (1e-9, 2, 2)])
 def test_the_priors_own_noise_is_made_once_before_a_draw(
-    noise: float, factored: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+    noise: float, held: int, factored: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[tuple[int, ...]] = []
-    prior = SimpleNamespace(size=37, white_size=4, colour=lambda white: seen.append(white.shape))
-    monkeypatch.setattr("dpgp_core.mechanisms.posterior_sampling.fit", lambda *given: given)
-    facts: Any = SimpleNamespace(prior=lambda name, lengthscale: prior)
+    """Where there is any, in multiples of 2^-30 rounded up, the prior's precision is factored too."""
     design = replace(DESIGNS["posterior-sampling"], noise_scale=noise)
-    prepared: Any = MECHANISMS["posterior-sampling"].prepare(design, facts, FEW)
-    assert prepared.posterior == (prior, FEW, 1.5)
-    assert seen == factored
+    HIDDEN.prior(design.prior, design.lengthscale)
+    seen, real = [], BandedCholesky.factor
+
+    def factor(*given: Any, **named: Any) -> BandedCholesky:
+        seen.append(given)
+        return real(*given, **named)
+
+    monkeypatch.setattr(BandedCholesky, "factor", factor)
+    prepared: Any = MECHANISMS["posterior-sampling"].prepare(design, HIDDEN, FEW)
+    assert prepared.exact.noise == held
+    assert len(seen) == factored
+    for _ in range(2):
+        draw_release(prepared, SystemEntropy())
+    assert len(seen) == factored
 
 
 def test_bins_are_squares_from_the_south_west_corner() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,8 @@ def test_answers_come_scene_by_scene_then_design_by_design_then_budget_by_budget
     found = score_batch(clipped, batch)
     said = [(each.response.clip, each.design.ridge, epsilon) for epsilon, each in found]  # type: ignore[attr-defined]
     clips = [scene.response.clip for scene in clipped.scenes]
-    ridges = [design.ridge for design, _ in batch.designs]  # type: ignore[attr-defined]
+    # a ridge is priced and drawn as a whole multiple of 2^-20, rounded up
+    ridges = [math.ceil(design.ridge * 2**20) / 2**20 for design, _ in batch.designs]  # type: ignore[attr-defined]
     assert list(dict.fromkeys(said)) == [
         (clip, ridge, epsilon) for clip in clips for ridge in ridges for epsilon in EPSILONS
     ]
