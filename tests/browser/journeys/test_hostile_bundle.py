@@ -179,7 +179,8 @@ def test_the_viewer_shows_a_hostile_bundles_text_as_text(
         page.get_by_role("tab", name=name).click()
         settle(page)
         if name == "Protection and cost":
-            page.get_by_text("For specialists: the proof behind the numbers").click()
+            page.get_by_text("What is protected, and what is not").click()
+            page.get_by_text("All lines that are published with the map").click()
             page.get_by_text("Bound", exact=True).wait_for(timeout=PATIENCE * 1000)
         seen += words(page)
         assert marks(page, stage.url) == []
