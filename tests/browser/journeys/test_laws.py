@@ -44,7 +44,10 @@ def cases_and_people(folder: Path) -> tuple[Path, Path]:
 
 def choose(page: Page, box: str, entry: str) -> None:
     """Choose an entry of a select box."""
-    page.get_by_role("combobox", name=box).click()
+    found = page.get_by_role("combobox", name=box)
+    found.scroll_into_view_if_needed()
+    settle(page)  # a list that opens while the page moves is closed again
+    found.click()
     page.get_by_role("option", name=entry).click()
     settle(page)
 
