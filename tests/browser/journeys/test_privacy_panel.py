@@ -43,6 +43,7 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     settle(page)  # back to the budget: it is the one that was settled on
     expect(page.get_by_test_id("stSlider").first).to_contain_text(said.removeprefix("ε "), timeout=WAIT)
     assert page.get_by_text("The choices have changed").count() == 0
+    page.get_by_text("A closer look at this design").click()
     page.get_by_role("button", name="Show what each number does").click()
     appear(page.locator(".st-key-variations"))
     settle(page)

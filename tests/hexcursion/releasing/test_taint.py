@@ -68,6 +68,8 @@ class Case:
             options["threshold"] = {"yes-no": 40, "rate": 1.2, "density": 0.02}[self.values]
         if self.looks > 1:
             del options["priors"]
+        if self.mechanism == "spectral-statistics" and not self.reference:
+            options.pop("priors", None)  # its fixed design is released without a search
             options["looks"] = self.looks
         if self.values in ("rate", "density"):
             del options["value"], options["value-name"], options["value-unit"]

@@ -15,7 +15,7 @@ from pages.privacy.question_view import attack_odds
 from pages.shared.session import side_jobs
 from pages.shared.steps import HEXAGONS, PRIVACY, RELEASE
 from pages.shared.subprocess_job import Job
-from tests.pages.conftest import insist, press, texts
+from tests.pages.conftest import press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, searched
 from tests.pages.test_path import release_now
@@ -61,7 +61,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     app.segmented_control(key=key_of(app, "goal")).set_value("budget").run()
     assert app.select_slider(key=key_of(app, "epsilon")).value == solved.epsilon
     assert work_of(app).fits()
-    assert "What will be published" in texts(insist(app.switch_page(RELEASE.path).run()))
+    assert "What will be published" in texts(app.switch_page(RELEASE.path).run())
 
 
 @pytest.mark.slow

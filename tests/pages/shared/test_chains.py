@@ -72,8 +72,8 @@ def test_each_step_begins_when_the_one_before_has_ended(screen: Recorded) -> Non
 
 def test_what_a_person_asks_for_comes_first_and_the_rest_goes_on_afterwards(screen: Recorded) -> None:
     bench, work, asked = Bench(), Workspace(), threading.Event()
-    bench.go["first"].set()
     bench.look(work)
+    bench.go["first"].set()
     ended(work)
     bench.look(work)
     second = side_jobs.planning(work).jobs["curve"].job
