@@ -1,10 +1,11 @@
 """Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
-from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of, split_unit
+from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.columns.profiles import Profile, Recognised, named_profile, profiles
 from data_loaders.columns.qualifiers import Finding
 from data_loaders.columns.sensortable import Entries, count_entries
+from data_loaders.columns.units import split_unit
 from data_loaders.contributions import BoundedContributions, bound_contributions
 from data_loaders.demo_data import DEMO_SEED, DEMO_YEARS, DemoField, DemoFiles, write_demo
 from data_loaders.errors import DataError

@@ -54,7 +54,7 @@ def load_sensors(
     counted, value = wanted.value is None, ONE_EACH if wanted.value is None else wanted.value
     if counted:
         unit, wanted = unit or "records", replace(wanted, missing=("none",))
-    identifier, time, place_sd, day_first = wanted.identifier, wanted.time, wanted.place_sd, wanted.day_first
+    identifier, time, day_first = wanted.identifier, wanted.time, wanted.day_first
     chosen = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
     chosen = replace(chosen, unit=unit.strip(), place=wanted.place_column, zone=wanted.zone_column)
     if not unit.strip():
@@ -118,8 +118,10 @@ def load_sensors(
         columns["time"], columns["stamp"] = found.time(month_first)
     if chosen.owner is not None:
         columns["owner"] = found.owners.array("i8")
-    if place_sd is not None:
-        columns["place_sd"] = found.number(place_sd)
+    if wanted.place_metres is not None:
+        columns["place_sd"] = np.full(places[0].size, wanted.place_metres)
+    elif chosen.place_sd is not None:
+        columns["place_sd"] = found.number(chosen.place_sd)
     columns = kept_rows(columns, inside)
     repeats = find_repeats(columns, wanted.equal_rows or "once")
     unsaid = wanted.equal_rows is None and identifier is None and time is None
@@ -174,7 +176,8 @@ def _columns(value: str, wanted: Wanted, owner: str | None, word: OwnerWord | No
     if wanted.zone_column is not None and wanted.x is None:
         raise DataError("A column of UTM zones needs the columns of easting and northing, `x` and `y`.")
     places = wanted.x or POINT_X, wanted.y or POINT_Y
-    chosen = Columns(value, *places, wanted.identifier, wanted.time, owner, word, wanted.place_sd, conditions)
+    unsure = wanted.place_sd if wanted.place_metres is None else None
+    chosen = Columns(value, *places, wanted.identifier, wanted.time, owner, word, unsure, conditions)
     if chosen.x != chosen.y and len(set(chosen.numeric)) < len(chosen.numeric):
         raise DataError(
             "One column was named for two things: name different ones for the value, for each coordinate and "

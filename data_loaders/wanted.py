@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,14 @@ from data_loaders.errors import DataError
 from data_loaders.files.blocks import DELIMITERS, Delimiter, Quoting
 from data_loaders.files.codings import ENCODINGS, Encoding
 from data_loaders.repeats import EqualRows
+
+_METRES = re.compile(r"[0-9]+(\.[0-9]+)?")
+_MOST_METRES = 1_000_000
+
+
+def is_metres(said: str) -> bool:
+    """Whether what is said of how sure places are is a number, and no name of a column."""
+    return _METRES.fullmatch(said.strip()) is not None
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,8 @@ class Wanted:
     equal_rows: EqualRows | None = None  # "once" where nobody says, but asked for where values are 0 and 1
     # column with the unit of each value; "none" where one that is called so has another meaning
     unit_column: str | None = None
-    place_sd: str | None = None  # column of a place's standard deviation, metres per axis
+    # column of a place's standard deviation in metres per axis, or a number of metres
+    place_sd: str | None = None
     trip: str | None = None
     # how a text is written, where a person says so: `specification.Written`
     encoding: Encoding | None = None
@@ -63,6 +73,11 @@ class Wanted:
         """What is said of how a text is written."""
         return Written(self.header_row, self.encoding, self.delimiter, self.quoting)
 
+    @property
+    def place_metres(self) -> float | None:
+        """The standard deviation of every row's place in metres per axis, where a number is stated."""
+        return float(self.place_sd) if self.place_sd is not None and is_metres(self.place_sd) else None
+
     def check_table(self) -> None:
         """Raise `DataError` where a field that says how a table is written has an impossible value."""
         missing_of(self.missing)
@@ -76,6 +91,8 @@ class Wanted:
             raise DataError(f"The encoding of a text is one of {', '.join(ENCODINGS)}.")
         if self.delimiter not in (None, *DELIMITERS) or self.quoting not in (None, "line", "lines"):
             raise DataError("The delimiter is a comma, semicolon, tab or bar, and quoting is line or lines.")
+        if self.place_metres is not None and not 0 < self.place_metres <= _MOST_METRES:
+            raise DataError(f"Places are known to metres above 0 and up to {_MOST_METRES:,}: see `place_sd`.")
         if self.header_row is not None and self.header_row < 1:
             raise DataError("Rows are counted from 1: state the one that names the columns.")
 

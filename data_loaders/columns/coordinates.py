@@ -54,6 +54,10 @@ _WRITTEN = (
     r"(?:(?P<seconds>" + _NUMBER + r")\s*(?:\"|″|”|''|’’|´´|SEC|S)?\s*)?(?P<after>[NSEW]?)$"
 )
 _WORDS = {"EAST": "E", "WEST": "W", "NORTH": "N", "SOUTH": "S"}
+_STEPS = (1.0, 0.5, 0.1, 0.05, 0.01, 0.005)  # degrees that places may be rounded to, the coarsest first
+_STEPS_OF_METRES = (100_000.0, 10_000.0, 5_000.0, 2_000.0, 1_000.0, 500.0)
+_FEWEST, _ROUNDED = 20, 0.99  # rows from which it can be told, and the share of them that is rounded
+_METRES = 111_320.0  # of a degree of latitude
 _NORTHERNMOST = 1.2e7  # metres: no northing reaches it
 
 
@@ -230,6 +234,24 @@ def in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDA
     if not in_degrees(system):
         return np.ones(x.shape, dtype=bool)
     return (np.abs(x) <= 180) & (np.abs(y) <= 90)
+
+
+def rounded_to(x: NDArray[np.float64], y: NDArray[np.float64], *, degrees: bool) -> float | None:
+    """Metres to which nearly all of (n,) places are rounded, at corners or centres of squares; None where
+    they are rounded to less than about 500, or are few. The finer of the two axes counts."""
+    if x.size < _FEWEST or min(np.ptp(x), np.ptp(y)) <= 0.0:
+        return None
+    for step in _STEPS if degrees else _STEPS_OF_METRES:
+        if all(_on_steps(axis, step) for axis in (x, y)):
+            return step * _METRES if degrees else step
+    return None
+
+
+def _on_steps(axis: NDArray[np.float64], step: float) -> bool:
+    halves = axis / step * 2.0
+    near = np.abs(halves - np.round(halves)) < 1e-6
+    even = np.round(halves) % 2.0 == 0.0
+    return max(float(np.mean(near & even)), float(np.mean(near & ~even))) >= _ROUNDED
 
 
 def _packed(values: NDArray[np.float64], most: int) -> NDArray[np.bool_]:

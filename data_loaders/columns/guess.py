@@ -12,7 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from data_loaders.columns import guess_names
-from data_loaders.columns.coordinates import PAIRS, bare, is_latitude, is_longitude, is_place, parse_degrees
+from data_loaders.columns.coordinates import (
+    PAIRS,
+    bare,
+    is_latitude,
+    is_longitude,
+    is_place,
+    parse_degrees,
+    rounded_to,
+)
 from data_loaders.columns.numbers import (
     USUAL,
     Decimal,
@@ -26,6 +34,7 @@ from data_loaders.columns.profiles import Recognised, held_against, named_profil
 from data_loaders.columns.qualifiers import Finding, Qualifiers, zeros_alone
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.columns.specification import ReadingSpecification, Written
+from data_loaders.columns.units import split_unit
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables
@@ -45,27 +54,6 @@ _VALUE = re.compile(
     r"(price|prix|precio|preço|preco|prezzo|preis|prijs|valeur|valore?|waarde|wert)s?($|[^a-zà-ÿ])|"
     r"(^|[^a-z])[nmuµμ]?g ?/ ?(kg|g|l|m)|"
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
-)
-# Symbols of units, with prefixes and powers, in products and quotients; a method, a year, a kind, the
-# "(s)" of a plural or the "(min)" of a least value is none, unless behind a word of time.
-_LASTING = "|".join(f"(?<={word} )" for word in ("time", "duration", "delay", "dauer", "zeit", "durée"))
-_SYMBOL = (
-    r"(?:%|‰|°[CF]?|deg(?:rees?)?(?: [CF])?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
-    r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
-    r"|ft|feet|mi|miles?|yd|acres?|sq (?:ft|km|mi|m)"
-    r"|ha|h|min|minutes?|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
-    r"|thousand|million|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
-    r"(?:\^?[-⁻−]?[1-4²³¹])?"
-)
-_UNIT = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"
-_BEFORE = rf"(?:(?i:{_LASTING})|(?!\((?:s|min)\)))"
-_UNITS = (
-    (re.compile(rf"{_BEFORE}[(\[]\s*({_UNIT}|[^)\]/]{{1,14}}/\d*{_UNIT})\s*[)\]]"), None),
-    (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
-    (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
-    (re.compile(r"mg[_/ ]?kg"), "mg/kg"),
-    (re.compile(r"ppb"), "ppb"),
-    (re.compile(r"ppm"), "ppm"),
 )
 MAX_CHOICES = 30
 
@@ -173,7 +161,7 @@ def guess_columns(
         top=shape.top,
         points=table.points,
         suspects=_suspects(sampled.numbers[value]) if value else (),
-        findings=_findings(shape, (x, y, value)),
+        findings=(*_findings(shape, (x, y, value)), *_rounded(sampled, x, y, crs)),
         place=place,
         beyond=bool(value) and _beyond(shape.column(shape.called.index(value)), decimal or "."),
         answers=answers,
@@ -352,24 +340,27 @@ def _findings(shape: Shape, used: tuple[str | None, ...]) -> tuple[Finding, ...]
     return tuple(others.findings())
 
 
+def _rounded(sample: _Sample, x: str | None, y: str | None, crs: str | None) -> tuple[Finding, ...]:
+    """Say that places are rounded, which larger hexagons or a number of metres answer."""
+    if x not in sample.numbers or y not in sample.numbers:
+        return ()
+    places = sample.numbers[x], sample.numbers[y]
+    degrees = crs == "EPSG:4326"
+    metres = None if places[0].size != places[1].size else rounded_to(*places, degrees=degrees)
+    if metres is None:
+        return ()
+    deviation = f"{metres / 12**0.5:.0f}"
+    sentence = (
+        f"Places in {x!r} and {y!r} are rounded to about {metres:,.0f} metres: take hexagons that are "
+        f"larger, or say so with `place_sd` (--place-sd {deviation})."
+    )
+    return (Finding("place_sd", deviation, sentence),)
+
+
 def _beyond(entries: list[str], decimal: Decimal) -> bool:
     column = pa.array(entries, pa.string())
     found = parse_censored(column, parse_numbers(column, decimal), decimal, USUAL)
     return bool(found.below.any() or found.above.any())
-
-
-def split_unit(name: str) -> tuple[str, str | None]:
-    """Split a column's name into words and the unit of measure that it states: "Pb [mg/kg]" is Pb in mg/kg.
-
-    The whole name and None where it states none, or nothing but a unit."""
-    short = name[: guess_names.LONGEST_NAME]
-    for pattern, unit in _UNITS:
-        if unit is None and (match := pattern.search(short)):
-            words = " ".join(name.replace(match[0], " ").split())
-            return words or name, match[1]
-        if unit is not None and pattern.search(short.lower()):
-            return name, unit
-    return name, None
 
 
 def _choices(shape: Shape, used: tuple[str | None, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -14,7 +14,7 @@ from data_loaders.observations import OwnerWord
 LONGEST_NAME = 120  # characters of a column's name that are searched for meaning
 _OWNERS: dict[OwnerWord, tuple[str, ...]] = {
     "person": ("person", "participant", "respondent", "patient", "subject", "user", "household", "individual",
-               "owner", "customer", "client"),
+               "owner", "customer", "client", "observer", "recordedby"),
     "sensor": ("sensor", "station", "site", "device", "logger", "monitor", "probe", "instrument", "node",
                "location", "place", "well", "borehole"),
 }  # fmt: skip

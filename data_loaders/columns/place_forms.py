@@ -256,7 +256,8 @@ class Places:
             return f"Eastings and northings were read by the UTM zone in {self._column!r}."
         said = f"Places in {self._column!r} were read as {self.form.words}"
         return (
-            f"{said}, at the centre of cells up to {self._across:,.0f} m across."
+            f"{said}, at the centre of cells up to {self._across:,.0f} m across, a standard deviation of "
+            f"{self._across / 12**0.5:,.0f} m: `place_sd` (--place-sd {self._across / 12**0.5:.0f}) says so."
             if self._across
             else f"{said}."
         )

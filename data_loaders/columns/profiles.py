@@ -10,8 +10,9 @@ from importlib.resources import files
 from typing import Any, Literal, TypeAlias
 
 from data_loaders.errors import DataError, closest
+from data_loaders.repeats import EqualRows
 
-Kind: TypeAlias = Literal["table", "sales", "postcodes"]
+Rows: TypeAlias = Literal["readings", "sales", "postcodes"]
 TOGETHER = " + "
 """Stands between the columns that name an owner together: a state, a county and a site."""
 
@@ -23,6 +24,7 @@ class Place:
     x: str
     y: str
     crs: str | None = None
+    zone: str | None = None  # column of the UTM zone of each row's easting and northing
 
 
 @dataclass(frozen=True)
@@ -42,13 +44,21 @@ class Profile:
     name: str  # on the command line
     title: str  # in words
     about: str  # where such tables come from
-    kind: Kind = "table"
+    rows: Rows = "readings"  # what a row is
     # sets of column names: a table that has all of one set is recognised
     recognised_by: tuple[tuple[str, ...], ...] = ()
     places: tuple[Place, ...] = ()
     values: tuple[Measured, ...] = ()
+    count: str = ""  # what one row is where rows without a value are counted: case, sighting
+    unit: tuple[str, ...] = ()  # columns with the unit of each row's value
     quantity: tuple[str, ...] = ()  # columns that say which quantity a row measures, in mixed tables
     quantity_example: str = ""
+    # columns that say of which kind a row is, with an entry: "nature_mutation=Vente"
+    kind: tuple[str, ...] = ()
+    identifier: tuple[str, ...] = ()  # columns that name each row for good
+    equal_rows: EqualRows | None = None  # of rows without an identifier, where that is certain
+    # columns that say how sure a place is, in metres; or a number of metres that holds for every row
+    place_sd: tuple[str, ...] = ()
     # columns naming the station or device; `TOGETHER` joins those that only together do
     owner: tuple[str, ...] = ()
     time: tuple[str, ...] = ()
@@ -73,6 +83,15 @@ class Recognised:
     time: str | None = None
     condition: str | None = None
     limit: str | None = None
+    unit: str | None = None
+    kind: tuple[str, str] | None = None  # the column, and an entry that it usually has
+    identifier: str | None = None
+    place_sd: str | None = None
+
+    @property
+    def metres(self) -> str | None:
+        """How sure every place is, in metres, where that is the same for all of an agency's rows."""
+        return next((one for one in self.profile.place_sd if one.isdecimal()), None)
 
     def measured(self, column: str | None) -> Measured | None:
         """What is known of a column of values; of the only one where None is asked for."""
@@ -112,7 +131,7 @@ def named_profile(name: str) -> Profile:
     if name not in profiles():
         raise DataError(
             f"There is no profile {name!r}{closest(name, profiles()) or ':'} choose one of "
-            f"{', '.join(one.name for one in profiles().values() if one.kind == 'table')}, or none."
+            f"{', '.join(one.name for one in profiles().values() if one.rows == 'readings')}, or none."
         )
     return profiles()[name]
 
@@ -152,9 +171,10 @@ def held_against(profile: Profile, names: Sequence[str]) -> Recognised:
     for one in profile.places:
         x, y = first([one.x]), first([one.y])
         if x is not None and y is not None:
-            place = Place(x, y, one.crs)
+            place = Place(x, y, one.crs, first([one.zone]) if one.zone else None)
             break
     values = [(first([one.column]), one) for one in profile.values]
+    kinds = [tuple(one.split("=", 1)) for one in profile.kind]
     return Recognised(
         profile,
         place,
@@ -164,6 +184,10 @@ def held_against(profile: Profile, names: Sequence[str]) -> Recognised:
         first(profile.time),
         first(profile.condition),
         first(profile.limit),
+        first(profile.unit),
+        next(((column, entry) for name, entry in kinds if (column := first([name])) is not None), None),
+        first(profile.identifier),
+        first(profile.place_sd),
     )
 
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 Dimension: TypeAlias = tuple[tuple[str, int], ...]
 
 LONGEST = 80  # letters of a unit
+LONGEST_NAME = 120  # letters of a column's name that are looked at
 _PREFIXES = {"k": 1e3, "h": 1e2, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 _LARGE = {"M": 1e6, "G": 1e9}
 # Symbols that take a prefix: their size, what they measure, and the power of it.
@@ -61,6 +62,28 @@ _DEGREES = {
     "fahrenheit": (5 / 9, -160 / 9), "k": (1.0, -273.15), "kelvin": (1.0, -273.15),
 }  # fmt: skip
 
+# Symbols of units, with prefixes and powers, in products and quotients; a method, a year, a kind, the
+# "(s)" of a plural or the "(min)" of a least value is none, unless behind a word of time.
+_LASTING = "|".join(f"(?<={word} )" for word in ("time", "duration", "delay", "dauer", "zeit", "durée"))
+_SYMBOL = (
+    r"(?:%|‰|°[CF]?|deg(?:rees?)?(?: [CF])?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
+    r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
+    r"|ft|feet|mi|miles?|yd|acres?|sq (?:ft|km|mi|m)"
+    r"|ha|h|min|minutes?|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
+    r"|thousand|million|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
+    r"(?:\^?[-⁻−]?[1-4²³¹])?"
+)
+_WRITTEN = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"
+_BEFORE = rf"(?:(?i:{_LASTING})|(?!\((?:s|min)\)))"
+_UNITS = (
+    (re.compile(rf"{_BEFORE}[(\[]\s*({_WRITTEN}|[^)\]/]{{1,14}}/\d*{_WRITTEN})\s*[)\]]"), None),
+    (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
+    (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
+    (re.compile(r"mg[_/ ]?kg"), "mg/kg"),
+    (re.compile(r"ppb"), "ppb"),
+    (re.compile(r"ppm"), "ppm"),
+)
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -80,7 +103,7 @@ def normal(text: str) -> str:
 def unit_of(text: str) -> Unit | None:
     """Read a unit such as "ug/m3", "µg m⁻³", "MG/L" or "Micrograms/cubic meter"; None where the table does
     not know it."""
-    plain = normal(text)
+    plain = re.sub(r"(?<=[A-Za-z])\.(?=[A-Za-z])", " ", normal(text))  # "ug.m-3"
     if plain.lower() in _DEGREES:
         return Unit(*_DEGREES[plain.lower()], (("temperature", 1),))
     for pattern, symbol in _WORDS:
@@ -149,3 +172,17 @@ def conversion(given: str, wanted: str) -> tuple[float, float] | None:
         return None
     factor = float(f"{one.scale / other.scale:.15g}")
     return factor, (one.offset - other.offset) / other.scale
+
+
+def split_unit(name: str) -> tuple[str, str | None]:
+    """Split a column's name into words and the unit of measure that it states: "Pb [mg/kg]" is Pb in mg/kg.
+
+    The whole name and None where it states none, or nothing but a unit."""
+    short = name[:LONGEST_NAME]
+    for pattern, unit in _UNITS:
+        if unit is None and (match := pattern.search(short)):
+            words = " ".join(name.replace(match[0], " ").split())
+            return words or name, match[1]
+        if unit is not None and pattern.search(short.lower()):
+            return name, unit
+    return name, None

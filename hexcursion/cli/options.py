@@ -106,7 +106,7 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         "--profile",
         metavar="NAME|none",
         help="Agency whose names of columns stand in for those that no option names: "
-        f"{', '.join(name for name, one in profiles().items() if one.kind == 'table')}; none for no agency. "
+        f"{', '.join(one.name for one in profiles().values() if one.rows == 'readings')}; none for none. "
         "Default: the one that the columns fit.",
     )
     groups["geography"].add_argument(

@@ -27,13 +27,15 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
     if wanted == NO_PROFILE or not isinstance(data, dict) or not _is_table(data):
         return ""
     found = _profile(data, wanted)
-    if found is None or found.profile.kind != "table":
+    if found is None or found.profile.rows != "readings":
         return ""
     title = found.profile.title
-    taken = [*_places(data, found), *_columns(data, found)]
-    if data.get("value") is None:
+    taken = [*_places(data, found), *_counted(values, data, found)]
+    counted = values.get("values") == "count"
+    taken += _columns(data, found, counted=counted)
+    if data.get("value") is None and not counted:
         raise WorkflowError(_which_value(found))
-    if (measured := found.measured(data["value"])) is not None:
+    if not counted and (measured := found.measured(data["value"])) is not None:
         for key, known in (("value_name", measured.name), ("value_unit", measured.unit)):
             if known and not values.get(key):
                 values[key] = known
@@ -50,6 +52,17 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
                 f"Each reading is protected on its own; --owner {shlex.quote(found.owner)} "
                 "--records-per-owner 1 protects all that belong together."
             )
+    if found.kind is not None and not any(_same(name, found.kind[0]) for name in _filters(data)):
+        column, entry = found.kind
+        sentences.append(
+            f"Its column {column!r} says of which kind a row is: --where {shlex.quote(f'{column}={entry}')} "
+            "keeps those of one."
+        )
+    if found.place_sd is not None and data.get("place_sd") is None:
+        sentences.append(
+            f"--place-sd {shlex.quote(found.place_sd)} takes how sure each place is, where that is a "
+            "standard deviation in metres."
+        )
     if found.limit is not None and data.get("limit_column") is None:
         sentences.append(
             f"--limit-column {shlex.quote(found.limit)} takes the limits of what was not detected, if they "
@@ -69,7 +82,7 @@ def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
     layer = data.get("layer")
     if wanted is not None:
         profile = named_profile(wanted)
-        if profile.kind != "table":
+        if profile.rows != "readings":
             raise WorkflowError(f"{profile.title} is no table of readings: leave --profile out.")
     try:
         found = profile_of(
@@ -112,6 +125,9 @@ def _places(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
     if data.get("x") is None and data.get("y") is None:
         data |= {"x": place.x, "y": place.y}
         taken += [("--lon", place.x), ("--lat", place.y)]
+    if place.zone is not None and data.get("zone_column") is None and _same(data.get("x"), place.x):
+        data["zone_column"] = place.zone
+        return [*taken, ("--zone-column", place.zone)]
     if "crs" in data or not (_same(data.get("x"), place.x) and _same(data.get("y"), place.y)):
         return taken
     if place.crs is None:
@@ -123,19 +139,39 @@ def _places(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
     return [*taken, ("--crs", place.crs)]
 
 
-def _columns(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
+def _counted(values: dict[str, Any], data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
+    """Count the rows of a table that has no values, unless a person names one; the options that say so."""
+    word = found.profile.count
+    if not word or data.get("value") is not None or values.get("values") not in (None, "count"):
+        return []
+    taken = []
+    for key, known in (("values", "count"), ("record_word", word)):
+        if not values.get(key):
+            values[key] = known
+            taken.append((f"--{key.replace('_', '-')}", known))
+    return taken
+
+
+def _columns(data: dict[str, Any], found: Recognised, *, counted: bool) -> list[tuple[str, str]]:
     """Put columns where none are named; the options that say the same."""
     taken: list[tuple[str, str]] = []
-    only = found.measured(None)
-    for key, flag, known in (
-        ("value", "--value", None if only is None else only.column),
-        ("time", "--time", found.time),
-        ("condition", "--condition", found.condition),
+    only = None if counted else found.measured(None)
+    for key, known in (
+        ("value", None if only is None else only.column),
+        ("time", found.time),
+        ("condition", None if counted else found.condition),
+        ("identifier", found.identifier),
+        ("equal_rows", found.profile.equal_rows),
+        ("place_sd", found.metres),
     ):
         if known is not None and data.get(key) is None:
             data[key] = known
-            taken.append((flag, known))
-    if found.profile.missing and not data.get("missing"):
+            taken.append((f"--{key.replace('_', '-')}", known))
+    of_agency = not counted and found.measured(data.get("value") or "") is not None
+    if found.unit is not None and data.get("unit_column") is None and of_agency:
+        data["unit_column"] = found.unit
+        taken.append(("--unit-column", found.unit))
+    if found.profile.missing and not data.get("missing") and not counted:
         data["missing"] = list(found.profile.missing)
         taken += [("--missing", number) for number in found.profile.missing]
     return taken

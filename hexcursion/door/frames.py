@@ -17,6 +17,7 @@ from pandas.api.types import is_numeric_dtype
 
 from data_loaders.columns.qualifiers import NO_UNIT, telling
 from data_loaders.errors import closest
+from data_loaders.wanted import is_metres
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import HeldTable
 from hexcursion.settings import SourceSettings
@@ -71,8 +72,10 @@ def as_source(
             "Name the measured column of the table with `value`, or count its rows with values='count'."
         )
     labels = [str(label) for label in table.columns]
+    if isinstance(given.get("place_sd"), int | float):
+        given["place_sd"] = f"{given['place_sd']:.6f}".rstrip("0").rstrip(".")
     filters, owners = _filtered(given.get("where", ())), [] if owner is None else _owners(owner, labels)
-    named = [*(given[key] for key in COLUMNS if given.get(key, NO_UNIT) != NO_UNIT), *filters, *owners]
+    named = [*(given[key] for key in COLUMNS if _names_column(key, given)), *filters, *owners]
     if unnamed := [column for column in named if not isinstance(column, str)]:
         raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
     columns = list(dict.fromkeys(named))
@@ -92,6 +95,12 @@ def as_source(
     held = HeldTable(chosen.to_csv(index=False).encode(), digest)
     written = {"header_row": 1, "encoding": "utf-8", "delimiter": ",", "quoting": "lines"}
     return {**given, "path": name, **written}, {name: held}
+
+
+def _names_column(key: str, given: Mapping[str, Any]) -> bool:
+    """Whether something is said by the name of a column, and not by a word or a number of metres."""
+    said = given.get(key, NO_UNIT)
+    return said != NO_UNIT and not (key == "place_sd" and isinstance(said, str) and is_metres(said))
 
 
 def _with_points(

@@ -35,8 +35,10 @@ from hexcursion.project.records import (
     cell_medians,
     located,
     place,
+    places_in_words,
     public_n,
     public_places,
+    rounding_note,
 )
 from hexcursion.project.response import Answers, ResponseScale, tidy
 from hexcursion.project.simulated import simulate_reference
@@ -212,6 +214,9 @@ def load_project(
         settings.records_per_owner,
         once_per_hexagon=settings.owner_once_per_hexagon,
     )
+    metres = settings.data.place_metres
+    said = rounding_note(observations, domain) if metres is None else places_in_words(metres, domain)
+    private = private.with_note(said) if said else private
     if settings.data.path in held:
         private = replace(private, digest=held[settings.data.path].digest)
     if covariates is not None:

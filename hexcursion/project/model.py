@@ -20,7 +20,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, RecordKeys
 from hexcursion.project.public_numbers import BaselineField, Covariates, Exposure
 from hexcursion.project.record_store import file_fingerprint
-from hexcursion.project.records import PlacedObservations, public_n
+from hexcursion.project.records import PlacedObservations, places_in_words, public_n
 from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings.data_settings import SourceSettings
@@ -143,6 +143,14 @@ class Project:
         if self.answers is None or self.settings.reference is None:
             return 0.0
         return float(self.reference.value.mean() / 50.0 - 1.0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences that go along with the release: how sure its places are, and rules of its values."""
+        metres = self.settings.data.place_metres
+        unsure = () if metres is None else (places_in_words(metres, self.domain),)
+        trip = () if self.trip is None else (self.trip.in_words,)
+        return (*trip, *unsure, *self.settings.data.rules_in_words)
 
     @property
     def public_n(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders import Observations
+from data_loaders.columns.coordinates import rounded_to
 from data_loaders.files.blocks import Column, chosen, strides
 from dpgp_core.mechanisms.design import Unit
 from dpgp_core.posterior.records import CollapsedRecords
-from geo import Domain, outside_reason, to_lonlat
+from geo import Domain, is_lonlat, outside_reason, to_lonlat
+from geo.domains.hexagons import average_spacing
 from hexcursion.errors import WorkflowError
 from hexcursion.project.record_store import cells_or_remembered
 from hexcursion.project.response import ResponseScale
@@ -48,8 +51,49 @@ def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int6
     """
     if observations.place_sd is None:
         return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
-    longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
-    return domain.locate_uncertain(longitude, latitude, observations.place_sd)
+    # Each place is looked up once: where places are known to a number of metres, many rows share one.
+    rows = np.column_stack([observations.x, observations.y, observations.place_sd])
+    places, back = np.unique(rows, axis=0, return_inverse=True)
+    longitude, latitude = to_lonlat(places[:, 0], places[:, 1], observations.crs)
+    index, sure = domain.locate_uncertain(longitude, latitude, places[:, 2])
+    return index[back], sure[back]
+
+
+def places_in_words(metres: float, domain: Domain) -> str:
+    """Say how sure every place is, `metres` of standard deviation per axis, and what hexagons can show.
+
+    The finest sensible ones are at least four standard deviations wide. All of it is public.
+    """
+    fits = finest_sensible(metres)
+    enough = (
+        ""
+        if domain.resolution <= fits
+        else f" Hexagons at least four times as wide, of resolution {fits} or coarser, show what is known; "
+        f"these, of resolution {domain.resolution}, are finer than that."
+    )
+    return (
+        f"Places are known to {metres:,.0f} metres (standard deviation per axis); each row counts in its "
+        f"likeliest hexagon.{enough}"
+    )
+
+
+def finest_sensible(metres: float) -> int:
+    """The finest H3 resolution whose hexagons are at least four times `metres` wide; 0 where none is."""
+    return max((one for one in range(16) if average_spacing(one) >= 4.0 * metres), default=0)
+
+
+def rounding_note(observations: Observations, domain: Domain) -> str:
+    """Say where places are rounded to more than a hexagon of the domain; "" where they are not."""
+    crs = observations.crs
+    metres = rounded_to(observations.x, observations.y, degrees=is_lonlat(crs))
+    if observations.place_sd is not None or metres is None or metres <= domain.spacing:
+        return ""
+    deviation = metres / math.sqrt(12.0)  # of what is equally likely anywhere within
+    return (
+        f"Places are rounded to about {metres:,.0f} metres, more than hexagons of resolution "
+        f"{domain.resolution} are wide ({domain.spacing:,.0f}): say so with `place_sd` (--place-sd "
+        f"{deviation:.0f}), or take resolution {finest_sensible(deviation)} or coarser."
+    )
 
 
 def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:

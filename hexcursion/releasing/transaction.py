@@ -226,7 +226,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         sums=released.sums, model_check=released.model_check, relation=settings.relation,
         protects=protects(project), expected=choice.expected, receipt=plan.receipt,
         attribution=project.attribution,
-        notes=(*(() if project.trip is None else (project.trip.in_words,)), *settings.data.rules_in_words),
+        notes=project.notes,
         trip=project.trip, generated=project.generated, prior_mean=mean, relative=project.relative,
         covariates=_read_covariates(project, choice), answers=project.answers, exposure=project.exposure,
         domain_origin=project.domain.origin, ledger_entry=seal, stated=settings.stated, scope=settings.scope,

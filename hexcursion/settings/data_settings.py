@@ -133,7 +133,8 @@ class SourceSettings(Checked, Wanted):
     )] = None
     place_sd: Annotated[str | None, Setting(
         "Column of a sensor table with the standard deviation of a row's place in metres per axis, where "
-        "places carry known noise.", "data", shortest=1, metavar="COLUMN", otherwise="none: places are exact",
+        "places carry known noise; or a number of metres that holds for every row and is published.", "data",
+        shortest=1, metavar="COLUMN|METRES", otherwise="none: places are exact",
     )] = None
     trip: Annotated[str | None, Setting(
         "The statement.json of the sanitised trip that a sensor table's places come from.", "data",

@@ -8,20 +8,20 @@ from typing import Any
 import streamlit as st
 
 from data_loaders import ColumnGuess, Finding, Recognised
-from pages.data.table_columns import at, kept, on_screen
+from pages.data.table_columns import NO_VALUE, at, kept, on_screen
 from pages.shared.plain_text import plain
 
 _CLICKS = {
     "where": "Keep the rows of one entry of {}",
     "owner": "Protect all rows of one {} together",
-    "place_sd": "Take the noise of places from {}",
+    "place_sd": "Take the noise of places as {}",
 }
 
 
 def offer_agency(guess: ColumnGuess, path: str) -> None:
     """Say whose table it seems to be; its columns fill the fields below when a person says so."""
     known = guess.known
-    if known is None or known.profile.kind != "table":
+    if known is None or known.profile.rows != "readings":
         return
     with st.container(border=True):
         st.markdown(f":material/badge: These look like the columns of **{plain(known.profile.title)}**.")
@@ -33,15 +33,25 @@ def agency_sentences(known: Recognised) -> list[str]:
     """What the agency's columns are, and what a person still has to choose."""
     said = []
     if known.place is not None:
-        system = known.place.crs or "a coordinate system to state"
+        zone = known.place.zone and f"the zones of {known.place.zone}"
+        system = known.place.crs or zone or "a coordinate system to state"
         said.append(f"Places: {known.place.x}, {known.place.y} in {system}.")
-    if len(known.values) == 1:
+    if known.profile.count:
+        said.append(f"Each row is a {known.profile.count}, and counted.")
+    elif len(known.values) == 1:
         said.append(f"Value: {known.values[0].column}.")
     elif known.values:
         said.append(f"Values, of which you choose one: {', '.join(one.column for one in known.values)}.")
     if known.quantity is not None:
         said.append(f"What a row measures: {known.quantity}, of which you choose one entry.")
-    for what, column in (("Owner", known.owner), ("Time", known.time), ("Limits", known.condition)):
+    if known.kind is not None:
+        kind, entry = known.kind
+        said.append(f"Kind of a row: {kind}, of which you may keep one entry, such as {entry}.")
+    for what, column in (
+        ("Owner", known.owner), ("Time", known.time), ("Limits", known.condition), ("Units", known.unit),
+        ("Name of a row", known.identifier), ("How sure a place is, if in metres", known.place_sd),
+        ("Metres to which every place is known", known.metres),
+    ):  # fmt: skip
         if column is not None:
             said.append(f"{what}: {column}.")
     if known.limit is not None:
@@ -52,15 +62,22 @@ def agency_sentences(known: Recognised) -> list[str]:
 def widget_state(known: Recognised, path: str) -> dict[str, Any]:
     """Return what the fields hold when the agency's columns are taken over, by key; a field that a person
     must fill is emptied: a value among several, the quantity, a system that varies."""
-    only = known.measured(None)
+    only, counted = known.measured(None), known.profile.count
     state: dict[str, Any] = {
-        "value": None if only is None else only.column,
+        "value": NO_VALUE if counted else None if only is None else only.column,
         "owner": known.owner,
         "time": known.time,
         "condition": known.condition,
     }
+    also = {
+        "identifier": known.identifier, "unit_column": None if counted else known.unit,
+        "equal_rows": known.profile.equal_rows, "place_sd": known.metres, "word": counted,
+    }  # fmt: skip
+    state |= {name: held for name, held in also.items() if held}
     if known.place is not None:
         state |= {"x": known.place.x, "y": known.place.y, "crs": known.place.crs or ""}
+        if known.place.zone is not None:
+            state |= {"zone_column": known.place.zone, "crs": "EPSG:4326"}
     if known.profile.missing:
         state["missing"] = " ".join(known.profile.missing)
     if known.quantity is not None:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 import streamlit as st
 
 from data_loaders import SEGMENTS, split_unit
+from data_loaders.wanted import is_metres
 from hexcursion.bundle.published.earlier import is_bundle
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.data_settings import SourceSettings
@@ -162,7 +163,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         known_by = table_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = table_columns.place_noise(columns, path)
         trip = None
-        if place_sd is not None:
+        if place_sd is not None and not is_metres(place_sd):
             trip = _file(
                 "Statement of the sanitised trip (statement.json, optional)",
                 where,

@@ -114,20 +114,19 @@ def order_words(day_first: bool | None) -> str | None:
 
 
 def place_noise(columns: list[str], path: str) -> str | None:
-    """The column that tells how sure a row's place is; proposed where a table of the trace command has it."""
+    """How sure a row's place is, by a column (proposed in tables of the trace command) or a number."""
     key = f"sensors_place_sd_{path}"
     with st.expander("Places that carry known noise (optional)", expanded=MADE_BY_TRACE in columns):
-        st.session_state.setdefault(key, MADE_BY_TRACE if MADE_BY_TRACE in columns else None)
+        held = st.session_state.setdefault(key, MADE_BY_TRACE if MADE_BY_TRACE in columns else None)
         name: str | None = st.selectbox(
             "Standard deviation of a row's place, metres per axis",
-            columns,
+            [*columns, *([held] if held and held not in columns else [])],
             index=None,  # so that a proposal can be taken back
-            placeholder="none: places are exact",
+            placeholder="none: exact; choose a column, or type metres", accept_new_options=True,
             help="A row then counts in the hexagon where it most probably was, and the report says how "
-            "probable that is on average.",
-            key=key,
-            **KEEP,
-        )
+            "probable that is on average. A number holds for every row, and is published.",
+            key=key, **KEEP,
+        )  # fmt: skip
     return name
 
 

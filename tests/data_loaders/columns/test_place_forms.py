@@ -64,7 +64,7 @@ def test_cells_are_said_to_count_at_their_centre() -> None:
     _, report = load(table(*["TQ 30 80"] * 3), place_column="where")
     assert (
         "Places in 'where' were read as letters of the British National Grid, at the centre of cells up to "
-        "1,000 m across." in report.notes
+        "1,000 m across, a standard deviation of 289 m: `place_sd` (--place-sd 289) says so." in report.notes
     )
 
 

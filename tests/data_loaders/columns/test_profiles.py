@@ -30,6 +30,56 @@ TABLES = {
         ("SALE PRICE", {}, "BOROUGH + BLOCK + LOT", "SALE DATE"),
         ([-74.001, -74.002], [40.745, 40.746], [925000.0, 1250000.0], "EPSG:4326", 2),
     ),
+    "property-price-register": (
+        "Date of Sale (dd/mm/yyyy),Address,County,Price (€),Not Full Market Price,VAT Exclusive,latitude,"
+        'longitude\n03/02/2023,"1, Quay",Cork,"€245,000.00",No,No,51.9,-8.47\n'
+        '14/02/2023,"2, Quay",Cork,"€1,310,500.50",No,No,51.91,-8.48\n',
+        ("Price (€)", {}, None, "Date of Sale (dd/mm/yyyy)"),
+        ([-8.47, -8.48], [51.9, 51.91], [245000.0, 1310500.5], "EPSG:4326", None),
+    ),
+    "nyc-311": (
+        "Unique Key,Created Date,Complaint Type,Latitude,Longitude,Location\n"
+        '51,03/14/2023 11:05:09 PM,Rodent,40.71,-74.01,"(40.71, -74.01)"\n'
+        "52,03/15/2023 01:00:00 AM,Noise - Residential,40.72,-74.02,\n"
+        "53,03/15/2023 02:00:00 AM,Noise - Residential,,,\n",
+        (None, {}, None, "Created Date"),
+        ([-74.01, -74.02], [40.71, 40.72], [1.0, 1.0], "EPSG:4326", None),
+    ),
+    "police-uk": (
+        "Crime ID,Month,Reported by,Falls within,Longitude,Latitude,Location,Crime type,Context\n"
+        "a1,2023-05,A,A,-0.12,51.51,On or near X,Burglary,\n,2023-05,A,A,-0.12,51.51,On or near X,Drugs,\n"
+        ",2023-05,A,A,-0.12,51.51,On or near X,Drugs,\n",
+        (None, {}, None, "Month"),
+        ([-0.12, -0.12, -0.12], [51.51, 51.51, 51.51], [1.0, 1.0, 1.0], "EPSG:4326", None),
+    ),
+    "stats19": (
+        "accident_index,location_easting_osgr,location_northing_osgr,longitude,latitude,accident_severity,date\n"
+        "2021010287148,521508,193079,-0.246102,51.623425,3,01/02/2021\n"
+        "2021010287149,535379,180783,NULL,NULL,2,01/02/2021\n",
+        (None, {}, None, "date"),
+        ([-0.246102], [51.623425], [1.0], "EPSG:4326", None),
+    ),
+    "gbif": (
+        "gbifID\tbasisOfRecord\tspecies\tdecimalLatitude\tdecimalLongitude\tcoordinateUncertaintyInMeters\t"
+        "eventDate\trecordedBy\n"
+        '1\tHUMAN_OBSERVATION\tParus major\t52.1\t4.3\t25\t2023-05-01\tJan "J" Bos\n'
+        "2\tHUMAN_OBSERVATION\tParus major\t52.2\t4.4\t\t2023-05\tAnna\n",
+        (None, {}, "recordedBy", "eventDate"),
+        ([4.3, 4.4], [52.1, 52.2], [1.0, 1.0], "EPSG:4326", 2),
+    ),
+    "movebank": (
+        "event-id,visible,timestamp,location-long,location-lat,individual-local-identifier,utm-zone\n"
+        "11,true,2023-05-01 08:00:00.000,9.1,47.7,Anna,32N\n"
+        "12,true,2023-05-01 08:15:00.000,9.2,47.8,Anna,32N\n",
+        (None, {}, "individual-local-identifier", "timestamp"),
+        ([9.1, 9.2], [47.7, 47.8], [1.0, 1.0], "EPSG:4326", 1),
+    ),
+    "dhs": (
+        "DHSID,DHSYEAR,DHSCLUST,URBAN_RURA,LATNUM,LONGNUM,Travel_Times\n"
+        "KE200300000001,2003,1,U,-1.25,36.85,14.5\nKE200300000002,2003,2,R,0,0,31\n",
+        ("Travel_Times", {}, "DHSID", None),
+        ([36.85], [-1.25], [14.5], "EPSG:4326", 1),
+    ),
     "openaq": (
         "location_id,sensors_id,location,datetime,lat,lon,parameter,units,value\n"
         '7,21,"Bow, E3",2024-05-01T01:00:00Z,51.52,-0.02,pm25,ug/m3,8.5\n'
@@ -117,21 +167,24 @@ def test_an_agencys_table_is_recognised_and_read_right(name: str) -> None:
     assert known.place is not None
     assert (known.profile.name, known.owner, known.time) == (name, owner, time)
     assert [known.quantity] == (list(where) or [None])
-    assert known.measured(value) is not None
+    assert known.measured(value) is not None or not known.values
+    unit = "EUR" if value == "Price (€)" else "u"
     found, _ = load_sensors(
-        text.encode(), value=value, unit="u", x=known.place.x, y=known.place.y, crs=known.place.crs or "",
+        text.encode(), value=value, unit=unit, x=known.place.x, y=known.place.y, crs=known.place.crs or "",
         sensor=known.owner, where=where or None, time=known.time, condition=known.condition,
-        detection_limit=0.1,
+        detection_limit=0.1, identifier=known.identifier, equal_rows=known.profile.equal_rows,
+        unit_column="none", place_sd=known.metres,
     )  # fmt: skip
     assert (found.crs, found.owners) == (crs, owners)
     np.testing.assert_array_equal([found.x, found.y, found.value], [x, y, values])
 
 
 def test_every_profile_of_readings_has_a_table_here_and_says_what_it_is() -> None:
-    assert set(TABLES) == {name for name, one in profiles().items() if one.kind == "table"}
-    assert {one.kind for one in profiles().values()} == {"table", "sales", "postcodes"}
+    assert set(TABLES) == {name for name, one in profiles().items() if one.rows == "readings"}
+    assert {one.rows for one in profiles().values()} == {"readings", "sales", "postcodes"}
     assert all(
-        one.title and one.about and one.places and one.owner for one in (profiles()[name] for name in TABLES)
+        one.title and one.about and one.places and (one.values or one.count or one.place_sd)
+        for one in (profiles()[name] for name in TABLES)
     )
     assert all(one.quantity_example for one in profiles().values() if one.quantity)
 
@@ -167,6 +220,16 @@ def test_sales_and_postcodes_are_read_by_their_profiles() -> None:
          "noise_LAeq", "sensor_id", "timestamp"),
         ("sensor_index,last_seen,name,latitude,longitude,pm2.5_60minute", "purpleair", "pm2.5_60minute",
          "sensor_index", "last_seen"),
+        ("value,parameter.name,parameter.units,coordinates.latitude,coordinates.longitude,sensor_id,"
+         "period.datetimeFrom.utc", "openaq", "value", "sensor_id", "period.datetimeFrom.utc"),
+        ("Samplingpoint,Pollutant,Start,End,Value,Unit,AggType,Validity,Verification,ResultTime,Longitude,"
+         "Latitude", "eea", "Value", "Samplingpoint", "Start"),
+        ("unique_key,created_date,agency,complaint_type,latitude,longitude", "nyc-311",
+         None, None, "created_date"),
+        ("event-id,visible,timestamp,utm-easting,utm-northing,utm-zone,tag-local-identifier", "movebank",
+         None, "tag-local-identifier", "timestamp"),
+        ("collision_index,location_easting_osgr,longitude,latitude,legacy_collision_severity,date", "stats19",
+         None, None, "date"),
         ("ID,C_ID,COUNTRY,XCOO,YCOO,Cr", "geochemistry", "Cr", None, None),
         ("COUNTRY,longitude,latitude,Xcoord,Ycoord,Cr,Ni", "geochemistry", None, None, None),
         ("Org_Identifier,Location_Identifier,Location_Latitude,Location_Longitude,Activity_StartDate,"
@@ -182,6 +245,29 @@ def test_an_agencys_other_tables_are_known(
     assert known.place is not None
     only = known.measured(None)
     assert (known.profile.name, only and only.column, known.owner, known.time) == (name, value, owner, time)
+
+
+def test_what_else_a_profile_says() -> None:
+    head = "Samplingpoint,Pollutant,Start,Value,Unit,AggType,Validity,Longitude,Latitude"
+    known = recognise(head.split(","))
+    assert known is not None
+    assert (known.unit, known.kind, known.metres) == ("Unit", ("Validity", "1"), None)
+    known = recognise(
+        ["gbifID", "decimalLatitude", "decimalLongitude", "basisOfRecord", "coordinateUncertaintyInMeters"]
+    )
+    assert known is not None
+    assert (known.identifier, known.place_sd, known.metres) == (
+        "gbifID",
+        "coordinateUncertaintyInMeters",
+        None,
+    )
+    known = recognise(["DHSID", "DHSCLUST", "URBAN_RURA", "LATNUM", "LONGNUM"])
+    assert known is not None
+    assert (known.kind, known.place_sd, known.metres) == (("URBAN_RURA", "R"), None, "2072")
+    known = recognise(["event-id", "timestamp", "utm-easting", "utm-northing", "utm-zone"])
+    assert known is not None
+    assert known.place is not None
+    assert (known.place.x, known.place.zone, known.place.crs) == ("utm-easting", "utm-zone", None)
 
 
 def test_a_table_that_merely_resembles_an_agencys_is_not_taken_for_it() -> None:

@@ -12,6 +12,7 @@ from data_loaders.columns.units import conversion
     [
         ("mg/l", "ug/l", 1000.0), ("MG/L", "ug/l", 1000.0), ("mg/L", "µg/L", 1000.0),
         ("UG/M3", "µg/m³", 1.0), ("µg m⁻³", "mg/m3", 0.001), ("ug m-3", "ng/m3", 1000.0),
+        ("ug.m-3", "ug/m3", 1.0),
         ("Micrograms/cubic meter", "ug/m3", 1.0), ("ppb", "ppm", 0.001), ("%", "ppm", 1e4),
         ("ug/kg", "mg/kg", 0.001), ("ug/g", "mg/kg", 1.0), ("pCi/L", "Bq/m3", 37.0), ("ft", "m", 0.3048),
         ("cfu/100ml", "cfu/l", 10.0), ("uS/cm", "mS/m", 0.1), ("MBq", "Bq", 1e6), ("mBq", "Bq", 1e-3),

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import csv, parquet
+from pyproj import Transformer
 
 from data_loaders import DataError
 from data_loaders.columns.profiles import profiles
@@ -57,13 +59,14 @@ def test_columns_that_nobody_named_are_filled_in_and_said(table: Any) -> None:
             "crs": "EPSG:4326",
             "value": "value",
             "time": "datetime",
+            "unit_column": "units",
         },
         "reference": {"path": "r.csv", "where": {"parameter": "pm25"}},
     }
     assert (
         "OpenAQ (--profile none reads it without): --lon lon --lat lat --crs EPSG:4326 --value value" in said
     )
-    assert "--time datetime --reference-where parameter=pm25." in said
+    assert "--time datetime --unit-column units --reference-where parameter=pm25." in said
     assert "--owner location_id --records-per-owner 1 protects all that belong together." in said
     assert "\n" not in said
 
@@ -183,6 +186,22 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
         ("--where", "Air Pollutant=NO2", "--value-unit", "ug/m3", *OWNED),
         "Air Pollution Level above 10 ug/m3", "sensor",
     ),
+    "eea (Parquet)": (
+        "Samplingpoint,Pollutant,Start,End,Value,Unit,AggType,Validity,Verification,Longitude,Latitude",
+        "AT/SPO-{at:03d},8,2023-05-01T00:00:00,2023-05-01T01:00:00,{value},ug.m-3,hour,1,1,{lon},{lat}",
+        ("--where", "Pollutant=8", "Validity=1", "--value-unit", "ug/m3", *OWNED),
+        "Value above 10 ug/m3", "sensor",
+    ),
+    "openaq (version 3)": (
+        "value,parameter.name,parameter.units,coordinates.latitude,coordinates.longitude,sensor_id,"
+        "period.datetimeFrom.utc",
+        "{value},pm25,µg/m³,{lat},{lon},{at},2024-05-01T01:00:00Z",
+        ("--where", "parameter.name=pm25", "--value-unit", "ug/m3", *OWNED), "Value above 10 ug/m3", "sensor",
+    ),
+    "geochemistry (GEMAS)": (
+        "ID,C_ID,COUNTRY,XCOO,YCOO,TYPE,As,Pb", "{at},A{at},DE,{lon},{lat},Ap,{value},<3",
+        ("--value", "As", "--crs", "EPSG:4326"), "Arsenic above 10 mg/kg", "reading",
+    ),
     "uk-air": (
         "source,site,code,date,no2,latitude,longitude,site_type",
         "aurn,Place {at},C{at},2022-01-01 00:00:00,{value},{lat},{lon},Urban Background", OWNED,
@@ -214,6 +233,46 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
         "S{at},{at},TOS,{lat},{lon},{value},<0.5", ("--value", "As", "--where", "DEPTH=TOS", *OWNED),
         "Arsenic above 10 mg/kg", "sensor",
     ),
+    "property-price-register": (
+        "Date of Sale (dd/mm/yyyy),Address,County,Eircode,Price (€),Not Full Market Price,VAT Exclusive,"
+        "Description of Property,Property Size Description,latitude,longitude",
+        '{day}/03/2023,"{at}, High Street",Dublin,,"€{value}",No,No,Second-Hand Dwelling,,{lat},{lon}', (),
+        "Price above €10", "reading",
+    ),
+    "nyc-311": (
+        "Unique Key,Created Date,Closed Date,Agency,Complaint Type,Incident Zip,Latitude,Longitude,Location",
+        '{at},03/14/2023 11:05:09 PM,,NYPD,Noise - Residential,10001,{lat},{lon},"({lat}, {lon})"', (),
+        "More than 2 requests per square kilometre", "request",
+    ),
+    "police-uk": (
+        "Crime ID,Month,Reported by,Falls within,Longitude,Latitude,Location,LSOA code,LSOA name,Crime type,"
+        "Last outcome category,Context",
+        "{name},2023-05,A,A,0.031,51.541,On or near High Street,E01,A,Burglary,,", (),
+        "More than 2 crimes per square kilometre", "crime",
+    ),
+    "stats19": (
+        "collision_index,collision_year,location_easting_osgr,location_northing_osgr,longitude,latitude,"
+        "collision_severity,number_of_casualties,date,time",
+        "2023{at:09d},2023,{east},{north},{lon},{lat},3,1,01/03/2023,17:40", (),
+        "More than 2 collisions per square kilometre", "collision",
+    ),
+    "gbif": (
+        "gbifID\tbasisOfRecord\tspecies\tdecimalLatitude\tdecimalLongitude\tcoordinateUncertaintyInMeters\t"
+        "eventDate\trecordedBy\toccurrenceStatus",
+        "{at}\tHUMAN_OBSERVATION\tParus major\t{lat}\t{lon}\t50\t2023-05-01T08:30\tA{at}\tPRESENT", OWNED,
+        "More than 2 persons per square kilometre", "person",
+    ),
+    "movebank": (
+        "event-id,visible,timestamp,utm-easting,utm-northing,utm-zone,sensor-type,individual-local-identifier",
+        "{at},true,2023-05-01 08:{at}:00.000,{utm_east},{utm_north},31N,gps,Anna", (),
+        "More than 2 positions per square kilometre", "position",
+    ),
+    "dhs": (
+        "DHSID,DHSCC,DHSYEAR,DHSCLUST,URBAN_RURA,LATNUM,LONGNUM,Travel_Times",
+        "GB2023{at:08d},GB,2023,{at},R,{lat},{lon},{value}",
+        ("--value", "Travel_Times", "--value-unit", "minutes", *OWNED), "Travel_Times above 10 minutes",
+        "sensor",
+    ),
     "price-paid": (
         "", '"{{{at}}}","{price}","2022-03-01 00:00","{code}","F","N","L","1","","A ""B"" C D","","T",'
         '"D","C","A","A"', ("--threshold", "300000"), "Price above £300,000", "sale",
@@ -228,6 +287,9 @@ POSTCODES = {
 }
 
 
+UTM = Transformer.from_crs(4326, 32631, always_xy=True)
+
+
 def rows_of(head: str, row: str) -> str:
     """Sixty rows in the square from 0.02 to 0.07 degrees east and 51.52 to 51.57 north."""
     rng, rows = random.Random(4), [head] if head else []
@@ -235,8 +297,10 @@ def rows_of(head: str, row: str) -> str:
         lat, lon, value = 51.52 + rng.random() / 20, 0.02 + rng.random() / 20, round(rng.gauss(10, 3), 2)
         low = at % 10 == 0  # what was not detected names its limit in another column
         rows.append(row.format(
-            at=at, lat=f"{lat:.4f}", lon=f"{lon:.4f}", value=value, price=round(30_000 * value),
-            said="Not Detected" if low else "", number="" if low else value,
+            at=at, day=10 + at % 19, lat=f"{lat:.4f}", lon=f"{lon:.4f}", value=value,
+            price=round(30_000 * value),
+            name="" if low else f"c{at}", said="Not Detected" if low else "", number="" if low else value,
+            utm_east=round(UTM.transform(lon, lat)[0]), utm_north=round(UTM.transform(lon, lat)[1]),
             code=f"QA{at // 10 + 1} {at % 10}AA", east=round(538_700 + 69_300 * lon),
             north=round(181_000 + 111_200 * (lat - 51.5)),
         ))  # fmt: skip
@@ -254,19 +318,23 @@ def test_a_table_of_each_profile_goes_on_to_a_bundle(
     head, row, more, title, word = SHAPES[name]
     path, lookup, out = tmp_path / "t.csv", tmp_path / "codes.csv", tmp_path / "out"
     path.write_text(rows_of(head, row), encoding="utf-8")
+    if "Parquet" in name:
+        table, path = csv.read_csv(path), tmp_path / "t.parquet"
+        parquet.write_table(table, path)
+    profile = profiles()[name.split()[0]]
     words = ["release", "--data", str(path), "--out", str(out), *AREA]
     if codes:
         lookup.write_text(rows_of(*POSTCODES[codes]), encoding="utf-8")
         words += ["--postcodes", str(lookup), "--centre", "12.6", "--clip", "2"]
     else:
-        words += STATED
+        words += ("--threshold", "2") if profile.count else STATED
     assert main([*words, *more]) == 0
     statement = read_bundle(out).statement
     assert (statement["release"]["title"], statement["guarantee"]["unit_word"]) == (title, word)
     said = capsys.readouterr().err
     assert "60 rows lie inside the domain." in said
-    assert codes or f"The table is read as {profiles()[name].title}" in said
+    assert codes or f"The table is read as {profile.title}" in said
 
 
 def test_every_profile_has_a_shape_that_goes_on_to_a_bundle() -> None:
-    assert {*SHAPES, *POSTCODES} == set(profiles())
+    assert {*(name.split()[0] for name in SHAPES), *POSTCODES} == set(profiles())

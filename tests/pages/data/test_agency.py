@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from pages.data.findings import agency_sentences, widget_state
+from pages.data.table_columns import NO_VALUE
 
 
 def of(name: str, head: str) -> Recognised:
@@ -23,6 +24,21 @@ def test_the_fields_hold_the_agencys_columns() -> None:
         "sensors_time_p": "lev_dt",
         "sensors_condition_p": None,
     }
+
+
+def test_rows_without_values_are_counted_and_named() -> None:
+    state = widget_state(of("police-uk", "Crime ID,Month,Reported by,Longitude,Latitude,Crime type"), "p")
+    assert (state["sensors_value_p"], state["sensors_word_p"]) == (NO_VALUE, "crime")
+    assert (state["sensors_identifier_p"], state["sensors_equal_rows_p"]) == ("Crime ID", "each")
+    clusters = of("dhs", "DHSID,DHSCLUST,URBAN_RURA,LATNUM,LONGNUM")
+    assert widget_state(clusters, "p")["sensors_place_sd_p"] == "2072"
+    assert "Metres to which every place is known: 2072." in agency_sentences(clusters)
+    tracks = of("movebank", "event-id,timestamp,utm-easting,utm-northing,utm-zone,visible")
+    state = widget_state(tracks, "p")
+    assert (state["sensors_zone_column_p"], state["sensors_crs_p"]) == ("utm-zone", "EPSG:4326")
+    said = agency_sentences(tracks)
+    assert "Places: utm-easting, utm-northing in the zones of utm-zone." in said
+    assert "Kind of a row: visible, of which you may keep one entry, such as true." in said
 
 
 def test_what_a_person_must_choose_is_emptied() -> None:

@@ -94,6 +94,17 @@ def test_no_table_asks_for_one_and_nothing_else(screen: Recorded) -> None:
     assert screen.said("selectbox") == []
 
 
+def test_how_sure_places_are_may_be_a_number_that_belongs_to_no_trip(screen: Recorded, table: str) -> None:
+    noise, trip = "Standard deviation of a row's place, metres per axis", "Statement of the sanitised trip"
+    asked = f"{trip} (statement.json, optional)"
+    found = sensors(screen, table, **{noise: "321", asked: "statement.json"})
+    assert found is not None
+    assert (found["data"].place_metres, found["data"].trip) == (321.0, None)
+    found = sensors(screen, table, **{noise: "year", asked: "statement.json"})
+    assert found is not None
+    assert (found["data"].place_metres, found["data"].trip) == (None, "statement.json")
+
+
 def test_rows_without_a_value_are_counted(screen: Recorded, table: str) -> None:
     found = sensors(screen, table, **{"Measured value": table_columns.NO_VALUE, "One row is a": "burglary"})
     assert found is not None
