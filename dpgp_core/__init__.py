@@ -5,6 +5,8 @@ from __future__ import annotations
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.rdp import ORDERS, RdpCurve, epsilon_from_rdp, group_privacy, path_rdp
+from dpgp_core.atlas.design import AtlasDesign
+from dpgp_core.atlas.release import release_atlas
 from dpgp_core.bounds.registry import BOUNDS, smallest_scale, variance_bound
 from dpgp_core.bounds.sensitivities import (
     sensitivity_bounds,
@@ -34,6 +36,7 @@ __all__ = [
     "MECHANISMS",
     "ORDERS",
     "PRIORS",
+    "AtlasDesign",
     "BoundRefused",
     "Budget",
     "CollapsedRecords",
@@ -69,6 +72,7 @@ __all__ = [
     "make_prior",
     "path_rdp",
     "release",
+    "release_atlas",
     "sensitivity_bounds",
     "sensitivity_maximum_principle",
     "sensitivity_separate",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from dataclasses import field as made
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -207,15 +207,27 @@ class Released:
         return cutoff_for_map(found, exceedance_probability(*shown, level, direction))
 
 
-class Prepared(Protocol):
-    """A release that is ready to be drawn: all that can fail has been tried."""
+class Rounded(Protocol):
+    """What is put on the public grid before it leaves."""
 
-    def draw(self, entropy: Entropy) -> Released:
+    def on_grid(self) -> Self: ...
+
+
+Drawn = TypeVar("Drawn", bound=Rounded, covariant=True)
+
+
+class Ready(Protocol[Drawn]):
+    """A release of one map or of several that is ready to be drawn: all that can fail has been tried."""
+
+    def draw(self, entropy: Entropy) -> Drawn:
         """One release; every call draws anew."""
         ...
 
 
-def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = False) -> Released:
+Prepared: TypeAlias = Ready[Released]
+
+
+def draw_release(prepared: Ready[Drawn], entropy: Entropy, *, simulation: bool = False) -> Drawn:
     """Draw a prepared release once, on the public grid, after its charge stands in the ledger.
 
     Parameters

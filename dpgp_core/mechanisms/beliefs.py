@@ -58,12 +58,14 @@ def read_sums(
     second: tuple[Look, SpectralSums] | None = None,
     *,
     maps: int = 0,
+    under: tuple[RateReading, ...] | None = None,
 ) -> Released:
     """The field given one release, its beliefs weighed by how likely they make what was released: free.
 
     `maps` joint draws of the map without privacy noise are made by a public seed: every reader finds them.
+    `under` holds what `each_belief` makes, where it is at hand.
     """
-    under = _each_belief(plan, released, known, second)
+    under = each_belief(plan, released, known, second) if under is None else under
     weight = belief_weights(np.array([each.reader.log_evidence(each.seen) for each in under]), plan.odds)
     reach = RATE_REACH if plan.plan.field.counted else REACH
     readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
@@ -100,8 +102,11 @@ def read_sums(
     )  # fmt: skip
 
 
-def _each_belief(
-    plan: Prepared, released: SpectralSums, known: PublicCounts, second: tuple[Look, SpectralSums] | None
+def each_belief(
+    plan: Prepared,
+    released: SpectralSums,
+    known: PublicCounts,
+    second: tuple[Look, SpectralSums] | None = None,
 ) -> tuple[RateReading, ...]:
     """The readings of a release under each belief, ready for its sums."""
     if second is not None:

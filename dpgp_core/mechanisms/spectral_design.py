@@ -13,6 +13,7 @@ from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.linalg import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.releasing import Released
+from dpgp_core.spectral.ball import ONE_COLUMN, Ball
 from dpgp_core.spectral.prior import Law
 
 CutoffFrom = Literal["design", "release"]
@@ -107,6 +108,11 @@ class SpectralStatisticsDesign(Design):
             raise DesignError(f"{what} scatter by 1: ridge, spread and amplitude disagree.")
         if self.drift and self.law in SPREADS_OF_COUNTS:
             raise DesignError("the drift of a published map is not weighed of counted records: leave it out.")
+
+    @property
+    def ball(self) -> Ball:
+        """Which vectors of responses a record may have: here one response."""
+        return ONE_COLUMN
 
     @property
     def held(self) -> tuple[str, ...]:

@@ -63,7 +63,9 @@ def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough
             design.strategy,
             design.prior,
             design.lengthscale,
-            PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
+            PublicPrior(
+                design.middle, design.spread * design.amplitude, design.ridge, design.law, design.ball
+            ),
             design.looks[0],
             facts.n / facts.lattice.size,
             facts.neighbours,
@@ -79,7 +81,7 @@ def prepared_plan(design: SpectralStatisticsDesign, facts: PublicFacts, *, rough
 
 def public_counts_of(facts: PublicFacts, kept: KeptSums) -> PublicCounts:
     """What was public of the counts of a release whose sums were kept."""
-    n = None if facts.relation == "add-or-remove" else float(facts.n)
+    n = None if facts.relation == "add-or-remove" or kept.noise.ball.presence else float(facts.n)
     if facts.neighbours == "values-only":
         return PublicCounts("known", n, kept.public_counts, facts.single)
     kind: Literal["unknown", "reference"] = "unknown" if kept.public_counts is None else "reference"
@@ -99,12 +101,18 @@ def per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Flo
     return counts, totals
 
 
-def known_counts(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
-    """What is public of the counts; `records` for their number only, and for their places where public."""
-    n = None if facts.relation == "add-or-remove" else float(records.n)
+def known_counts(facts: PublicFacts, records: CollapsedRecords | GridRecords) -> PublicCounts:
+    """What is public of the counts; `records` for their number only, and for their places where public.
+
+    How many records have a column is not public: the number is not known then.
+    """
+    exact = records if isinstance(records, GridRecords) else grid_records(records)
+    n = None if facts.relation == "add-or-remove" or exact.ball.presence else float(exact.n)
     single = bool(facts.single)
     if facts.neighbours == "values-only":
-        return PublicCounts("known", n, per_cell(records, facts)[0], single)
+        counts = np.zeros(facts.lattice.size)
+        counts[exact.cell] = exact.count
+        return PublicCounts("known", n, counts, single)
     if facts.counts is not None:
         return PublicCounts("reference", n, facts.counts, single)
     return PublicCounts("unknown", n, None, single)

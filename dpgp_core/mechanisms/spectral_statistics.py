@@ -48,6 +48,7 @@ from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.posterior.ridge_family import FEW
 from dpgp_core.releasing import PublicFacts, draw_release
 from dpgp_core.simulation import SEED, HeldOut, World
+from dpgp_core.spectral.ball import ONE_COLUMN
 from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.looks import FUNCTIONS
 from dpgp_core.spectral.model import Prepared as PreparedPlan
@@ -178,7 +179,8 @@ class SpectralStatistics(Mechanism):
         if exchange is not None:  # of the second look all that is known beforehand is twice its own price
             exchange = merged_mu((exchange, 2.0 * second))
         both = plan.features.size + (FUNCTIONS if design.first else 0)
-        distance = distance_of(both * (1 if plan.noise.counts is None else 2))
+        counts = 0 if plan.noise.counts is None else design.ball.parts
+        distance = distance_of(both * (design.ball.columns + counts))
         cost = Cost.gaussian(merged_mu((first, second)), distance).among(facts.neighbours, exchange)
         return Guarantee.gaussian(cost, self.source)
 
@@ -193,6 +195,8 @@ class SpectralStatistics(Mechanism):
         self, design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> PreparedSums | PreparedLooks:
         records.refuse_outside(facts.lattice.size)
+        if design.ball != ONE_COLUMN:
+            raise InvalidValue("several columns are released together: use `dpgp_core.release_atlas`.")
         plan = prepared_plan(design, facts)
         if design.first:
             return PreparedLooks(design, plan, known_counts(facts, records), records)

@@ -10,6 +10,7 @@ from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import HIDING, Neighbours
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.features.gridded import InnerProducts
+from dpgp_core.spectral.ball import ONE_COLUMN, Ball
 
 Relation: TypeAlias = Neighbours
 """Which datasets are neighbours; the counts are public where one value alone may change."""
@@ -23,22 +24,35 @@ _DOWN = 1.0 - 2.0**-48
 
 @dataclass(frozen=True)
 class SpectralNoise:
-    """Standard deviations of the noise: `sums` on `sum y phi`, `counts` on `sum phi` (None: not released)."""
+    """Standard deviations of the noise: `sums` on `sum y phi`, `counts` on `sum phi` (None: not released).
+
+    Where a record has several columns, `sums` is on the sums of each, and with presence sums `counts` on the
+    presence of each; `ball` holds all vectors of a record's responses.
+    """
 
     sums: float
     counts: float | None
+    ball: Ball = ONE_COLUMN
 
     def __post_init__(self) -> None:
         positive("the noise of the sums", self.sums)
         if self.counts is not None:
             positive("the noise of the counts", self.counts)
-            if self.counts < self.sums:
+            if self.counts < self.sums / self.ball.radius * math.sqrt(self.ball.parts):
                 raise InvalidValue("counts need at least the noise of the sums: their weight is at most 1.")
 
     @property
     def weight(self) -> float:
-        """Weight w = sums/counts of the counts, in [0, 1]."""
-        return 0.0 if self.counts is None else self.sums / self.counts
+        """Weight w of the counts, in [0, 1]: `sums/counts` for one column."""
+        if self.counts is None:
+            return 0.0
+        return self.sums / self.ball.radius / self.counts * math.sqrt(self.ball.parts)
+
+    @property
+    def powers(self) -> tuple[float, float]:
+        """A and B of Theorem D: of the longest vector, and of all counts of a complete record."""
+        a = self.ball.radius**2 / self.sums**2
+        return a, 0.0 if self.counts is None else self.ball.parts / self.counts**2
 
 
 def _checked(relation: Relation) -> Relation:
@@ -62,7 +76,8 @@ def release_mu(
     they must.
 
     With a = 1/sums^2, b = 1/counts^2 <= a, responses in [-1, 1], and k, D the largest squared length and the
-    largest squared distance of features (docs/spectral-statistics.md, Theorem C and its corollaries):
+    largest squared distance of features (docs/spectral-statistics.md, Theorem C and its corollaries; of
+    several columns Theorem D, with `noise.powers` for a and b):
 
         replace-one    mu^2 = max(4 a k, (a + b) D)
         add-or-remove  mu^2 = (a + b) k
@@ -79,8 +94,7 @@ def release_mu(
         raise InvalidValue(
             "counts are released exactly when places are private: give both noises, or neither."
         )
-    a = 1.0 / noise.sums**2
-    b = 0.0 if noise.counts is None else 1.0 / noise.counts**2
+    a, b = noise.powers
     largest, widest = products.largest_square, products.widest_square
     if relation == "replace-one":
         square = max(4.0 * a * largest, (a + b) * widest)
@@ -127,23 +141,29 @@ def noise_for(
     weight: float | None = None,
     *,
     counted: bool = False,
+    ball: Ball = ONE_COLUMN,
 ) -> SpectralNoise:
     """The least noise at which one release costs at most mu > 0; by default with counts that cost nothing.
 
     The weight, in (0, 1], is by default the largest that costs nothing, but LEAST_WEIGHT at least, which is
     paid for (replace-one), or 1, which gives squared sensitivity 2 (add-or-remove). Where records are
-    `counted` there are no other counts. Raises InvalidValue for mu or a weight out of range.
+    `counted` there are no other counts. `ball` holds the vectors of a record's responses. Raises
+    InvalidValue for mu or a weight out of range, or several columns of counted records.
     """
     mu, relation = positive("mu", mu), _checked(relation)
     if counted:
+        if ball != ONE_COLUMN:
+            raise InvalidValue(
+                "records that are counted have no values: their places are private, and one sum."
+            )
         square = _counted_square(products, None, relation)
         if square <= 0.0:  # one feature that is the same everywhere tells nothing of places
             raise InvalidValue("these features are the same everywhere: choose another strategy.")
         noise = SpectralNoise(math.sqrt(square) / mu * _UP**3, None)
         return _settled(noise, products, relation, mu, counted=True)
     if relation == "values-only":
-        sums = 2.0 * math.sqrt(products.largest_square) / mu * _UP**3
-        return _settled(SpectralNoise(sums, None), products, relation, mu)
+        sums = 2.0 * math.sqrt(products.largest_square) / mu * _UP**3 * ball.radius
+        return _settled(SpectralNoise(sums, None, ball), products, relation, mu)
     if weight is None:
         weight = max(free_weight(products), LEAST_WEIGHT) if relation == "replace-one" else 1.0
     if not 0.0 < weight <= 1.0:
@@ -153,7 +173,8 @@ def noise_for(
     else:
         square = (1.0 + weight**2) * products.largest_square
     sums = math.sqrt(square) / mu * _UP**3
-    return _settled(SpectralNoise(sums, sums / weight), products, relation, mu)
+    counts = sums / weight * math.sqrt(ball.parts) * (1.0 if ball == ONE_COLUMN else _UP)
+    return _settled(SpectralNoise(sums * ball.radius, counts, ball), products, relation, mu)
 
 
 def _settled(

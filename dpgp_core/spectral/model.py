@@ -280,7 +280,7 @@ class SpectralModel:
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
             plan.covariates, plan.whole, deviation, scatter, plan.field.counted, plan.several,
-            plan.pool,
+            plan.pool, plan.field.ball,
         )  # fmt: skip
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
@@ -314,7 +314,8 @@ class SpectralModel:
         )
         features = make_features(plan.strategy, facts)
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
-        noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted)
+        ball = plan.field.ball
+        noise = noise_for(plan.mu, products, plan.relation, counted=plan.field.counted, ball=ball)
         kept = None if plan.whole else 2 * features.size + 64
         shape = FieldBasis.of(smooth, kept)
         further: tuple[FieldBasis, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats
+from dpgp_core.spectral.ball import ONE_COLUMN, Ball
 
 MOST_COLUMNS = 8  # more columns than these are refused: each takes its part of the noise's budget
 COLUMN_REACH = 3.0
@@ -128,6 +129,7 @@ class PublicPrior:
     ridge: float  # r > 0: a record scatters around its cell's value with standard deviation r lambda
     # of a response: the value clipped, or its sign; or 1, and the field says how many records there are
     law: Law = "amount"
+    ball: Ball = ONE_COLUMN  # which the vector of a record's responses is cut to, all columns being alike
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mean):
@@ -148,7 +150,7 @@ class PublicPrior:
     def scaled(self, factor: float) -> PublicPrior:
         """The same with a field so much wider; records scatter as before, and rates keep their mean."""
         mean = self.mean * factor**2 if self.counted else self.mean
-        return PublicPrior(mean, factor * self.deviation, self.ridge / factor, self.law)
+        return PublicPrior(mean, factor * self.deviation, self.ridge / factor, self.law, self.ball)
 
     def moments(self, value: Floats) -> tuple[Floats, Floats]:
         """First and second moment of a response where the field has these values, of any shape.
@@ -160,6 +162,8 @@ class PublicPrior:
             return first, np.square(first) + 1.0
         if self.law == "yes-no":
             return 2.0 * ndtr(np.asarray(value) / self.scatter) - 1.0, np.ones(np.shape(value))
+        if self.ball != ONE_COLUMN:
+            return self.ball.moments(value, self.scatter, self.mean, self.deviation)
         return clipped_moments(value, self.scatter)
 
 
@@ -291,6 +295,12 @@ GROUPS = 64  # of cells by how well they are known, in going back to the field b
 NEAR = 0.02  # clip bounds: so near the centre the slope there is taken
 
 
+@lru_cache(maxsize=16)
+def _ends_of_grid(prior: ClippedPrior) -> tuple[Floats, Floats]:
+    """`prior.ends` of the grid in `unclipped`, which several layers share."""
+    return prior.ends(np.linspace(-REACH, REACH, STEPS))
+
+
 def unclipped(
     clipped: Floats, spread: Floats, prior: ClippedPrior, paths: Floats
 ) -> tuple[Floats, Floats, Floats]:
@@ -308,7 +318,7 @@ def unclipped(
     order = np.argsort(group, kind="stable")
     rows = np.vstack([clipped, paths])[:, order]  # cells that are known alike lie side by side
     found, slope = np.empty(rows.shape), np.empty(share.size)
-    exact, vague = prior.ends(field)
+    exact, vague = _ends_of_grid(prior)
     numbers, starts = np.unique(group[order], return_index=True)
     for number, start, end in zip(numbers, starts, [*starts[1:], share.size], strict=True):
         level = exact + number / GROUPS * (vague - exact)

@@ -137,8 +137,47 @@ class FieldReader:
 
     def deviation(self) -> Floats:
         """(M,) posterior standard deviation at the nodes; the same for all released sums."""
+        return self._deviation
+
+    @cached_property
+    def _deviation(self) -> Floats:
         known = np.square(self.basis.rows @ self.half.T).sum(axis=1)
         return np.asarray(self._read[1] * np.sqrt(np.maximum(self.basis.variance - known, 1e-12)))
+
+    @cached_property
+    def law(self) -> tuple[ClippedPrior | LinearLaw, float]:
+        """The law of the records, in the units of what is read, and the field's deviation before them."""
+        linear, prior = self.linear, self.prior
+        if linear is None:
+            return prior, prior.deviation
+        spread = prior.before.deviation  # in units of the field
+        ratio = spread / linear.deviation
+        return LinearLaw(linear.mean, np.full(ratio.shape, spread), ratio * linear.record_noise), spread
+
+    @cached_property
+    def _of_records(self) -> dict[NodeCounts, tuple[Floats, Floats]]:
+        return {}
+
+    def given_records(self, counts: NodeCounts) -> tuple[Floats, Floats]:
+        """Factor (Q, Q) of the precision of z, and variance (M,) of the field, given all records: kept."""
+        if counts not in self._of_records:
+            law = self.law[0]
+            root = known_by_records(self.basis, law, counts.mean)
+            self._of_records[counts] = root, variance_given_records(self.basis, law, counts.mean, root)
+        return self._of_records[counts]
+
+    @cached_property
+    def _halves(self) -> dict[NodeCounts, Floats]:
+        return {}
+
+    def half_hidden(self, counts: NodeCounts) -> Floats:
+        """(Q, Q) the symmetric root of z's covariance given the release less that given the records: kept."""
+        if counts not in self._halves:
+            identity = np.eye(self.half.shape[1])
+            inverse = solve_lower(self.given_records(counts)[0], identity)
+            values, vectors = np.linalg.eigh(identity - self.half.T @ self.half - inverse.T @ inverse)
+            self._halves[counts] = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+        return self._halves[counts]
 
     def log_evidence(self, sums: Floats) -> float:
         """Log density, nats, of released sums (p,) under this prior: ranks priors for free."""
@@ -203,19 +242,9 @@ class FieldPosterior:
         That map is the posterior mean given the records themselves. Its variance given the release is the
         posterior variance given the release less the one given the records (law of total variance).
         """
-        released, (law, spread) = np.square(self.reader.deviation()), self._law
-        private = variance_given_records(self.reader.basis, law, counts.mean)
+        released, spread = np.square(self.reader.deviation()), self.reader.law[1]
+        private = self.reader.given_records(counts)[1]
         return self.reader.nodes.spread(np.sqrt(map_variance(released, private, spread, unseen)))
-
-    @property
-    def _law(self) -> tuple[ClippedPrior | LinearLaw, float]:
-        """The law of the records, in the units of what is read, and the field's deviation before them."""
-        linear, prior = self.reader.linear, self.reader.prior
-        if linear is None:
-            return prior, prior.deviation
-        spread = prior.before.deviation  # in units of the field
-        ratio = spread / linear.deviation
-        return LinearLaw(linear.mean, np.full(ratio.shape, spread), ratio * linear.record_noise), spread
 
     def map_draws(self, counts: NodeCounts, count: int, entropy: Entropy, unseen: float = 0.0) -> Floats:
         """(count, N) joint draws of how far the map without privacy noise lies from its mean: free.
@@ -223,15 +252,11 @@ class FieldPosterior:
         As in `map_deviation`, its covariance is that of the field given the release less that given the
         records. What clipping hides of the records' mean is the same for all cells of a draw.
         """
-        reader, (law, spread) = self.reader, self._law
-        basis, size = reader.basis, reader.half.shape[1]
-        root = known_by_records(basis, law, counts.mean)
-        inverse = solve_lower(root, np.eye(size))
-        values, vectors = np.linalg.eigh(np.eye(size) - reader.half.T @ reader.half - inverse.T @ inverse)
-        half = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T  # the only symmetric root
-        drawn = spread * (basis.rows @ (half @ entropy.normal((size, count)))).T
+        reader, spread = self.reader, self.reader.law[1]
+        half = reader.half_hidden(counts)
+        drawn = spread * (reader.basis.rows @ (half @ entropy.normal((half.shape[0], count)))).T
         if unseen:
-            private = variance_given_records(basis, law, counts.mean, root)
+            private = reader.given_records(counts)[1]
             drawn = drawn + entropy.normal((count, 1)) * (unseen * private / spread**2)
         return reader.nodes.spread(drawn)
 

@@ -15,6 +15,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Floats, Ints
 from dpgp_core.noise import WordSource, rounded_normal
 from dpgp_core.posterior.records import RESPONSE_BITS
+from dpgp_core.spectral.ball import ONE_COLUMN, Ball
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.public_field import PublicField
 
@@ -50,16 +51,28 @@ class GridRecords:
 
     cell: Ints  # (k,) occupied cells, strictly increasing
     count: Ints  # (k,) records of each, >= 1
-    total: Ints  # (k,) sum of the responses of each, in units of 2^-10, at most 2^10 count in size
+    # sum of the responses of each in units of 2^-10, at most 2^10 count in size: (k,), or (k, c) of c columns
+    total: Ints
+    present: Ints | None = None  # (k, c) records of each that have the column; None where that is not summed
+    ball: Ball = ONE_COLUMN  # which the records' vectors were cut to
 
     def __post_init__(self) -> None:
-        if not (self.cell.ndim == 1 and self.cell.shape == self.count.shape == self.total.shape):
+        if not (self.cell.ndim == 1 and self.cell.shape == self.count.shape == self.total.shape[:1]):
             raise InvalidValue("cell, count and total must be one-dimensional and of equal length.")
+        shape = self.cell.shape if self.ball == ONE_COLUMN else (self.cell.size, self.ball.columns)
+        if self.total.shape != shape or (self.present is None) == self.ball.presence:
+            raise InvalidValue(
+                "every column needs one total for each cell, and its presence where it is summed."
+            )
+        if self.present is not None and (
+            self.present.shape != shape or np.any((self.present < 0) | (self.present > self.count[:, None]))
+        ):
+            raise InvalidValue("a column is present in none to all records of each cell.")
         if self.cell.size == 0:
             raise InvalidValue("there are no records: at least one record must lie inside the domain.")
         if self.cell[0] < 0 or np.any(np.diff(self.cell) <= 0) or np.any(self.count < 1):
             raise InvalidValue("cells must increase strictly and hold at least one record each.")
-        if np.any(np.abs(self.total) > self.count * _RESPONSE):
+        if np.any(self.count * _RESPONSE < np.abs(self.total).T):
             raise InvalidValue("responses must be clipped to [-1, 1].")
         if int(self.count.sum()) >= _MOST_RECORDS:
             raise InvalidValue("there are too many records for sums of 62 bits: split them over domains.")
@@ -88,27 +101,54 @@ class GridRecords:
         np.add.at(total, inverse.ravel(), whole)
         return cls(occupied, count.astype(np.int64), total)
 
+    @classmethod
+    def of_vectors(cls, cell: ArrayLike, responses: ArrayLike, ball: Ball) -> GridRecords:
+        """The same from the responses (n, c) of each record, cut to the ball; NaN where one is missing.
+
+        A missing response adds 0. Of one column of radius 1 these are the records of `of`. Raises
+        InvalidValue if lengths differ, or a response is infinite.
+        """
+        cells, values = np.asarray(cell, dtype=np.int64), np.asarray(responses, dtype=np.float64)
+        if cells.ndim != 1 or cells.shape != values.shape[:1]:
+            raise InvalidValue("every record needs one cell and one vector of responses.")
+        whole, there = ball.cut(values)
+        occupied, inverse, count = np.unique(cells, return_inverse=True, return_counts=True)
+        total, present = np.zeros((2, occupied.size, ball.columns), dtype=np.int64)
+        np.add.at(total, inverse.ravel(), whole)
+        np.add.at(present, inverse.ravel(), there)
+        return cls(
+            occupied, count.astype(np.int64), total[:, 0] if ball == ONE_COLUMN else total,
+            present if ball.presence else None, ball,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class SpectralSums:
     """What is released: nothing in it is private any more."""
 
-    sums: Floats  # (p,) `sum y phi` plus noise
-    counts: Floats | None  # (p,) `sum phi` plus noise; None where places are public
+    sums: Floats  # (p,) `sum y phi` plus noise, or (c, p) of c columns
+    # `sum phi` plus noise: (p,), or (c, p) of the records that have each column; None where places are public
+    counts: Floats | None
     noise: SpectralNoise  # the standard deviations
 
     @property
     def parts(self) -> tuple[Floats, ...]:
-        """The sums (p,), and the counts (p,) where they were released."""
+        """The sums, (p,) or (c, p), and the counts where they were released."""
         return (self.sums,) if self.counts is None else (self.sums, self.counts)
 
+    def layer(self, column: int) -> SpectralSums:
+        """What was released of one of several columns: sums and counts (p,) as of a release of it alone."""
+        counts = self.counts if self.counts is None or self.counts.ndim == 1 else self.counts[column]
+        return SpectralSums(self.sums[column], counts, self.noise)
+
     def __post_init__(self) -> None:
-        if self.sums.ndim != 1 or self.sums.size == 0 or not np.all(np.isfinite(self.sums)):
-            raise InvalidValue("released sums must be a finite vector.")
+        if self.sums.ndim not in (1, 2) or self.sums.size == 0 or not np.all(np.isfinite(self.sums)):
+            raise InvalidValue("released sums must be a finite vector for each column.")
         if (self.counts is None) != (self.noise.counts is None):
             raise InvalidValue("released counts and their noise come together or not at all.")
         if self.counts is not None and (
-            self.counts.shape != self.sums.shape or not np.all(np.isfinite(self.counts))
+            self.counts.shape not in (self.sums.shape, self.sums.shape[-1:])
+            or not np.all(np.isfinite(self.counts))
         ):
             raise InvalidValue("released counts must be finite, one for each sum.")
 
@@ -116,18 +156,22 @@ class SpectralSums:
 def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[Ints, Ints]:
     """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20, (p,) each: exact, and private.
 
+    Of c columns the sums are (c, p), and so are the counts where presence is summed.
+
     Raises InvalidValue if the features are of another domain, or a record lies outside it.
     """
     if features.nodes != nodes.size:
         raise InvalidValue("the features and the nodes must be of the same domain.")
     if records.cell[-1] >= nodes.cells:
         raise InvalidValue("a record lies outside the domain.")
-    totals, counts = np.zeros(nodes.size, dtype=np.int64), np.zeros(nodes.size, dtype=np.int64)
-    at = nodes.place[records.cell]
-    np.add.at(totals, at, records.total)
-    np.add.at(counts, at, records.count)
-    # At most n 2^30 < 2^61 in size, and so is every partial sum: no overflow, hence no dependence on order.
-    return totals @ features.whole, counts @ features.whole
+    there = records.count if records.present is None else records.present
+    at, made = nodes.place[records.cell], []
+    for part in (records.total, there):
+        summed = np.zeros((nodes.size, *part.shape[1:]), dtype=np.int64)
+        np.add.at(summed, at, part)
+        # At most n 2^30 < 2^61 in size, and so is every partial sum: no overflow, so no dependence on order.
+        made.append(summed.T @ features.whole)
+    return made[0], made[1]
 
 
 def release_sums(
@@ -137,26 +181,29 @@ def release_sums(
 
     Records are private; the source must be operating-system bits for anything that leaves the curator's
     hands. As the exact sums T are integers, `T + round(s w) = round(T + s w)`: rounding is post-processing of
-    the ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here.
+    the ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here. Raises
+    InvalidValue for records that were cut to another ball than the one that the noise is priced for.
     """
+    if records.ball != noise.ball:
+        raise InvalidValue("these records were cut to another ball than the one that the noise is made for.")
     totals, counts = exact_sums(features, nodes, records)
-    sums = totals + source.rounded_normal(noise.sums / SUM_UNIT, features.size)
+    sums = totals + source.rounded_normal(noise.sums / SUM_UNIT, totals.size).reshape(totals.shape)
     if noise.counts is None:
         return SpectralSums(_times(sums, SUM_UNIT), None, noise)
-    noisy = counts + source.rounded_normal(noise.counts / COUNT_UNIT, features.size)
+    noisy = counts + source.rounded_normal(noise.counts / COUNT_UNIT, counts.size).reshape(counts.shape)
     return SpectralSums(_times(sums, SUM_UNIT), _times(noisy, COUNT_UNIT), noise)
 
 
 def mean_and_noise(
     features: Features, nodes: Nodes, records: GridRecords, noise: SpectralNoise
 ) -> tuple[Floats, Floats]:
-    """Private means and public deviations of released sums, then counts: (p,) or (2 p,) each, for audits."""
+    """Private means and public deviations of all released sums, then all counts, (q,) each: for audits."""
     totals, counts = exact_sums(features, nodes, records)
-    sums, wide = _times(totals, SUM_UNIT), np.full(features.size, noise.sums)
+    sums, wide = _times(totals, SUM_UNIT).ravel(), np.full(totals.size, noise.sums)
     if noise.counts is None:
         return sums, wide
-    both = np.concatenate([sums, _times(counts, COUNT_UNIT)])
-    return both, np.concatenate([wide, np.full(features.size, noise.counts)])
+    both = np.concatenate([sums, _times(counts, COUNT_UNIT).ravel()])
+    return both, np.concatenate([wide, np.full(counts.size, noise.counts)])
 
 
 def _times(whole: Ints, unit: float) -> Floats:

@@ -1,0 +1,60 @@
+"""The design of an atlas: spectral statistics of several columns of the same records."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SpectralStatisticsDesign, fixed_design
+from dpgp_core.spectral.ball import Ball
+
+CLIP = 1.6
+"""Clip bound of each column that an atlas reckons with, in standard deviations of its records."""
+
+SHORT, LONG, MANY = 0.8, 1.2, 2_000
+"""Radius of the ball in deviations of a record times the root of the number of columns: the first, or the
+second from so many records on, which lose more to clipping than to noise."""
+
+
+@dataclass(frozen=True)
+class AtlasDesign(SpectralStatisticsDesign):
+    """Sums of public features over records with several responses, and the model by which each is read.
+
+    It has every parameter of the design for one column, the same for all columns.
+    """
+
+    columns: int = 2  # number of columns, from 1 on
+    radius: float = 1.0  # the longest vector of responses that a record may have, response units
+    # whether the records that have each column are counted apart: some columns are missing in some records
+    presence: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Ball(self.columns, self.radius, self.presence)
+        if self.law != "amount":
+            raise DesignError("an atlas is of amounts: release answers and counted records one by one.")
+        if self.drift:
+            raise DesignError("an atlas starts from no published map: leave out the public reference.")
+        if self.first:
+            raise DesignError("an atlas has one look: set looks to 1.")
+
+    @property
+    def ball(self) -> Ball:
+        return Ball(self.columns, self.radius, self.presence)
+
+
+def atlas_design(spacing: float, columns: int, records: int, presence: bool = False) -> AtlasDesign:
+    """Return the design for several columns of which nothing is known, its noise still open.
+
+    `spacing` of the cells is in metres; `records` is their public number, or a guess. A response is the value
+    less its public centre, in units of CLIP public deviations.
+    """
+    one = fixed_design(spacing)
+    radius = (SHORT if records < MANY else LONG) * math.sqrt(columns) / CLIP
+    spread = 1.0 / (CLIP * math.hypot(1.0, FIXED_RIDGE))
+    return AtlasDesign(
+        one.strategy, one.prior, one.lengthscale, one.signal, one.middle, spread, one.amplitude, one.ridge,
+        one.mu, common=one.common, cutoff_from=one.cutoff_from, paths=one.paths, columns=columns,
+        radius=1.0 if columns == 1 else min(radius, math.sqrt(columns)), presence=presence,
+    )  # fmt: skip

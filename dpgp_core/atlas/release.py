@@ -1,0 +1,198 @@
+"""A release of several columns at once: prepared, drawn after one charge, and each layer read by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.atlas.design import AtlasDesign, atlas_design
+from dpgp_core.errors import InvalidValue, NumericalFailure
+from dpgp_core.excursion import RANGE_DRAWS
+from dpgp_core.mechanisms.beliefs import each_belief, read_sums, unseen_by
+from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.spectral_release import known_counts, prepared_plan
+from dpgp_core.noise import Entropy, SystemEntropy
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.releasing import PublicFacts, Released, draw_release
+from dpgp_core.spectral.model import Prepared as PreparedPlan
+from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.spectral.sums import (
+    ExactNoise,
+    GridRecords,
+    KeptSums,
+    RoundedNoise,
+    SpectralSums,
+    release_sums,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Atlas:
+    """What left an atlas: nothing in it is private any more, everything computed from it is free."""
+
+    layers: tuple[Released, ...]  # one for each column, each with the sums that it was read from
+
+    def on_grid(self) -> Self:
+        """The same on the public grid; deviations are rounded up to it."""
+        return replace(self, layers=tuple(layer.on_grid() for layer in self.layers))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreparedAtlas:
+    """The exact integer sums' makers of all columns, ready for the noise."""
+
+    design: AtlasDesign
+    plan: PreparedPlan
+    records: GridRecords  # private
+    known: PublicCounts
+
+    def released(self, source: RoundedNoise) -> SpectralSums:
+        """What leaves the curator's hands, once."""
+        plan = self.plan
+        return release_sums(plan.features, plan.nodes, self.records, plan.noise, source)
+
+    def draw(self, entropy: Entropy) -> Atlas:
+        """One release of all layers; every call draws anew."""
+        return Atlas(tuple(self._read(self.released(ExactNoise(entropy)), entropy)))
+
+    def _read(self, released: SpectralSums, entropy: Entropy) -> Iterator[Released]:
+        """Each column as a release of it alone with this noise; readings share all but the sums."""
+        design, plan, known, shared = self.design, self.plan, self.known, None
+        for column in range(design.columns):
+            layer = released if released.sums.ndim == 1 else released.layer(column)
+            if shared is None or design.presence:
+                shared = each_belief(plan, layer, known)
+            found = read_sums(
+                plan, layer, known, partial(unseen_by, design), design.paths, entropy,
+                maps=RANGE_DRAWS if design.paths > 1 else 0,
+                under=tuple(replace(each, seen=layer.sums) for each in shared),
+            )  # fmt: skip
+            yield replace(found, sums=KeptSums.of(layer, plan.features, known.cells))
+
+
+def prepare_atlas(design: AtlasDesign, facts: PublicFacts, cells: Any, responses: Any) -> PreparedAtlas:
+    """Do everything before the draw that can fail, and return what `draw_release` draws once.
+
+    Parameters
+    ----------
+    design : AtlasDesign
+        Calibrated for the budget.
+    facts : PublicFacts
+        What is public, without a public field.
+    cells : (n,) array_like of int
+        The cell of each record: PRIVATE.
+    responses : (n, k) array_like
+        The responses of each record, NaN where one is missing: PRIVATE. They are cut to the design's ball.
+
+    Raises
+    ------
+    InvalidValue
+        For records that cannot be released by this design.
+    """
+    values = np.asarray(responses, dtype=np.float64)
+    if facts.field is not None:
+        raise InvalidValue("an atlas starts from no published map: leave out the public reference.")
+    if not design.presence and np.any(np.isnan(values)):
+        raise InvalidValue("some values are missing: count the records that have each column (`presence`).")
+    if design.presence and facts.neighbours == "values-only":
+        raise InvalidValue(
+            "who has a value is hidden with the places: make places private, or leave columns with gaps out."
+        )
+    exact = GridRecords.of_vectors(cells, values, design.ball)
+    if exact.cell[-1] >= facts.lattice.size:
+        raise InvalidValue("a record lies outside the domain.")
+    if np.any(np.isnan(values).all(axis=0)):
+        raise InvalidValue("a column has no value at all: leave it out.")
+    return PreparedAtlas(design, prepared_plan(design, facts), exact, known_counts(facts, exact))
+
+
+def calibrated(design: AtlasDesign, facts: PublicFacts, budget: Budget) -> AtlasDesign:
+    """Return the design with the least noise within the budget, otherwise the same.
+
+    Raises InvalidValue where the mechanism does not protect under these facts.
+    """
+    found = mechanism_named(design.mechanism).calibrate(design, facts, budget)
+    if not isinstance(found, AtlasDesign):
+        raise InvalidValue("nothing is proved of an atlas under these public facts: name other neighbours.")
+    return found
+
+
+def atlas_guarantee(design: AtlasDesign, facts: PublicFacts) -> Guarantee:
+    """The proved cost of all layers of one release together: an upper bound from public facts.
+
+    One layer alone is not promised more. Source: docs/spectral-statistics.md, Theorem D.
+    """
+    return mechanism_named(design.mechanism).guarantee(design, facts)
+
+
+def release_atlas(
+    values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: float, *, presence: bool = False
+) -> tuple[Released, ...]:
+    """Release the fields of several columns of private records, together (epsilon, delta)-private.
+
+    One record exchanged for another, all its values and its place, is hidden; the number of records is
+    public. Every call draws anew and costs epsilon, for all columns together: nothing keeps account here.
+
+    Parameters
+    ----------
+    values : (n, k) array_like
+        Responses, k from 1 to 20: `(value - centre) / (1.6 scale)` with a public centre and a public guess of
+        the standard deviation of each column. What lies beyond -1 and 1 is cut to them, and vectors that are
+        too long are shortened. NaN where a value is missing.
+    cells : (n,) array_like of int
+        The cell of each record, a position in the domain of `lattice`.
+    lattice : Lattice
+        The public domain, N cells.
+    epsilon, delta : float
+        The budget.
+    presence : bool
+        Whether values may be missing; then the records that have each column are counted apart.
+
+    Returns
+    -------
+    tuple of Released
+        One layer for each column: `mean` and `sd`, (N,) in response units; `probability(level)`.
+
+    Raises
+    ------
+    InvalidValue
+        For values or cells that cannot be released, and an impossible budget; nothing is drawn then.
+    NumericalFailure
+        Where the computed cost exceeds the budget; nothing is drawn then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dpgp_core import Lattice, release_atlas
+    >>> lattice = Lattice.grid(rows=6, columns=8, spacing=1000.0)
+    >>> cells = np.arange(4800) % lattice.size
+    >>> west = np.where(cells % 8 < 4, -0.6, 0.6)
+    >>> layers = release_atlas(np.column_stack([west, -west]), cells, lattice, 1.0, 1e-5)
+    >>> len(layers), layers[1].probability(0.0).shape
+    (2, (48,))
+    """
+    try:
+        responses, index = np.asarray(values, dtype=np.float64), np.asarray(cells)
+    except (TypeError, ValueError):  # numpy's own words quote the value, which is private
+        raise InvalidValue("values must be a table of numbers, one row for each record.") from None
+    if responses.ndim != 2 or responses.shape[1] == 0:
+        raise InvalidValue("values must be a table of numbers, one row for each record.")
+    if index.shape != responses.shape[:1] or index.dtype.kind not in "iu":
+        raise InvalidValue("cells must be whole numbers, one for each row of values.")
+    if index.size and not (index.min() >= 0 and index.max() < lattice.size):
+        raise InvalidValue(f"cells must lie from 0 to {lattice.size - 1}: leave other records out.")
+    if not 0 < epsilon < np.inf:
+        raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
+    facts = PublicFacts(lattice, n=max(1, index.size))
+    design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence)
+    design = calibrated(design, facts, Budget(epsilon, delta))
+    ready = prepare_atlas(design, facts, index, responses)
+    if not atlas_guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
+        raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")
+    return draw_release(ready, SystemEntropy()).layers
