@@ -184,7 +184,7 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
     rows = "".join(
         f'<tr><th scope="row">{escape(str(holder["title"]))}</th>'
         f'<td class="number">{holder["records"]:,}</td>'
-        f'<td class="number">{escape(upper(holder["epsilon"]))}</td>'
+        f"<td>{escape(upper(holder['epsilon']))} at {escape(upper(holder['delta'], 3))}</td>"
         f"<td>{escape(str(holder['signed']))}</td></tr>\n"
         for holder in statement["holders"]
     )
@@ -192,7 +192,7 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
     body = f"""<header>
 <h1>{escape(question)}</h1>
 <p class="answer">{escape(said)}</p>
-<p class="brief">{escape(shown_words(holders.products, asked_statement(holders)))}</p>
+<p>{escape(shown_words(holders.products, asked_statement(holders)))}</p>
 {html.flags_of({"release": {name: _any(holders, name) for name in ("simulation", "generated")}})}
 </header>
 <main>
@@ -219,7 +219,7 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
 <section>
 <h2>Holders</h2>
 <table><thead><tr><th scope="col">Release</th><th scope="col">Records</th>\
-<th scope="col">Epsilon</th><th scope="col">Signature</th></tr></thead>
+<th scope="col">Epsilon at delta</th><th scope="col">Signature</th></tr></thead>
 <tbody>
 {rows}</tbody></table>
 </section>
