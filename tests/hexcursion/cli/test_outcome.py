@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from data_loaders import DataError
-from hexcursion.cli.main import main
+from dpgp_core.accounting.gaussian import gaussian_epsilon, gaussian_mu
 from hexcursion.cli.outcome import line_of, status_of
 from hexcursion.errors import Cancelled, WorkflowError
+from hexcursion.ledger import open_ledger
 from hexcursion.ledger.errors import LedgerBusy, NoBudget, Unreleased
 from hexcursion.releasing.release_guard import LowAgreement
-from tests.town import BOX, Town
+from tests.town import Town
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def noted(error: BaseException) -> BaseException:
@@ -39,23 +49,53 @@ def test_the_line_of_an_error_quotes_no_data() -> None:
     assert json.loads(line) == {"status": 2, "outcome": "refused"}
 
 
-def test_a_schedule_that_runs_twice_finds_the_budget_spent(
-    town: Town, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    given = [
-        *("release", "--data", str(town.private), "--value", "no2", "--lon", "lon", "--lat", "lat"),
-        *("--bbox", *map(str, BOX), "--resolution", "7", "--threshold", "30", "--value-unit", "ug/m3"),
-        *("--centre", "28", "--clip", "15", "--mechanisms", "posterior-sampling", "--priors", "car"),
-        *("--lengthscale", "3000", "--ridge", "20", "--epsilon", "2", "--json"),
-        *("--ledger", str(tmp_path / "ledger.sqlite")),
-    ]
-    for name, status, outcome in (("first", 0, "released"), ("second", 3, "budget spent")):
-        capfd.readouterr()
-        assert main([*given, "--out", str(tmp_path / name)]) == status
-        said = capfd.readouterr()
-        (line,) = said.out.splitlines()
-        told = json.loads(line)
-        assert (told["status"], told["outcome"]) == (status, outcome)
-        assert (tmp_path / name).exists() == (status == 0)
-    assert told.keys() == {"status", "outcome"}
-    assert "does not fit the point budget" in said.err
+@pytest.mark.slow
+def test_the_shipped_schedule_with_a_full_and_an_empty_budget(town: Town, tmp_path: Path) -> None:
+    """The very command of the unit, in a folder of its own: /etc, /var/lib and /opt lie in it."""
+    places = {"/etc/hexcursion": tmp_path / "etc", "/var/lib/hexcursion": tmp_path / "var"}
+    for place in (*places.values(), tmp_path / "var" / "data", tmp_path / "opt"):
+        place.mkdir()
+    (tmp_path / "opt" / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "var" / "data" / "readings.csv").write_bytes(town.private.read_bytes())
+
+    def moved(text: str) -> str:
+        for old, new in places.items():
+            text = text.replace(old, str(new))
+        return text
+
+    choices = tmp_path / "etc" / "monthly.toml"
+    choices.write_text(moved((ROOT / "deploy" / "monthly.example.toml").read_text()))
+    unit = (ROOT / "deploy" / "hexcursion-release.service").read_text().replace("\\\n", " ")
+    (command,) = re.findall(r"^ExecStart=(.*)$", unit, re.MULTILINE)
+    words = shlex.split(moved(command.replace("%%", "%")))
+    ledger = tmp_path / "var" / "ledger.sqlite"
+    environment = {**os.environ, "HEXCURSION_HOME": str(tmp_path / "var"), "PYTHONPATH": str(ROOT)}
+    environment["HEXCURSION_WITNESS"] = str(tmp_path / "witness")
+
+    def started() -> tuple[int, dict[str, Any], int]:
+        ended = subprocess.run(
+            words, cwd=tmp_path / "opt", env=environment, capture_output=True, text=True, check=False
+        )
+        assert ended.stderr == ""  # sentences for the curators are in monthly.log
+        (line,) = ended.stdout.splitlines()
+        kinds = [entry.kind for entry in open_ledger(ledger, create=False).entries()]
+        return ended.returncode, json.loads(line), kinds.count("reserve")
+
+    status, told, charged = started()
+    assert (status, told["status"], told["outcome"], charged) == (0, 0, "released", 1)
+    assert told["epsilon"] == pytest.approx(0.9957, abs=2e-4)  # a twelfth of mu^2 of epsilon 4
+    status, told, charged = started()  # again in the same month: the folder is there
+    assert (status, told, charged) == (2, {"status": 2, "outcome": "refused"}, 1)
+    released = tmp_path / "var" / "monthly"
+    assert len(list(released.glob("????-??.zip"))) == 1
+    released.rename(tmp_path / "kept")
+    rest = math.sqrt(gaussian_mu(4.0, 1e-5) ** 2 - gaussian_mu(0.9957, 1e-5) ** 2)
+    most = f"epsilon = {gaussian_epsilon(rest, 1e-5) - 2e-3}\n[data]"
+    choices.write_text(choices.read_text().replace("[data]", most))
+    assert started()[0] == 0  # the rest of the year's budget at once
+    released.rename(tmp_path / "rest")
+    choices.write_text(re.sub("epsilon = .*", "", choices.read_text()))
+    status, told, charged = started()
+    assert (status, told, charged) == (3, {"status": 3, "outcome": "budget spent"}, 2)
+    assert not released.exists()
+    assert "does not fit" in (tmp_path / "var" / "monthly.log").read_text()
