@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -42,6 +43,13 @@ def test_the_unit_starts_the_app_as_a_user_without_rights() -> None:
     assert service["PrivateTmp"] == "yes"
     assert service["CapabilityBoundingSet"] == ""
     assert service["UMask"] == "0077"
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
+def test_systemd_takes_the_units_of_a_schedule() -> None:
+    units = [DEPLOY / f"hexcursion-release.{kind}" for kind in ("service", "timer")]
+    asked = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    assert (asked.returncode, asked.stderr) == (0, "")
 
 
 def test_everything_that_serves_has_a_bound_on_its_memory() -> None:
