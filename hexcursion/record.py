@@ -105,6 +105,10 @@ class Yardsticks:
         return self.gain if self.gain_high is None else self.gain_high
 
 
+GROUPS = (2, 5, 10)
+"""Units of protection of one person, for the group lines of a statement."""
+
+
 @dataclass(frozen=True)
 class PrivacyFacts:
     """The privacy facts of a release, as they stand in its statement."""

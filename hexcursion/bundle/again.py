@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.accounting.guarantee import priced_for
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -19,6 +20,7 @@ from dpgp_core.mechanisms.spectral_release import read_again, records_again
 from dpgp_core.releasing import GRID, PublicFacts
 from dpgp_core.releasing import Released as FieldAgain
 from dpgp_core.spectral.model_check import ModelCheck
+from dpgp_core.spectral.prior import Law
 from geo.context.surroundings import Surroundings
 from hexcursion.bundle import layout
 from hexcursion.bundle.density import Density
@@ -39,6 +41,10 @@ RELATIVE = 1e-4  # of a cell's deviation, likewise
 CHANCE_TOLERANCE = 0.02  # of a chance that is a share of 400 replicates, a few of which may tie elsewhere
 
 
+NOT_COMPUTED = (
+    "Not computed again here: what the release costs on its hexagons, and its map from the released sums. "
+    "The command `hexcursion lint` does both."
+)
 LACKING = (
     f"The privacy statement tells nothing of {{what}}, which follows from {layout.RELEASED_SUMS}: ask the "
     "publisher for the bundle as this program wrote it."
@@ -69,6 +75,10 @@ def sums_design(statement: Mapping[str, Any]) -> SpectralStatisticsDesign:
 def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts:
     """The public facts by which the sums of a bundle were made and are read. `shared`: those of a plan
     or of another bundle of the same cells, whose work is used again."""
+    return _facts(bundle, sums_design(bundle.statement).law, shared)
+
+
+def _facts(bundle: Bundle, law: Law, shared: PublicFacts | None = None) -> PublicFacts:
     guarantee = bundle.statement["guarantee"]
     lattice = build_lattice(bundle.domain) if shared is None else shared.lattice
     return PublicFacts(
@@ -78,37 +88,51 @@ def sums_facts(bundle: Bundle, shared: PublicFacts | None = None) -> PublicFacts
         places_public=guarantee["protects"] == "values",
         single=guarantee["unit"] == "cell",
         covariates=bundle.covariates,
-        law=sums_design(bundle.statement).law,
+        law=law,
         cache=None if shared is None else shared.cache,  # type: ignore[arg-type]
     )
 
 
-def check_price(bundle: Bundle) -> None:
-    """Refuse a bundle of paths that states a smaller cost than its design has on these hexagons.
+def doubts(bundle: Bundle) -> tuple[str, ...]:
+    """What makes a reader doubt a bundle whose files fit together: a sentence where its map does not follow
+    from its released sums, or this machine cannot compute that. Raise `BundleError` as `check_price`."""
+    facts = check_price(bundle)
+    if bundle.sums is None:
+        return ()
+    try:
+        check_again(bundle, facts)
+    except BundleError as error:
+        return (str(error),)
+    return ()
 
-    Leverage and curve are computed again from the hexagons, prior, ridge, scale and number of records. Does
-    nothing for other mechanisms, whose price the statement alone tells. Raise `BundleError`.
+
+def check_price(bundle: Bundle) -> PublicFacts:
+    """Refuse a bundle that states a smaller cost than its design has on these hexagons. Return the facts.
+
+    The cost is proved again from the design, the hexagons and the number of records: of paths also their
+    leverage. So are the name and the source of the bound. Raise `BundleError`.
     """
     design, guarantee = design_from(bundle.statement["design"]), bundle.statement["guarantee"]
-    if not isinstance(design, PosteriorSamplingDesign):
-        return
-    facts = PublicFacts(
-        build_lattice(bundle.domain), guarantee["n"], guarantee["relation"], owner=stated_owner(guarantee)
-    )
+    facts = _facts(bundle, getattr(design, "law", "amount"))
+    owned = replace(facts, owner=stated_owner(guarantee))
     try:
-        proved = mechanism_of(design).guarantee(design, facts).cost
+        found = mechanism_of(design).guarantee(design, owned)
     except CoreError as error:
-        raise BundleError(f"What is stated of the paths has no proved price: {error}") from error
-    if guarantee["cost"]["distance"] == 0.0:
+        raise BundleError(f"What is stated of the release has no proved price: {error}") from error
+    proved = priced_for(found.cost, owned.neighbours)
+    if isinstance(design, PosteriorSamplingDesign) and guarantee["cost"]["distance"] == 0.0:
         # drawn in floating point, as before exact paths: the receipt says that no proof covers that
         proved = replace(proved, distance=0.0)
     check_noise(guarantee, proved)
+    if bundle.told_whole and (guarantee["bound"], guarantee["bound_source"]) != (found.bound, found.source):
+        raise BundleError("The privacy statement rests its cost on another bound than its mechanism does.")
     pairs = [part["leverage"] for part in _parts(guarantee["cost"]) if "leverage" in part]
     if proved.pairs is not None and pairs and min(pairs) < proved.pairs.leverage * (1.0 - SLACK):
         raise BundleError(
             "The privacy statement's leverage is smaller than that of its design on these hexagons: do not "
             "trust it."
         )
+    return facts
 
 
 def _parts(cost: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -190,6 +214,7 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
     ranged = stated is not None and "low" in stated
     if not told or not (ranged or bundle.told_whole):
         return
+    judged = ("agreement", "right", "found")
     shown = None if made.shown_map is None else rounded_field(*made.shown_map)
     again = {} if shown is None else map_block(bundle.published, shown, made.map_draws)
     if stated is None:
@@ -197,6 +222,8 @@ def _check_range(bundle: Bundle, made: FieldAgain) -> None:
             raise BundleError(LACKING.format(what="its agreement"))
         return
     if ranged and not map_follows(stated, again):
+        raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
+    if not ranged and again and not map_follows(stated, again, judged):
         raise BundleError(f"What is told of the agreement does not follow from {layout.RELEASED_SUMS}.")
     if not ranged and "low" in again and sums_design(bundle.statement).paths > 1:  # of one path none is told
         raise BundleError(LACKING.format(what="the range of its agreement"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +25,7 @@ from hexcursion.bundle.products import CONFIDENCE, SHARE_DECIMALS, Floats, Produ
 from hexcursion.bundle.signature import Signature, signature_of
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.change import check_change
-from hexcursion.bundle.statement.designs import SCHEMA_NAME, earlier_schema, schema_bytes, without_designs
+from hexcursion.bundle.statement.designs import todays_schema
 from hexcursion.bundle.statement.expected import check_told
 from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import StoredSums, covariates_of, field_of, read_paths, sums_of
@@ -185,9 +184,11 @@ def bundle_from_contents(contents: Mapping[str, bytes], *, compared: bool = Fals
     layout.check_names(contents)
     layout.check_sums(contents)
     signature = signature_of(contents)
-    statement = check_statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
+    statement = check_statement(
+        strict_json(contents[layout.STATEMENT], layout.STATEMENT), contents[layout.SCHEMA]
+    )
     layout.check_added(contents, statement.get("exports", ()))
-    today = _todays_schema(contents[layout.SCHEMA], statement["design"]["mechanism"])
+    today = todays_schema(contents[layout.SCHEMA], statement["design"]["mechanism"])
     about = statement["paths"]
     stored = read_paths(
         contents[layout.PATHS],
@@ -271,17 +272,6 @@ def _draws(
     if found.cells != cells or found.paths.shape[0] != stated["count"]:
         raise BundleError(f"The privacy statement and {layout.DRAWS} disagree about cells or draws.")
     return found.paths
-
-
-def _todays_schema(shipped: bytes, mechanism: str) -> bool:
-    """Whether a schema is today's, and no earlier one. Raise `BundleError` if it is neither."""
-    if shipped == schema_bytes(mechanism):
-        return True
-    rest = without_designs(strict_json(shipped, layout.SCHEMA))
-    today = bool(rest == without_designs(json.loads(schema_bytes(mechanism))))
-    if not (today or earlier_schema(rest)):
-        raise BundleError(f"{layout.SCHEMA} is not the schema of {SCHEMA_NAME}.")
-    return today
 
 
 def region_of(content: bytes) -> Any:

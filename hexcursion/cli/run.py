@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hexcursion.bundle import Bundle, BundleError, read_bundle
+from hexcursion.bundle import Bundle, BundleError, again, read_bundle
 from hexcursion.bundle.again import density_of
 from hexcursion.bundle.areas import new_table
 from hexcursion.bundle.published.office_key import sign_bundle
@@ -228,6 +228,8 @@ def run_view(options: argparse.Namespace) -> int:
     viewer = Viewer(read_bundle(options.bundle))
     print(viewer.bundle.statement["release"]["title"])
     print(f"  {signers_of(options).says(viewer.bundle.signature)}")
+    for doubt in again.doubts(viewer.bundle):
+        print(f"! {doubt}")
     for line in viewer.sentences(viewer.at(threshold)):
         print(f"  {line}")
     if options.density is not None:

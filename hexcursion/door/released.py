@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import warnings
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from dpgp_core.releasing import LazyPath
 from geo.crs import project
 from geo.domains.hexagons import cell_polygons
 from hexcursion.bundle import Bundle, BundleError, read_bundle
-from hexcursion.bundle.again import density_of
+from hexcursion.bundle.again import density_of, doubts
 from hexcursion.bundle.layers import frame_of
 from hexcursion.bundle.layout import contents_of, zip_bytes_to
 from hexcursion.bundle.products import class_column
@@ -206,6 +207,10 @@ class Released:
 def open_bundle(path: str | Path) -> Released:
     """Open a bundle that anybody may have made: everything in it is checked, nothing is executed.
 
+    What it costs is proved again from its design and hexagons, and its map is computed again from the
+    released sums, where it has any: a `UserWarning` says where this fails. Its papers are not compared with
+    its statement, which the command `lint` does.
+
     Parameters
     ----------
     path : str or Path
@@ -222,7 +227,10 @@ def open_bundle(path: str | Path) -> Released:
     """
     if not isinstance(path, str | Path) or not str(path):
         raise BundleError(f"Name the bundle's folder or zip as a text or a path, not {path!r}.")
-    return Released(path)
+    opened = Released(path)
+    for doubt in doubts(opened.bundle):
+        warnings.warn(doubt, stacklevel=2)
+    return opened
 
 
 Floats = NDArray[np.float64]

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
-from hexcursion.bundle import Bundle, BundleError, layout
-from hexcursion.bundle.again import check_again, check_price
+from hexcursion.bundle import Bundle, again, layout
 from hexcursion.bundle.exports import EXPORTS
 from hexcursion.bundle.layers import cell_properties
 from hexcursion.bundle.layout import contents_of
@@ -20,7 +19,6 @@ from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.untrusted import strict_json
 from hexcursion.lint import checks
-from hexcursion.version import NAME, VERSION
 
 READERS = "everyone who gets the files"
 TEXTS = (layout.STATEMENT, layout.LABEL, layout.README, layout.ATTRIBUTION)
@@ -38,10 +36,11 @@ def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[checks.Finding]:
     """Return findings about a bundle's folder or zip, the gravest first; `BundleError` if it is not valid."""
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
-    check_price(bundle)
+    doubts = again.doubts(bundle)
     found = checks.lint(plan_from_bundle(bundle))
-    for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown, _sums):
+    for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown):
         found += check(contents, bundle)
+    found += map(_doubted, doubts)
     return sorted(found, key=lambda finding: checks.SEVERITIES.index(finding.severity))
 
 
@@ -141,7 +140,14 @@ def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fin
 def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
     """Papers that say otherwise than the statement; another version of this program may word them anew."""
     statement = dict(bundle.statement)
-    if statement["software"] != {"name": NAME, "version": VERSION}:
+    if not bundle.told_whole:
+        yield checks.Finding(
+            "papers-not-compared",
+            "Unknown: an earlier version wrote this bundle, so its papers are not compared here.",
+            "everyone who reads them instead of the statement",
+            "Read the statement or the viewer, which are checked.",
+            checks.NOTE,
+        )
         return
     made = {
         layout.README: readme_text(statement, bundle.published).encode(),
@@ -162,20 +168,15 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Fi
             )
 
 
-def _sums(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:
+def _doubted(doubt: str) -> checks.Finding:
     """A map that does not follow from the sums beside it, or that this machine cannot compute from them."""
-    if bundle.sums is None:
-        return
-    try:
-        check_again(bundle)
-    except BundleError as error:
-        yield checks.Finding(
-            "sums-not-followed",
-            f"Unknown: {error}",
-            "everyone who reads this release together with others",
-            "Get the bundle again from where it was published; compute on the machine that wrote it.",
-            checks.WARNING,
-        )
+    return checks.Finding(
+        "sums-not-followed",
+        f"Unknown: {doubt}",
+        "everyone who reads this release together with others",
+        "Get the bundle again from where it was published; compute on the machine that wrote it.",
+        checks.WARNING,
+    )
 
 
 def _active_content(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[checks.Finding]:

@@ -30,7 +30,7 @@ from hexcursion.ledger.sentences import account_lines
 from hexcursion.project.model import Project, area_facts, record_keys
 from hexcursion.project.public_numbers import Covariates
 from hexcursion.project.records import bin_records
-from hexcursion.record import PrivacyFacts, ReceiptLine, Release
+from hexcursion.record import GROUPS, PrivacyFacts, ReceiptLine, Release
 from hexcursion.releasing.once import (
     prepare_draw,
     read_release,
@@ -45,7 +45,6 @@ from hexcursion.search.pilot import fingerprint, with_pilot
 from hexcursion.search.scenes import protects
 from hexcursion.words import named
 
-GROUPS = (2, 5, 10)  # units of protection of one person, for the group lines of the statement
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dpgp_core.errors import PluginError
+from hexcursion.bundle.again import NOT_COMPUTED
 from hexcursion.bundle.published.readings import READINGS, of_each
 from hexcursion.bundle.statement.receipt_check import publishers_own
 from hexcursion.words import PUBLISHERS
@@ -84,7 +85,7 @@ else:
     with protected:
         released_view.statement_facts(viewer)
         own = {number for number, line in enumerate(statement["receipt"]) if publishers_own(line, statement)}
-        st.caption(plain(f"Lines marked * hold {PUBLISHERS}."))
+        st.caption(plain(f"Lines marked * hold {PUBLISHERS}. {NOT_COMPUTED}"))
         receipt_lines(
             [
                 (line["topic"], f"{line['text']} *" if number in own else line["text"], line["warning"])

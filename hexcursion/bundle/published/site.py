@@ -15,7 +15,7 @@ from pathlib import Path
 from geo import GeoError
 from geo.context.surroundings import around
 from hexcursion import words
-from hexcursion.bundle import layout
+from hexcursion.bundle import again, layout
 from hexcursion.bundle.layout import contents_of, png_size, zip_bytes_to
 from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts, where
 from hexcursion.bundle.page.html import RESOURCES
@@ -41,7 +41,8 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """A release of a site: folder, bundle, titles and sizes of files, signer, size of its picture, source."""
+    """A release of a site: folder, bundle, titles and sizes of files, signer, size of its picture, source,
+    doubts."""
 
     folder: str
     bundle: Bundle
@@ -49,6 +50,7 @@ class Listed:
     signed: str
     size: str
     path: Path
+    doubts: tuple[str, ...] = ()
 
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
@@ -154,6 +156,7 @@ def _read_together(
 def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
     contents = contents_of(path)
     bundle = bundle_from_contents(contents)
+    doubts = again.doubts(bundle)
     name = _free(slug(bundle), taken)
     where = f"{address.rstrip('/')}/{name}/{layout.PAGE}" if address else ""
     signed = signers.says(bundle.signature)
@@ -165,7 +168,7 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     write_files(work / name, {file: content for file, (_, content) in made.items()})
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
     wide, high = png_size(made[layout.MAP][1])
-    return Listed(name, bundle, sizes, signed, f'width="{wide}" height="{high}"', path)
+    return Listed(name, bundle, sizes, signed, f'width="{wide}" height="{high}"', path, doubts)
 
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
@@ -269,6 +272,7 @@ def _article(one: Listed, *, first: bool) -> str:
         for file, (name, size) in one.files.items()
         if file != layout.PAGE
     )
+    doubts = "".join(f"<p>{escape(doubt)}</p>\n" for doubt in one.doubts)
     later = "" if first else ' loading="lazy"'
     return f"""<article>
 <div><img src="{one.folder}/{layout.MAP}" {one.size} alt="Map: {title}"{later}></div>
@@ -276,6 +280,7 @@ def _article(one: Listed, *, first: bool) -> str:
 <h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
 <p class="question">{escape(added_title(statement))}</p>
 <p>{escape(answer(products, lies))}</p>
+{doubts}\
 <p class="soft">{escape(covers)} Released {escape(day)}.</p>
 <p class="soft signed">{escape(one.signed)}</p>
 <dl>{facts}</dl>

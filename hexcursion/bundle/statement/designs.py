@@ -23,7 +23,8 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.numbers import significant
 from hexcursion import words
-from hexcursion.bundle.untrusted import BundleError
+from hexcursion.bundle import layout
+from hexcursion.bundle.untrusted import BundleError, strict_json
 
 LONGEST_TEXT, MOST_ITEMS = 500, 10_000
 # What every design has, with the ranges of its own checks.
@@ -212,6 +213,17 @@ def without_designs(schema: Any) -> Any:
 def earlier_schema(rest: Any) -> bool:
     """Whether this is a schema, without its variants, of an earlier version of the program."""
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest() in _EARLIER
+
+
+def todays_schema(shipped: bytes, mechanism: str) -> bool:
+    """Whether a schema is today's, and no earlier one. Raise `BundleError` if it is neither."""
+    if shipped == schema_bytes(mechanism):
+        return True
+    rest = without_designs(strict_json(shipped, layout.SCHEMA))
+    today = bool(rest == without_designs(json.loads(schema_bytes(mechanism))))
+    if not (today or earlier_schema(rest)):
+        raise BundleError(f"{layout.SCHEMA} is not the schema of {SCHEMA_NAME}.")
+    return today
 
 
 def check_schema(statement: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -278,9 +278,11 @@ def model_doubt(told: Mapping[str, Any] | None) -> str:
     )
 
 
-def map_follows(stated: Mapping[str, Any], made: Mapping[str, Any]) -> bool:
+def map_follows(
+    stated: Mapping[str, Any], made: Mapping[str, Any], names: Sequence[str] = tuple(MAP_SLACKS)
+) -> bool:
     """Whether an agreement, its shares and range are what a reader computes, but for what machines differ."""
-    return all(each in made and _same(stated[each], made[each], by) for each, by in MAP_SLACKS.items())
+    return all(each in made and _same(stated[each], made[each], MAP_SLACKS[each]) for each in names)
 
 
 def check_told(statement: Mapping[str, Any], products: Products, *, sums: bool = False) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.composition import Cost, Neighbours, compose, epsilon, pure_curve
 from dpgp_core.accounting.guarantee import group_epsilon, together
-from dpgp_core.accounting.rdp import ORDERS, RdpCurve, group_privacy
+from dpgp_core.accounting.rdp import ORDERS, RdpCurve, epsilon_from_rdp, group_privacy
 from dpgp_core.accounting.tails import GaussianPairs
 from dpgp_core.mechanisms.design import Protects, Unit
 from dpgp_core.numbers import upper
@@ -292,11 +292,14 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
     if least is None:
         return
     cost = stated_cost(guarantee)
-    stated, needed = cost.gaussian_mu, least.gaussian_mu
+    pairs = [
+        (getattr(cost, name), getattr(least, name))
+        for name in ("gaussian_mu", "exchange_mu", "pure_epsilon", "distance")
+    ]
     lower_curve = np.any(cost.curve.values < least.curve.values * (1.0 - SLACK))
-    lower_curve_or_distance = lower_curve or cost.distance < least.distance * (1.0 - SLACK)
-    if lower_curve_or_distance or (
+    if lower_curve or any(
         stated is not None and needed is not None and stated < needed * (1.0 - SLACK)
+        for stated, needed in pairs
     ):
         raise BundleError(
             "The privacy statement's cost is smaller than what the noise of its design costs: do not trust "
@@ -310,6 +313,8 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> N
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):
         raise BundleError("The privacy statement contradicts itself about its number of records.")
+    if guarantee["unit"] == "cell" and guarantee["unit_word"] != "cell":
+        raise BundleError("The privacy statement calls its hexagons something else.")
     if "owner" in guarantee and guarantee["unit"] == "cell":
         raise BundleError("The privacy statement names owners where its records are hexagons.")
     if "equal_rows" in guarantee and guarantee["unit"] == "cell":
@@ -323,6 +328,11 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> N
         raise BundleError(
             "The privacy statement's epsilon is smaller than what its own cost proves: do not trust it."
         )
+    if order is not None:
+        at = np.abs(ORDERS - order) <= ORDER_SLACK * ORDERS
+        given = epsilon_from_rdp(ORDERS[at], cost.curve.values[at], guarantee["delta"]).epsilon
+        if given > guarantee["epsilon"] * (1.0 + SLACK) + SLACK:
+            raise BundleError("The privacy statement names an order that does not give its epsilon.")
     _check_groups(guarantee, cost)
     _check_words(guarantee, counted)
 

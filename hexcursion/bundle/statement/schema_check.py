@@ -10,39 +10,50 @@ from dpgp_core.accounting.guarantee import group_cost
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SPREADS_OF_COUNTS
-from hexcursion.bundle.statement.build import FORMULA, products_block
+from dpgp_core.priors.registry import PRIORS
+from hexcursion.bundle.statement.build import DRAWS_NOTE, FORMULA, ROUNDING_NOTE, products_block
 from hexcursion.bundle.statement.build import following as evaluated
-from hexcursion.bundle.statement.designs import check_schema, design_from, proved_bounds
+from hexcursion.bundle.statement.designs import check_schema, design_from, proved_bounds, todays_schema
 from hexcursion.bundle.statement.expected import expected_words
 from hexcursion.bundle.statement.guarantee import SLACK, check_guarantee, check_noise, stated_owner
 from hexcursion.bundle.statement.receipt_check import checked_receipt
+from hexcursion.bundle.tables import NOTE as SUMS_NOTE
 from hexcursion.bundle.untrusted import BundleError
 from hexcursion.project.public_numbers import UNITS
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.trip import TripProtection
-from hexcursion.version import VERSION
+from hexcursion.record import GROUPS
 
 
-def check_statement(statement: Any) -> dict[str, Any]:
+def check_statement(statement: Any, schema: bytes | None = None) -> dict[str, Any]:
     """Return a valid statement. Raise `BundleError`, saying what is wrong
     first. Beyond the schema: the design is valid, the threshold maps to the stated response, cutoff and
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
+
+    `schema`: the file beside it, by default today's. Only a schema that an earlier version wrote allows the
+    words of earlier versions; the version that a statement names is its publisher's word and allows nothing.
     """
     check_schema(statement)
     checked: dict[str, Any] = statement
+    today = schema is None or todays_schema(schema, checked["design"]["mechanism"])
     check_design(checked)
     check_threshold(checked)
     counted = checked["design"].get("law") in SPREADS_OF_COUNTS
     check_guarantee(checked["guarantee"], counted=counted)
+    if today and [line["records"] for line in checked["guarantee"]["groups"]] != list(GROUPS):
+        raise BundleError(
+            f"The privacy statement needs a group line for {', '.join(map(str, GROUPS))} records, each once."
+        )
     check_noise(checked["guarantee"], least_cost(checked))
     _check_bound(checked)
     _check_texts(checked)
+    if today:
+        _check_notes(checked)
     _check_trip(checked)
     expected = checked["expected"]
     if expected is not None and expected["in_words"] != expected_words(expected):
         raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
-    strict = checked["software"]["version"] == VERSION
-    receipt = checked_receipt(checked, strict=strict)
+    receipt = checked_receipt(checked, strict=today)
     return {**checked, "receipt": receipt}
 
 
@@ -62,6 +73,8 @@ def least_cost(statement: dict[str, Any]) -> Cost | None:
 def check_design(statement: dict[str, Any]) -> None:
     """Raise BundleError for a design that is impossible or disagrees with the products and the guarantee."""
     design = design_from(statement["design"])
+    if statement["design"].get("prior", "car") not in PRIORS:
+        raise BundleError("The privacy statement names a prior that this program does not know.")
     if statement["paths"]["count"] != design.paths or statement["products"]["cutoff"] != design.cutoff:
         raise BundleError("The privacy statement contradicts itself about its paths or its cutoff.")
     if statement["products"]["smoothing"] != design.smoothing:
@@ -116,6 +129,14 @@ def _check_texts(statement: dict[str, Any]) -> None:
     _check_counts(statement, getattr(design, "law", "amount"))
     if any(statement["evaluation"][name] != text for name, text in evaluated(statement).items()):
         raise BundleError("The privacy statement's evaluation does not follow from its other fields.")
+
+
+def _check_notes(statement: dict[str, Any]) -> None:
+    """Notes beside the numbers of the files are the program's own."""
+    paths, sums = statement["paths"], statement.get("sums", {})
+    for part, note in ((paths, ROUNDING_NOTE), (paths.get("draws", {}), DRAWS_NOTE), (sums, SUMS_NOTE)):
+        if part and part["note"] != note:
+            raise BundleError("The privacy statement says something else of its files than this program.")
 
 
 def _check_counts(statement: dict[str, Any], law: str) -> None:

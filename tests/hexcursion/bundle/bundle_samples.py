@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.guarantee import group_epsilon
 from dpgp_core.accounting.rdp import ORDERS, epsilon_from_rdp, group_privacy
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as Design
 from dpgp_core.priors.lattice import smooth
@@ -15,7 +17,7 @@ from hexcursion.bundle.statement.receipt import BudgetLine, _ledger_lines, build
 from hexcursion.bundle.statement.receipt_check import receipt_following
 from hexcursion.ledger.sentences import neighbours_text
 from hexcursion.project.response import ResponseScale
-from hexcursion.record import PrivacyFacts, ReceiptLine, Release, Tuning
+from hexcursion.record import GROUPS, PrivacyFacts, ReceiptLine, Release, Tuning
 from hexcursion.releasing.release_guard import stop_or_state
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
@@ -27,7 +29,7 @@ def guarded(epsilon_scale: float = 0.3, unit: str = "point") -> PrivacyFacts:
     values = epsilon_scale * orders / 2
     values[-3:] = np.inf
     bound = epsilon_from_rdp(orders, values, 1e-5)
-    group = tuple((q, *group_privacy(bound.epsilon, 1e-5, q)) for q in (2, 5))
+    group = tuple((q, *group_privacy(bound.epsilon, 1e-5, q)) for q in GROUPS)
     return PrivacyFacts(
         epsilon=bound.epsilon,
         delta=1e-5,
@@ -36,12 +38,17 @@ def guarded(epsilon_scale: float = 0.3, unit: str = "point") -> PrivacyFacts:
         unit_word="sale" if unit == "point" else "cell",
         n=30_123 if unit == "point" else 661,
         bound="joint-sharp",
-        bound_source="docs/mathematics.md, section 6",
+        bound_source="docs/joint-bound.md",
         proved=True,
         rdp_orders=tuple(orders.tolist()),
         rdp_values=tuple(values.tolist()),
         group=group,
     )
+
+
+def groups_of(cost: Cost, delta: float = 1e-5) -> tuple[tuple[int, float, float], ...]:
+    """The group lines that follow from a cost."""
+    return tuple((q, group_epsilon(cost, q, delta).epsilon, delta) for q in GROUPS)
 
 
 def make_release(domain: Domain, paths: int = 12, **changes: Any) -> Release:
@@ -51,7 +58,13 @@ def make_release(domain: Domain, paths: int = 12, **changes: Any) -> Release:
     noise = generator.normal(size=(paths, domain.size))
     values = 0.6 - 1.4 * distance + 0.8 * smooth(domain.adjacency, noise, 3)
     design = Design(
-        prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=paths, smoothing=1, bound="joint-sharp"
+        prior="car",
+        lengthscale=2000.0,
+        ridge=1500.0,
+        scale=0.4,
+        paths=paths,
+        smoothing=1,
+        bound="joint-sharp",
     )
     privacy = guarded()
     tuning = Tuning("public reference data", "2017 sales, expected IoU.")

@@ -18,7 +18,7 @@ from dpgp_core.releasing import PublicFacts, draw_release
 from geo import Domain
 from hexcursion.project.load import build_lattice
 from hexcursion.record import Expected, Release
-from tests.hexcursion.bundle.bundle_samples import guarded, make_release
+from tests.hexcursion.bundle.bundle_samples import groups_of, guarded, make_release
 
 DESIGN = SpectralStatisticsDesign(
     "water-filled", "exponential", 2500.0, 0.5, 0.0, 0.5, 1.0, 1.28, 2.0, common=0.3, paths=4, cutoff=0.4
@@ -79,7 +79,8 @@ def spectral_release(
         rdp_values=tuple(cost.curve.values.tolist()),
         gaussian_mu=MU,
         cost=cost,
-        group=(),
+        group=groups_of(cost),
+        bound_source=SpectralStatistics.source,
     )
     return make_release(
         domain, paths=4, design=design, privacy=privacy,

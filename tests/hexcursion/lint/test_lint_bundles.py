@@ -28,7 +28,7 @@ from hexcursion.lint.bundle import lint_bundle, plan_from_bundle
 from hexcursion.lint.checks import LEAK
 from hexcursion.project.load import build_lattice
 from hexcursion.record import Tuning
-from tests.hexcursion.bundle.bundle_samples import guarded, make_release, small_domain
+from tests.hexcursion.bundle.bundle_samples import groups_of, guarded, make_release, small_domain
 
 Contents = dict[str, bytes]
 
@@ -58,12 +58,6 @@ def with_json(contents: Contents, name: str, edit: Callable[[Any], None]) -> Con
     return {**contents, name: json.dumps(value).encode()}
 
 
-@pytest.fixture(autouse=True)
-def invented(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The curve of the samples is invented, and less than their designs cost."""
-    monkeypatch.setattr("hexcursion.lint.bundle.check_price", lambda bundle: None)
-
-
 @pytest.mark.parametrize(
     ("share", "distance", "refused"),
     [
@@ -89,7 +83,7 @@ def test_the_price_of_paths_is_computed_again_from_their_hexagons(
     curve = RdpCurve(share * proved.curve.values)
     cost = Cost(curve, pairs=GaussianPairs(share * proved.pairs.leverage, 12), distance=distance)
     privacy = replace(
-        guarded(), cost=cost, epsilon=epsilon(cost, 1e-5).epsilon, order=None, group=(),
+        guarded(), cost=cost, epsilon=epsilon(cost, 1e-5).epsilon, order=None, group=groups_of(cost),
         rdp_values=tuple(curve.values.tolist()),
     )  # fmt: skip
     release = make_release(domain, design=design, privacy=privacy)

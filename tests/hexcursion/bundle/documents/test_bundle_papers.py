@@ -74,7 +74,7 @@ def test_the_label_says_what_must_not_be_overlooked(release: Release) -> None:
     text = "".join(Page(bundle_contents(release)["label.html"].decode()).text)
     for wanted in (
         "One sale: its value and its place, among 30,123 sales.",
-        "joint-sharp: docs/mathematics.md, section 6, proved.",
+        "joint-sharp: docs/joint-bound.md, proved.",
         "Someone with up to 5 sales",
         "Where do properties sell for more than £442,413?",
         "The number of sales is treated as public.",

@@ -181,8 +181,6 @@ def lines(exported: Exported) -> bytes:
 
 
 def test_a_format_of_a_test_joins_in(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
-    # the curve of the sample is invented
-    monkeypatch.setattr("hexcursion.lint.bundle.check_price", lambda bundle: None)
     monkeypatch.setitem(
         EXPORTS, "cells.txt", Export("cells.txt", "the cells as lines", 10**6, lines, lines_of)
     )

@@ -30,7 +30,7 @@ from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.bundle.tables import read_paths
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import PrivacyFacts
-from tests.hexcursion.bundle.bundle_samples import following, guarded, make_release
+from tests.hexcursion.bundle.bundle_samples import following, groups_of, guarded, make_release
 
 Contents = dict[str, bytes]
 Statement = dict[str, Any]
@@ -43,7 +43,7 @@ def resealed(contents: Contents, **changed: bytes) -> Contents:
 
 
 def priced(cost: Cost, order: float | None = None) -> PrivacyFacts:
-    """Facts that follow from a cost at delta 1e-5, without groups."""
+    """Facts that follow from a cost at delta 1e-5."""
     return replace(
         guarded(),
         epsilon=epsilon(cost, 1e-5).epsilon,
@@ -52,7 +52,7 @@ def priced(cost: Cost, order: float | None = None) -> PrivacyFacts:
         gaussian_mu=cost.gaussian_mu,
         rdp_orders=tuple(ORDERS.tolist()),
         rdp_values=tuple(cost.curve.values.tolist()),
-        group=(),
+        group=groups_of(cost),
     )
 
 
@@ -158,7 +158,7 @@ FOLLOWS: dict[str, tuple[Callable[[Statement], None], str]] = {
     "equal rows": (set_at("guarantee.equal_rows", "each"), "words do not follow"),
     "equal rows, said otherwise": (set_at("guarantee.equal_rows", "once"), "not valid at guarantee"),
     "equal rows of hexagons": (
-        lambda s: s["guarantee"].update(equal_rows="each", unit="cell"),
+        lambda s: s["guarantee"].update(equal_rows="each", unit="cell", unit_word="cell"),
         "counts equal rows where its records are hexagons",
     ),
     "neighbours": (set_at("guarantee.neighbours", "Any two datasets."), "words do not follow"),

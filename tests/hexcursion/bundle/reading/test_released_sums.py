@@ -451,7 +451,7 @@ def test_a_statement_with_todays_schema_tells_all_and_one_with_an_earlier_schema
     contents = sealed({**spectral, "statement-2.schema.json": json.dumps(older).encode()})
     with pytest.raises(BundleError, match="is not the schema of"):
         bundle_from_contents(contents)
-    monkeypatch.setattr("hexcursion.bundle.read.earlier_schema", lambda rest: True)
+    monkeypatch.setattr("hexcursion.bundle.statement.designs.earlier_schema", lambda rest: True)
     assert not bundle_from_contents(contents).told_whole
 
 

@@ -17,13 +17,14 @@ from dpgp_core.accounting.rdp import ORDERS
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.statement.designs import StatementValidator, _validator, variant
 from hexcursion.bundle.write import bundle_contents
 from hexcursion.record import Expected, Release
-from tests.hexcursion.bundle.bundle_samples import guarded, make_release
+from tests.hexcursion.bundle.bundle_samples import groups_of, guarded, make_release
 
 SPECTRAL = SpectralStatisticsDesign(
     "water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 0.5, paths=4, cutoff=0.4
@@ -42,7 +43,8 @@ def spectral_release(domain: Domain) -> Release:
         rdp_values=tuple(cost.curve.values.tolist()),
         gaussian_mu=0.5,
         cost=cost,
-        group=(),
+        group=groups_of(cost),
+        bound_source=SpectralStatistics.source,
     )
     east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
     return make_release(
