@@ -132,8 +132,8 @@ class SourceSettings(Checked, Wanted):
         otherwise="once; asked for where values are 1 and 0, or are counted, and no time is named",
     )] = None
     place_sd: Annotated[str | None, Setting(
-        "Column of a sensor table with the standard deviation of a row's place in metres per axis, where "
-        "places carry known noise; or a number of metres that holds for every row and is published.", "data",
+        "Standard deviation of a row's place in metres per axis: a column of a sensor table, or a number of "
+        "metres for all rows, which is published.", "data",
         shortest=1, metavar="COLUMN|METRES", otherwise="none: places are exact",
     )] = None
     trip: Annotated[str | None, Setting(
