@@ -22,10 +22,20 @@ from data_loaders.columns.numbers import (
     missing_of,
     parse_censored,
     parse_numbers,
+    told_alone,
 )
 from data_loaders.columns.place_forms import Places
 from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
-from data_loaders.columns.sensortable import Shape, blocks_of, mark_wanted, marks_of, matches, shape_of
+from data_loaders.columns.sensortable import (
+    Shape,
+    blocks_of,
+    is_typed,
+    mark_wanted,
+    marks_of,
+    matches,
+    open_cells,
+    shape_of,
+)
 from data_loaders.columns.specification import ReadingSpecification
 from data_loaders.columns.times import DateOrder, read_times, settled
 from data_loaders.files.blocks import Block, Column, mask, text
@@ -161,7 +171,7 @@ def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found
 
 
 _WRITTEN_OTHERWISE = (
-    ("value has a percent sign: write 12 for 12 %", r"[0-9] ?%$"),
+    ("value has a percent sign: state % as its unit", r"[0-9] ?%$"),
     ("value is in brackets: write -12 or 12 for (12)", r"^\([^()]*[0-9][^()]*\)$"),
 )
 """Numbers that one word about the table would make readable: why they are dropped, and how they look."""
@@ -209,30 +219,32 @@ class _Reading:
         ]
 
     def numbers(self, column: str, entries: Any) -> Numbers:
+        typed = is_typed(self.table, column)
+        entries = told_alone(entries) if typed else entries
         self.evidence[column].add(entries)
         mark = self.marks[column]
         missing = self.missing if column == self.chosen.value else USUAL
-        if self.table.typed and mark == ",":  # numbers have points beside texts with commas
+        if typed and mark == ",":  # numbers have points beside texts with commas
             entries = pc.replace_substring_regex(entries, _COMMA_ALONE, r"\1.\2")
             return parse_numbers(entries, ".", missing, grouping=False)
-        grouping = self.stated.decimal is not None or not self.table.typed
+        grouping = self.stated.decimal is not None or not typed
         if self.chosen.degrees and column in (self.chosen.x, self.chosen.y):
             grouping = False
         return parse_numbers(entries, mark, missing, grouping=grouping)
 
     def check_marks(self) -> None:
         """Refuse marks that further rows than the sample leave open or contradict."""
-        stated = () if self.stated.decimal is None else self.marks
-        places = (self.chosen.x, self.chosen.y, ONE_EACH)
+        known = self.marks if self.stated.decimal else (self.chosen.x, self.chosen.y, ONE_EACH)
         wrong = [
             column
             for column, evidence in self.evidence.items()
-            if column not in stated
-            and column not in places
-            and evidence.mark(self.table.typed) != self.marks[column]
+            if column not in known and evidence.mark(is_typed(self.table, column)) != self.marks[column]
         ]
         if wrong:
             raise mark_wanted(self.table.name, wrong)
+        value, typed = self.chosen.value, is_typed(self.table, self.chosen.value)
+        if typed and self.stated.decimal == "," and self.evidence[value].may_group_by_point(typed):
+            raise open_cells(self.table.name, value)
 
 
 def _hemispheres(

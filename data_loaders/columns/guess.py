@@ -21,6 +21,7 @@ from data_loaders.columns.coordinates import (
     parse_degrees,
     rounded_to,
 )
+from data_loaders.columns.forms import LABORATORY, undressed
 from data_loaders.columns.numbers import (
     USUAL,
     Decimal,
@@ -28,11 +29,12 @@ from data_loaders.columns.numbers import (
     parse_censored,
     parse_numbers,
     suspects,
+    told_alone,
 )
 from data_loaders.columns.place_forms import place_columns
 from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.qualifiers import Finding, Qualifiers, zeros_alone
-from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
+from data_loaders.columns.sensortable import Shape, decimal_mark, is_typed, shape_of
 from data_loaders.columns.specification import ReadingSpecification, Written
 from data_loaders.columns.units import split_unit
 from data_loaders.errors import DataError
@@ -104,7 +106,7 @@ def guess_columns(
     table, shape = _opened(source, layer, said)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
-    sampled = _Sample(shape, table.typed)
+    sampled = _Sample(shape, table)
     reasons = [*table.notes, *shape.header.notes]
     x, y, crs = _places(table, sampled, reasons)
     place = None
@@ -118,6 +120,9 @@ def guess_columns(
     answers, decimal = False, sampled.marks.get(value or "", ".")
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
+        if value in sampled.signed and unit is None:
+            unit = "%"
+            reasons.append("Its numbers have a percent sign, so they are per cent.")
         answers = unit is None and bool(np.isin(sampled.numbers[value], (0.0, 1.0)).all())
         if answers:
             unit = "%"
@@ -127,9 +132,6 @@ def guess_columns(
             "No column looks like measured numbers: leave empty, in the file, what was not measured, and "
             "write answers as 1 for yes and 0 for no; rows without values can be counted."
         )
-    if sampled.signed:
-        named = " and ".join(map(repr, sampled.signed))
-        reasons.append(f"{named} cannot be read, for a percent sign: write 12 for 12 % in the file.")
     if value and unit is None:
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
@@ -185,7 +187,7 @@ def profile_of(
 def without_places(table: Table, said: Written) -> DataError:
     """The error for a table of which nobody says where its places are: it names the columns that look so."""
     shape, likely = shape_of(table, said), ""
-    x, y, _ = _places(table, _Sample(shape, table.typed), [])
+    x, y, _ = _places(table, _Sample(shape, table), [])
     written = place_columns(shape.called, [shape.column(at) for at in range(len(shape.called))])
     if x is not None and y is not None:
         likely = f": {x!r} and {y!r} look like them (--lon {shlex.quote(x)} --lat {shlex.quote(y)})"
@@ -211,7 +213,7 @@ def _opened(source: Source, layer: str | None, said: Written) -> tuple[Table, Sh
             found = _opened(source, name, said)
         except DataError:  # an empty sheet, or one of titles alone
             continue
-        if len(_Sample(found[1], True).numeric) >= 2:
+        if len(_Sample(found[1], found[0]).numeric) >= 2:
             return found
         first = first or found
     return first or _opened(source, table.layers[0], said)
@@ -226,7 +228,7 @@ def _with_sign(entry: str) -> bool:
 class _Sample:
     """The sampled rows as numbers, column by column."""
 
-    def __init__(self, shape: Shape, typed: bool) -> None:
+    def __init__(self, shape: Shape, table: Table) -> None:
         self.names = shape.called
         self.numbers: dict[str, np.ndarray] = {}
         self.marks: dict[str, Decimal | None] = {}
@@ -235,9 +237,12 @@ class _Sample:
             entries = [entry for entry in shape.column(position) if entry]
             if entries and sum(map(_with_sign, entries)) >= 0.8 * len(entries):
                 self.signed = (*self.signed, name)
-            mark = decimal_mark(shape, position, typed)
+            typed = is_typed(table, name)
+            column = pa.array([entry.strip() for entry in shape.column(position)], pa.string())
+            column = column if is_place(name) else undressed(column, "%", LABORATORY)
+            column = told_alone(column) if typed else column
+            mark = decimal_mark(column, typed)
             self.marks.setdefault(name, mark)
-            column = pa.array(shape.column(position), pa.string())
             parsed = parse_numbers(column, mark or ",")
             value = parsed.value
             if is_place(name):

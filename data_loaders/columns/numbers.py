@@ -38,6 +38,7 @@ _COMMA = (
     rf"|{_SIGN}{_BLANK_CUT},[0-9]+$"
 )
 _ONE_GROUP = {".": rf"{_SIGN}{_CUT},[0-9]{{3}}$", ",": rf"{_SIGN}{_CUT}\.[0-9]{{3}}$"}
+_CELLS = 10
 _OUTWEIGHED = 10  # as many numbers must speak for one mark as for the other, for the others to be slips
 
 MISSING_WORDS = (
@@ -53,6 +54,11 @@ _GROUPED = {
     rf"|^[+-]?[1-9][0-9]{{0,2}}([{_BLANKS}][0-9]{{3}})+(\{mark}[0-9]+)?$"
     for mark, other in ((".", ","), (",", "."))
 }
+_ALONE = (
+    (rf"{_SIGN}{_CUT}((,[0-9]{{3}})+\.[0-9]+|(,[0-9]{{3}}){{2,}})$", ","),
+    (rf"{_SIGN}{_CUT}((\.[0-9]{{3}})+,[0-9]+|(\.[0-9]{{3}}){{2,}})$", r"\."),
+    (rf"{_SIGN}{_CUT}([{_BLANKS}][0-9]{{3}})+([.,][0-9]+)?$", f"[{_BLANKS}]"),
+)
 _NUMERIC = re.compile(rf"^[+\-{_MINUS}]?[0-9.,][0-9.,{_BLANKS}]*([eE][+-]?[0-9]{{1,3}})?$")
 _SEPARATORS = {".": f"[,{_BLANKS}]", ",": f"[.{_BLANKS}]"}
 _NINES = [float("9" * digits) for digits in range(2, 8)]
@@ -102,10 +108,14 @@ class Evidence:
         self.grouped_by_comma += _matching(column, _ONE_GROUP["."])
         self.grouped_by_point += _matching(column, _ONE_GROUP[","])
 
-    @property
-    def may_group_by_point(self) -> bool:
-        """Whether all that tells of a mark are numbers such as "245.000"."""
-        return bool(self.grouped_by_point) and self.point == self.comma == self.grouped_by_comma == 0
+    def may_group_by_point(self, typed: bool) -> bool:
+        """Whether nearly all that tells of a mark are numbers such as "245.000": of `typed` cells, whose own
+        numbers have seldom three decimals all, `_CELLS` and no other."""
+        if self.comma or self.grouped_by_comma:
+            return False
+        if typed:
+            return self.point == 0 and self.grouped_by_point >= _CELLS
+        return self.point <= 1 and self.grouped_by_point > 0
 
     def mark(self, typed: bool = False) -> Decimal | None:
         """Return the decimal mark of the column, None where either is possible; `typed` numbers have a point.
@@ -198,6 +208,17 @@ def parse_numbers(
     value = _values(digits)
     coded = missing.among(value)
     return Numbers(np.where(coded, np.nan, value), mask(absent) | coded, int(count))
+
+
+def told_alone(column: Any) -> Any:
+    """n Arrow strings of a sheet's cells, with a point and no groups where a cell tells both marks by itself:
+    1,234.5 and 1.234,5 and 1 234,5 are one number. What leaves its mark open stays as it is."""
+    for pattern, groups in _ALONE:
+        found = pc.match_substring_regex(column, pattern)
+        if pc.any(found).as_py():
+            bare = pc.replace_substring(pc.replace_substring_regex(column, groups, ""), ",", ".")
+            column = pc.if_else(found, bare, column)
+    return column
 
 
 def _all_simple(column: Any) -> NDArray[np.float64] | None:

@@ -168,6 +168,9 @@ def _mesh(entry: str) -> Read:
     return longitude + columns / 2, latitude + rows / 2, rows * _METRES
 
 
+GEOHASHES = "geohashes"
+
+
 def _form(words: str, pattern: str, read: Callable[[str], Read], crs: str | None = WGS84) -> Form:
     return Form(words, re.compile(pattern), read, crs)
 
@@ -185,7 +188,7 @@ FORMS: tuple[Form, ...] = (
           "EPSG:27700"),
     _form("letters of the Irish Grid", rf"[A-HJ-Z] ?{_HALVES}", _irish, "EPSG:29903"),
     _form("Japanese mesh codes", r"[3-6][0-9][2-5][0-9][0-7]{2}(?:[0-9]{2}[1-4]{0,3})?", _mesh),
-    _form("geohashes", r"(?=.*[a-z])(?=.*[0-9])[0-9b-hjkmnp-z]{5,12}", _geohash),
+    _form(GEOHASHES, r"[0-9b-hjkmnp-z]{5,12}", _geohash),
 )  # fmt: skip
 """The forms, of which the first that fits an entry counts."""
 
@@ -195,9 +198,15 @@ def form_of(entries: Sequence[str]) -> Form | None:
     given = [entry for entry in entries if entry]
     fits = [next((form for form in FORMS if form.pattern.fullmatch(entry)), None) for entry in given]
     for form in FORMS:
-        if (count := fits.count(form)) >= max(_LEAST, _SHARE * len(given)):
-            return form if count else None
+        if fits.count(form) >= max(_LEAST, _SHARE * len(given)):
+            return form if form.words != GEOHASHES or _mixed(given) else None
     return None
+
+
+def _mixed(entries: Sequence[str]) -> bool:
+    """Whether a quarter of the entries has digits and letters, as geohashes have and words have not."""
+    both = sum(bool(re.search("[0-9]", entry) and re.search("[a-z]", entry)) for entry in entries)
+    return 4 * both >= len(entries)
 
 
 def place_columns(names: Sequence[str], columns: Sequence[Sequence[str]]) -> list[tuple[str, Form]]:

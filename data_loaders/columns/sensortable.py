@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.numbers import NOTHING, Decimal, Evidence, evidence_of, looks_numeric, parse_numbers
+from data_loaders.columns.numbers import NOTHING, Decimal, Evidence, looks_numeric, parse_numbers, told_alone
 from data_loaders.columns.profiles import TOGETHER, Recognised, recognise
 from data_loaders.columns.specification import (
     SAMPLE_ROWS,
@@ -142,9 +142,16 @@ def blocks_of(table: Table, shape: Shape, wanted: Mapping[str, int]) -> Iterator
     )
 
 
-def decimal_mark(shape: Shape, position: int, typed: bool) -> Decimal | None:
-    """Find the decimal mark of one column from the sample; None where that leaves it open."""
-    return evidence_of(shape.column(position)).mark(typed)
+def is_typed(table: Table, column: str) -> bool:
+    """Whether the numbers of a column have points whatever its texts have; not of a column of texts alone."""
+    return table.typed and column not in table.texts
+
+
+def decimal_mark(entries: Any, typed: bool) -> Decimal | None:
+    """Find the decimal mark of a column's sample (Arrow strings); None where that leaves it open."""
+    evidence = Evidence()
+    evidence.add(entries)
+    return None if evidence.may_group_by_point(typed) else evidence.mark(typed)
 
 
 def marks_of(
@@ -161,19 +168,18 @@ def marks_of(
     marks: dict[str, Decimal] = {}
     for column in sorted(numeric, key=lambda one: one not in places):  # places first
         entries = pc.utf8_trim_whitespace(pa.array(shape.column(numeric[column]), pa.string()))
-        evidence = Evidence()
-        evidence.add(bare(column, entries))
-        found = evidence.mark(table.typed)
+        evidence, typed = Evidence(), is_typed(table, column)
+        entries = bare(column, entries)
+        evidence.add(told_alone(entries) if typed else entries)
+        found = evidence.mark(typed)
         if column in places:
             # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
             if found is None and degrees and not evidence.point:
                 found = ","
             found = found or stated
         else:
-            commas = shape.specification.delimiter == ";" or "," in marks.values()
-            rounded = 2 * sum(entry.endswith("00") for entry in entries.to_pylist()) > len(entries)
-            if evidence.may_group_by_point and not table.typed and (commas or rounded):
-                found = None  # 245.000 where commas mark decimals, or where most numbers are round
+            if evidence.may_group_by_point(typed):
+                found = None  # 245.000 is as open as 245,000
             found = stated or found
         if found is None:
             raise mark_wanted(table.name, [column])
@@ -186,6 +192,14 @@ def mark_wanted(where: str, columns: Sequence[str]) -> DataError:
     return DataError(
         f"{where} writes numbers in {', '.join(map(repr, columns))} whose commas and points may mark "
         "decimals or groups of digits: state the decimal mark with `decimal` (--decimal . or --decimal ,)."
+    )
+
+
+def open_cells(where: str, column: str) -> DataError:
+    """The error for cells of a sheet that a stated decimal comma leaves open."""
+    return DataError(
+        f"{where} has cells in {column!r} such as 245.000, which may be numbers with a point or texts with "
+        "groups: let the sheet hold numbers, or save it as CSV and state its decimal mark there."
     )
 
 

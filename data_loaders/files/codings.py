@@ -138,6 +138,9 @@ def _guess(text: bytes) -> Encoding | None:
 
     if share((0x81, 0x84), (0x88, 0x9F), (0xE0, 0xEA)) >= _NEARLY and share((0x81, 0x9F)) > 0.5:
         return "shift_jis"
+    signs = (first >= 0xA1) & (first <= 0xAF) & (first != 0xA4) & (first != 0xA5) & (second >= 0xA1)
+    if np.count_nonzero(~signs) >= _LETTERS:
+        first, second = first[~signs], second[~signs]
     if first.size >= _LETTERS and np.mean(runs % 2 == 0) >= _NEARLY and np.mean(second >= 0xA1) >= _NEARLY:
         if share((0xB0, 0xC8)) >= _NEARLY:
             return "cp949"

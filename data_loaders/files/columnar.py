@@ -49,10 +49,11 @@ def points_of(column: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], in
 
 def open_columns(
     kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
-) -> tuple[list[str], Iterator[Any], str, bool]:
+) -> tuple[list[str], Iterator[Any], str, bool, tuple[str, ...]]:
     """Open a Parquet, Arrow or ORC file: names of its columns, its batches of rows, the system of its places
-    ("" where it states none), and whether it has places, which are then the first two columns of each batch
-    in place of the first name. Raise `DataError` where it is damaged or unfolds beyond `limits`."""
+    ("" where it states none), whether it has places, which are then the first two columns of each batch
+    in place of the first name, and the names of columns of text. Raise `DataError` where it is damaged or
+    unfolds beyond `limits`."""
     driver = DRIVERS[kind]
     failed = False
     try:
@@ -82,7 +83,14 @@ def open_columns(
         _guarded(name, driver.words, _with_places(batches, names, geometry)),
         crs,
         geometry is not None,
+        texts_of(schema),
     )
+
+
+def texts_of(schema: Any) -> tuple[str, ...]:
+    """The names of the columns that hold text by their type."""
+    kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+    return tuple(one.name for one in schema if any(is_kind(one.type) for is_kind in kinds))
 
 
 def _opened(kind: Format, file: Any) -> tuple[Any, Iterator[Any], int]:

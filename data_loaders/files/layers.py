@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from data_loaders.errors import DataError, closest
 from data_loaders.files.bombs import layers_of
-from data_loaders.files.columnar import BLANK, ROWS, CsvText, open_columns, points_of
+from data_loaders.files.columnar import BLANK, ROWS, CsvText, open_columns, points_of, texts_of
 from data_loaders.files.drivers import DRIVERS, PYARROW, Driver, Format
 from data_loaders.files.guarded import Limits
 from data_loaders.files.placed import laid_out
@@ -44,6 +44,7 @@ class Layer:
     points: bool  # whether the first two columns are coordinates, named `POINT_X` and `POINT_Y`
     stream: io.RawIOBase  # the rows as comma-delimited CSV in UTF-8 with decimal points
     notes: tuple[str, ...] = ()  # sentences about what was filled in, or shows no more
+    texts: tuple[str, ...] = ()  # columns that are text by the file's own types; () of sheets
 
 
 def read_layer(
@@ -56,10 +57,9 @@ def read_layer(
     the file is damaged, too large, holds no points, or leaves open which of its layers is meant."""
     if kind in PYARROW:
         _chosen(DRIVERS[kind], name, ("",), layer, ask)
-        names, batches, crs, points = open_columns(kind, name, path, handle, limits)
-        if not points:
-            return Layer(("",), "", False, CsvText(names, batches, header=True))
-        return Layer(("",), crs, True, CsvText([POINT_X, POINT_Y, *names[1:]], batches, header=True))
+        names, batches, crs, points, texts = open_columns(kind, name, path, handle, limits)
+        names = [POINT_X, POINT_Y, *names[1:]] if points else names
+        return Layer(("",), crs, points, CsvText(names, batches, header=True), texts=texts)
     sheets = check_workbook(kind, name, handle, limits) if DRIVERS[kind].part == "sheet" else {}
     layers, crs, geometry, table = read_table(kind, name, path, handle, layer, ask, limits)
     if DRIVERS[kind].part == "sheet":
@@ -68,7 +68,7 @@ def read_layer(
         return Layer(layers, crs, False, _text_of(table, header=False), notes)
     table, areas = _with_points(name, table, geometry)
     notes = (f"{areas:,} areas count at their centre.",) if areas else ()
-    return Layer(layers, crs, True, _text_of(table, header=True), notes)
+    return Layer(layers, crs, True, _text_of(table, header=True), notes, texts_of(table.schema))
 
 
 def read_table(

@@ -48,6 +48,7 @@ class Table:
     crs: str = ""  # the system that the file states for its points, "" where none
     layer: str = ""  # which of `layers` it is, "" where they have no names
     notes: tuple[str, ...] = ()  # what was filled in, or is hidden, in the file
+    texts: tuple[str, ...] = ()  # columns of a layer that are text by their type: read as those of a CSV file
 
 
 @dataclass(frozen=True)
@@ -198,6 +199,7 @@ def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
         crs=found.crs,
         layer=asked.layer or found.layers[0],
         notes=found.notes,
+        texts=found.texts,
     )
 
 

@@ -144,7 +144,7 @@ def test_unusable_settings_are_refused(changes: dict[str, object], word: str) ->
         ("lat,lon,value,value\n1,2,3,4\n", "more than one column"),
         ("lat,lon,value\n,,\n", "most were dropped as: coordinate missing"),
         ("lat,lon,value\n51,5,yes\n52,4,no\n", "not a number; write answers as 1 for yes and 0 for no"),
-        ("lat,lon,value\n51,5,12%\n52,4,12 %\n", "as: value has a percent sign: write 12 for 12 %"),
+        ("lat,lon,value\n51,5,12%\n52,4,12 %\n", "as: value has a percent sign: state % as its unit"),
         ("lat,lon,value\n51,5,(12)\n52,4,(1.5)\n", "as: value is in brackets: write -12 or 12 for (12)"),
         ("PK\x03\x04", "damaged"),
     ],
@@ -160,7 +160,7 @@ def test_numbers_and_years_that_are_written_otherwise_are_told_apart() -> None:
     found, report = load("\n".join(["lat,lon,value,day", *lines]), time="day")
     assert found.value.tolist() == [4.0, 5.0]
     assert dict(report.dropped) == {
-        "value has a percent sign: write 12 for 12 %": 1,
+        "value has a percent sign: state % as its unit": 1,
         "value is in brackets: write -12 or 12 for (12)": 1,
         "value is not a number": 1,
     }
@@ -224,12 +224,10 @@ def test_a_table_without_numbers_to_map_says_so() -> None:
     assert "measured numbers" not in " ".join(guess_columns(b"lon,lat,lead\n13.4,52.5,7\n").reasons)
 
 
-def test_a_column_with_percent_signs_is_named_before_it_is_chosen() -> None:
+def test_a_column_with_percent_signs_is_proposed_as_per_cent() -> None:
     guess = guess_columns(b"lon,lat,share\n13.4,52.5,12 %\n13.5,52.6,7.5%\n13.6,52.6,\n")
-    assert (guess.value, "'share' cannot be read, for a percent sign" in " ".join(guess.reasons)) == (
-        None,
-        True,
-    )
+    assert (guess.value, guess.unit) == ("share", "%")
+    assert "Its numbers have a percent sign, so they are per cent." in guess.reasons
     plain = guess_columns(b"lon,lat,share,note\n13.4,52.5,12,5 % off\n13.5,52.6,7.5,%\n")
     assert "percent" not in " ".join(plain.reasons)
 

@@ -86,6 +86,24 @@ def test_numbers_written_as_text_with_a_decimal_comma_are_read() -> None:
     assert "Read with a sheet's own numbers, decimal comma in texts." in report.notes
 
 
+def test_texts_of_a_sheet_that_tell_their_marks_are_read_each_by_itself() -> None:
+    texts = ("1,234.5", "1.234,5", "1 234,5", "1\u202f234", "1'234.5", "<1,234,567.5", "€ 2.345,00")
+    book = workbook((ROWS[0], *((f"{at}", -0.1, 51.5 + at / 100, one) for at, one in enumerate(texts))))
+    made = load_sensors(book, value="value", unit="EUR", x="lon", y="lat", decimal=".")[0]
+    assert made.value.tolist() == [1234.5, 1234.5, 1234.5, 1234.0, 1234.5, 1234567.5, 2345.0]
+
+
+def test_ten_cells_of_three_decimals_alone_are_asked_about() -> None:
+    def book(*cells: object) -> bytes:
+        return workbook((ROWS[0], *((f"{at}", -0.1, 51.5 + at / 100, one) for at, one in enumerate(cells))))
+
+    texts = [f"{245 + at}.000" for at in range(10)]
+    assert "state the decimal mark" in refused(lambda: load(book(*texts), x="lon", y="lat"))
+    assert "let the sheet hold numbers" in refused(lambda: load(book(*texts), x="lon", y="lat", decimal=","))
+    assert load(book(*texts), x="lon", y="lat", decimal=".")[0].value.tolist()[0] == 245.0
+    assert load(book(*texts[:9], 1.5), x="lon", y="lat")[0].value.tolist()[0] == 245.0
+
+
 def test_blank_rows_and_columns_of_a_sheet_are_none() -> None:
     blank = '<row r="9"><c r="A9" t="inlineStr"><is><t></t></is></c></row>'
     far = '<row r="10"><c r="XFD10"><v>1</v></c></row>'
