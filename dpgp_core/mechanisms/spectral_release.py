@@ -42,6 +42,7 @@ from dpgp_core.spectral.sums import (
     RoundedNoise,
     SpectralSums,
     release_sums,
+    same_field,
 )
 
 
@@ -246,7 +247,10 @@ def add_sums(
         kept[0].features,
         made.noise,
         _shared_counts([part.public_counts for part in kept], facts),
+        kept[0].field,
     )
+    if any(not same_field(part.field, kept[0].field) for part in kept[1:]):
+        raise InvalidValue("these releases start from other public records: use one published reference.")
     expected = records_again(design, facts, sums)[0]
     return AddedSums(design, added, read_again(design, facts, sums), expected)
 

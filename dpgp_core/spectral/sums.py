@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import numpy as np
@@ -247,6 +247,14 @@ class KeptField:
             nodes, index, self.count[index], self.mean[index], self.deviation, self.scatter, self.lengthscale,
             columns=columns, covariates=self.covariates, local=self.local,
         )  # fmt: skip
+
+
+def same_field(one: KeptField | None, other: KeptField | None) -> bool:
+    """Whether two public starts are the same numbers, but for what machines differ by."""
+    if one is None or other is None:
+        return one is other
+    pairs = ((getattr(one, each.name), getattr(other, each.name)) for each in fields(KeptField))
+    return all(np.shape(m) == np.shape(t) and np.allclose(m, t, atol=1e-9) for m, t in pairs)
 
 
 @dataclass(frozen=True, eq=False)

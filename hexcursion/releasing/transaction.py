@@ -81,7 +81,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     """
     settings, design = project.settings, choice.design
     level = choice.level(settings.threshold)
-    worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
+    worth = stop_or_state(*choice.judged, settings.accept_low_agreement, level)
     mean, wide = (None, None) if choice.public_map is None else (choice.public_map.mean, project.response)
     records = bin_records(project.private.placed, choice.response, settings.unit, mean, wide)
     project.refuse_large_delta()

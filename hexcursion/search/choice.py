@@ -44,6 +44,13 @@ class Choice:
     public_map: PublicMap | None = None
     expected: Expected | None = None  # None for a design given by hand
     yardsticks: Yardsticks | None = None  # what maps without any private record would reach
+    # the same of the map of all holders of a shared design, for which this release is made
+    of_all: tuple[Expected, Yardsticks] | None = None
+
+    @property
+    def judged(self) -> tuple[Expected | None, Yardsticks | None]:
+        """What is expected of the map that this release is for, and what other maps would reach."""
+        return self.of_all or (self.expected, self.yardsticks)
 
     def facts(self, project: Project) -> PublicFacts:
         """The public facts of a release, with the field that it starts from."""

@@ -10,18 +10,28 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_release import prepared_plan
 from dpgp_core.spectral.sums import features_digest
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
+from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
-from hexcursion.search.choice import Choice, tuning_of
+from hexcursion.record import Expected, Yardsticks
+from hexcursion.search.choice import Choice, expected_of, tuning_of, yardsticks_of
+from hexcursion.search.public_map import public_map
 from hexcursion.search.scenes import ask_of, cut, public_facts
+from hexcursion.search.score import unsearched
+from hexcursion.search.task import Unconstrained, Utility
+from hexcursion.search.tuning import search_task, tune
 from hexcursion.settings import ReleaseSettings
 
 SCHEMA = "hexcursion-shared-design-1"
@@ -43,9 +53,14 @@ class SharedDesign:
     resolution: int  # of the hexagons
     hexagons: str  # SHA-256 of their names, in order
     question: Mapping[str, Any]  # what every holder asks, as `_question` lists it
-    response: ResponseScale
+    response: ResponseScale  # of values; of residuals see `residuals`
     design: SpectralStatisticsDesign  # with mu 1: every holder sets its own
     features: str  # SHA-256 of the features that are summed
+    # of the published reference that the sums start from, None without one: SHA-256 of its records in the
+    # area; prior, range (metres) and ridge of the map by which it is read; the scale of residuals
+    reference: str | None = None
+    model: tuple[str, float, float] | None = None
+    residuals: ResponseScale | None = None
 
     @property
     def digest(self) -> str:
@@ -86,11 +101,16 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
     if records < holders:
         raise WorkflowError("Say about how many records all holders have together: one each at least.")
     refuse_tuned(project.settings)
+    if project.reference_origin:
+        raise WorkflowError("A shared design starts from public records, and from no earlier release.")
     budget = Budget(project.settings.epsilon, project.delta, project.settings.bound)
     mechanism = MECHANISMS[SpectralStatisticsDesign.mechanism]
-    facts = public_facts(project)
+    facts, found = public_facts(project), None
     try:
         shape = mechanism.search.fixed(project.lattice.spacing)
+        if not project.simulated:
+            found = tune(_of_all(project, holders, records), beside=())
+            shape, facts = found.choice.design, found.choice.facts(project)
         assert isinstance(shape, SpectralStatisticsDesign)
         pooled = replace(shape, pool_records=float(records), pool_mu=budget.mu / math.sqrt(holders))
         calibrated = mechanism.calibrate(pooled, facts, budget)
@@ -99,7 +119,7 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
         features = features_digest(prepared_plan(design, facts).features)
     except CoreError as error:
         raise WorkflowError(str(error)) from error
-    return SharedDesign(
+    made = SharedDesign(
         holders,
         records,
         project.domain.resolution,
@@ -109,11 +129,25 @@ def share_design(project: Project, holders: int, records: int) -> SharedDesign:
         design,
         features,
     )
+    if found is None:
+        return made
+    model = found.result.model
+    return replace(
+        made,
+        reference=_records_digest(project),
+        model=(model.prior, model.lengthscale, model.ridge),
+        residuals=found.choice.response,
+    )
 
 
 def refuse_tuned(settings: ReleaseSettings) -> None:
     """Raise `WorkflowError` for settings that would tune the design of one holder alone."""
-    for name in ("reference", "pilot", "lengthscale", "limits"):
+    if settings.reference is not None and not settings.reference_public:
+        raise WorkflowError(
+            "Every holder of a shared design names the same published reference: set `reference_public`, "
+            "or leave `reference` out."
+        )
+    for name in ("pilot", "lengthscale", "limits"):
         if getattr(settings, name) is not None:
             raise WorkflowError(
                 f"A shared design is the same for every holder: leave `{name}` out of the settings."
@@ -146,9 +180,11 @@ def read_shared_design(path: str | Path) -> SharedDesign:
     try:
         values = json.loads(content[:MOST_BYTES])
         schema = values.pop("schema")
-        response = ResponseScale(**values.pop("response"))
-        design = SpectralStatisticsDesign.from_mapping(values.pop("design"))
-        shared = SharedDesign(**values, response=response, design=design)
+        for name in ("response", "residuals"):
+            values[name] = values[name] and ResponseScale(**values[name])
+        values["model"] = values["model"] and tuple(values["model"])
+        values["design"] = SpectralStatisticsDesign.from_mapping(values["design"])
+        shared = SharedDesign(**values)
     except (TypeError, ValueError, KeyError, AttributeError, RecursionError) as error:
         raise WorkflowError(_EDITED.format(name=name)) from error
     if schema != SCHEMA or shared.to_bytes() != content:
@@ -202,7 +238,19 @@ def shared_choice(project: Project, shared: SharedDesign) -> Choice:
                 f"The shared design asks with {name} {wanted!r}, these settings with {value!r}: every "
                 "holder asks the same question."
             )
-    facts, ask = public_facts(project), ask_of(project)
+    if shared.reference != (None if project.simulated else _records_digest(project)):
+        raise WorkflowError(
+            "The shared design starts from another published reference: name the file, with the columns and "
+            "filters, of the holder who wrote it."
+            if shared.reference
+            else "The shared design starts from no reference: leave `reference` out."
+        )
+    ask, public, scale = ask_of(project), None, shared.residuals or shared.response
+    if shared.model is not None:
+        started = replace(project, settings=settings.with_changes(prior_mean=True))
+        public = public_map(started, _model(shared), scale)
+    facts = public_facts(project)
+    facts = facts if public is None else replace(facts, field=public.field)
     budget = Budget(settings.epsilon, project.delta, settings.bound)
     try:
         design = MECHANISMS[shared.design.mechanism].calibrate(shared.design, facts, budget)
@@ -217,7 +265,61 @@ def shared_choice(project: Project, shared: SharedDesign) -> Choice:
         )
     design = cut(ask, (questions.sharpened(design, facts, budget),))[0]
     detail = f"the design {shared.digest} that about {shared.holders:,} holders share"
-    return Choice(design, shared.response, tuning_of(project, "given", detail))
+    return Choice(design, scale, tuning_of(project, "given", detail), public, of_all=_judged(project, shared))
+
+
+def _judged(project: Project, shared: SharedDesign) -> tuple[Expected, Yardsticks]:
+    """What the map of all holders is expected to show, in worlds from public facts alone."""
+    joint = _of_all(project, shared.holders, shared.records)
+    model = None
+    if shared.model is not None and shared.residuals is not None:
+        settings = joint.settings.with_changes(clip=shared.residuals.clip, prior_mean=True)
+        joint = replace(joint, settings=settings)
+        model = Unconstrained(
+            _model(shared), joint.response, math.inf, Utility(1.0, 0.0, area_error=0.0, right=1.0)
+        )
+    task = replace(search_task(joint, unconstrained=model), frontier=(), walked=())
+    result = unsearched(task, shared.design, lambda share, text: None)
+    expected = expected_of(joint, result.chosen)
+    return expected, yardsticks_of(joint, result.chosen, result.one_colour, None, result.free_worlds)
+
+
+def _of_all(project: Project, holders: int, records: int) -> Project:
+    """The project of one holder of all records, at the epsilon that the added noise would cost.
+
+    Of the private records only their public number is left, and their places where these are public.
+    """
+    settings, placed = project.settings, project.private.placed
+    mu = Budget(settings.epsilon, project.delta, settings.bound).mu / math.sqrt(holders)
+    index = np.resize(placed.index if settings.places_public else np.zeros(1, dtype=np.int64), records)
+    blank = PlacedObservations(index, np.zeros(records), records, 0)
+    about = None if settings.records_about is None else records
+    return replace(
+        project,
+        private=replace(project.private, placed=blank),
+        settings=settings.with_changes(
+            epsilon=gaussian_epsilon(mu, project.delta),
+            delta=project.delta,
+            records_about=about,
+            mechanisms=(SpectralStatisticsDesign.mechanism,),
+            shared_design=None,
+        ),
+    )
+
+
+def _model(shared: SharedDesign) -> PosteriorSamplingDesign:
+    """The map without privacy by which the reference is read; it is never released."""
+    assert shared.model is not None
+    prior, lengthscale, ridge = shared.model
+    return PosteriorSamplingDesign(prior, lengthscale, ridge, 1.0)
+
+
+def _records_digest(project: Project) -> str:
+    """SHA-256 of the published records in the area, in their order: cell and value of each."""
+    placed = project.reference
+    digest = hashlib.sha256(np.ascontiguousarray(placed.index, dtype="<i8").tobytes())
+    digest.update(np.ascontiguousarray(placed.value, dtype="<f8").tobytes())
+    return digest.hexdigest()
 
 
 def _hexagons(project: Project) -> str:

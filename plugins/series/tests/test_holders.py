@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import h3
 import numpy as np
 import pandas
 import pytest
 
 import hexcursion
-from dpgp_core.errors import DesignError
+from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg import Ints
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
-from dpgp_core.mechanisms.spectral_release import PreparedSums, add_sums, prepared_plan
+from dpgp_core.mechanisms.spectral_release import PreparedSums, add_sums, prepared_plan, read_again
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts
+from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.sums import KeptSums, features_digest
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
+from hexcursion.releasing.release_guard import LowAgreement
 from hexcursion.search.shared import read_shared_design, share_design
+from hexcursion.settings import ReleaseSettings
 from hexcursion_series.holder_files import promise_of_holders
 from hexcursion_series.holders import read_holders, refuse_unaddable
-from tests.town import BOX, THRESHOLD, Town
+from tests.town import BOX, THRESHOLD, Town, field
 
 MECHANISM = MECHANISMS["spectral-statistics"]
 SPACING = 500.0
@@ -107,16 +113,20 @@ def test_pool_numbers_come_together_and_with_one_look() -> None:
         replace(pooled(), first=0.3)
 
 
+def design_settings(town: Town) -> ReleaseSettings:
+    """The town's question without a reference, for whom a design is shared."""
+    return town.settings(
+        reference=None, reference_public=False, prior_mean=None, mechanisms=("spectral-statistics",),
+        resolution=7, centre=28.0, clip=15.0, epsilon=1.0, quick=False, value_name="",
+    )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, town: Town) -> Path:
     """A design file, and the bundles of two holders with half of the town's records each."""
     place = tmp_path_factory.mktemp("holders")
     rows = pandas.read_csv(town.private)
-    settings = town.settings(
-        reference=None, reference_public=False, prior_mean=None, mechanisms=("spectral-statistics",),
-        resolution=7, centre=28.0, clip=15.0, epsilon=1.0, quick=False, value_name="",
-    )  # fmt: skip
-    design = share_design(load_project(settings), 2, 3000)
+    design = share_design(load_project(design_settings(town)), 2, 3000)
     (place / "design.json").write_bytes(design.to_bytes())
     for number in range(2):
         hexcursion.release(
@@ -221,10 +231,89 @@ def test_the_command_writes_the_design_and_charges_nothing(
         *("--clip", "15", "--value-unit", "ug/m3", "--holders", "4", "--records-of-all", "9000"),
     ]
     assert main(["design", *given, "--out", str(tmp_path / "d.json")]) == 0
-    assert "it holds no record" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "it holds no record" in said
+    assert re.search(r"Of 100 records tried \d+ lie on the side that the map shows", said)
     made = read_shared_design(tmp_path / "d.json")
     assert made.design.pool_records == 9000.0
     assert made.design.pool_mu == pytest.approx(0.134, abs=2e-3)  # .268 of epsilon 1, over sqrt(4)
     for more, said in ((["--holders", "1"], "2 to 1,000"), (["--records-of-all", "3"], "one each at least")):
         assert main(["design", *given, *more, "--out", str(tmp_path / "e.json")]) != 0
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("records", "stopped"), [(40, True), (3000, False)])
+def test_a_release_is_judged_by_the_map_of_all_holders(
+    town: Town, tmp_path: Path, records: int, stopped: bool
+) -> None:
+    """A small holder may release what is worth it with the others, and a large one nothing that is not."""
+    settings = design_settings(town)
+    (tmp_path / "design.json").write_bytes(share_design(load_project(settings), 2, records).to_bytes())
+    rows = pandas.read_csv(town.private)[: 1500 if stopped else 30]
+    asked = {**ASKED, "epsilon": 1.0, "shared_design": str(tmp_path / "design.json"), "delta": 1e-5}
+    if stopped:
+        with pytest.raises(LowAgreement, match="40 records are too few to tell"):
+            hexcursion.plan(rows, **asked)
+    planned = hexcursion.plan(rows, **asked, accept_low_agreement=stopped)
+    warned = [line.text for line in planned.receipt if line.topic == "Low agreement"]
+    assert [text[:27] for text in warned] == ["Expected to be a poor map: "] * stopped
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory, town: Town) -> Path:
+    """A design file that starts from the town's published readings of last year, and two bundles of it."""
+    place = tmp_path_factory.mktemp("started")
+    settings = design_settings(town).with_changes(
+        reference=town.settings().reference, reference_public=True, quick=True
+    )
+    (place / "design.json").write_bytes(share_design(load_project(settings), 2, 3000).to_bytes())
+    rows, last = pandas.read_csv(town.private), pandas.read_csv(town.reference)
+    for number in range(2):
+        hexcursion.release(
+            rows[number::2].reset_index(drop=True), **ASKED, epsilon=1.0, title=f"Office {number}",
+            reference=last, reference_public=True, accept_low_agreement=True,
+            shared_design=str(place / "design.json"), out=place / f"b{number}",
+            ledger=str(place / f"ledger{number}.sqlite"),
+        )  # fmt: skip
+    return place
+
+
+def test_a_shared_design_starts_from_the_same_published_reference(started: Path, town: Town) -> None:
+    design = read_shared_design(started / "design.json")
+    assert design.design.drift
+    read = hexcursion.together([started / "b0", started / "b1"])
+    assert read.statement["hexagons"]["likely"] >= 1
+    lonlat = np.array([h3.cell_to_latlng(cell)[::-1] for cell in read.table["h3"]])
+    missed = read.table["value_mean"] - field(*lonlat.T)
+    assert float(np.sqrt(np.mean(missed**2))) < 3.0  # ug/m3
+    rows, last = pandas.read_csv(town.private)[:1500], pandas.read_csv(town.reference)
+    asked = {**ASKED, "epsilon": 1.0, "shared_design": str(started / "design.json")}
+    with pytest.raises(WorkflowError, match="starts from another published reference"):
+        hexcursion.plan(rows, **asked, reference=last[1:], reference_public=True)
+    with pytest.raises(WorkflowError, match="starts from another published reference"):
+        hexcursion.plan(rows, **asked)
+    with pytest.raises(WorkflowError, match="names the same published reference: set `reference_public`"):
+        hexcursion.plan(rows, **asked, reference=last)
+
+
+def test_a_public_start_stays_with_the_added_sums() -> None:
+    generator = np.random.default_rng(2)
+    cells, values = generator.integers(0, 64, 900), generator.uniform(-0.5, 0.5, 900)
+    start = PublicField.of(Nodes.of(facts(900).lattice), cells, values)
+    design = replace(pooled(), drift=True)
+
+    def part(chosen: slice) -> KeptSums:
+        records = CollapsedRecords.from_records(cells[chosen], values[chosen])
+        prepared = MECHANISM.prepare(design, replace(facts(records.n), field=start), records)
+        assert isinstance(prepared, PreparedSums)
+        return KeptSums.of(prepared.released(NoNoise())[0], prepared.plan.features, None, start)
+
+    parts = [part(slice(k, None, 3)) for k in range(3)]
+    added = add_sums([design] * 3, parts, facts(900))
+    whole = replace(part(slice(None)), noise=prepared_plan(added.design, facts(900)).noise)
+    again = read_again(added.design, facts(900), whole)
+    assert added.reading.mean == pytest.approx(again.mean, abs=1e-9)
+    assert parts[2].field is not None
+    moved = replace(parts[2], field=replace(parts[2].field, mean=parts[2].field.mean + 1e-6))
+    with pytest.raises(InvalidValue, match="start from other public records"):
+        add_sums([design] * 3, [*parts[:2], moved], facts(900))

@@ -18,7 +18,9 @@ from hexcursion.cli.options import (
 )
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
-from hexcursion.search.shared import share_design
+from hexcursion.releasing.release_guard import objections
+from hexcursion.search.choice import records_said
+from hexcursion.search.shared import share_design, shared_choice
 from hexcursion_series.holder_files import (
     PAGE,
     asked_statement,
@@ -59,10 +61,20 @@ def run_design(options: argparse.Namespace) -> int:
     settings = with_resolution(settings_from_options(options), options)
     if settings.shared_design is not None:
         raise WorkflowError("This command makes the shared design: leave --shared-design out.")
-    design = share_design(load_with_earlier(settings), options.holders, options.records_of_all)
+    project = load_with_earlier(settings)
+    design = share_design(project, options.holders, options.records_of_all)
+    choice = shared_choice(project, design)
     with made_whole(out) as file:
         file.write_bytes(design.to_bytes())
     print(f"Design {design.digest} for {design.holders:,} holders is in {out}; it holds no record.")
+    said = records_said(*choice.judged)
+    doubts = objections(*choice.judged, choice.level(settings.threshold))
+    for line in (
+        said and f"The map of all: {said}",
+        *(f"Expected to be a poor map: {each}." for each in doubts),
+    ):
+        if line:
+            print(line)
     print(f"Every holder runs `hexcursion release ... --shared-design {out.name}`, then")
     print("`hexcursion together BUNDLE BUNDLE ... --out map` adds the bundles.")
     return 0

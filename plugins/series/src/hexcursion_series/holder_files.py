@@ -24,6 +24,7 @@ from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import Released, drawing
 from hexcursion.bundle.products import counted
 from hexcursion.bundle.signature import Signers
+from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import plain_design
 from hexcursion.bundle.statement.expected import shown_words, told_block
 from hexcursion.bundle.statement.guarantee import stated_cost
@@ -88,7 +89,9 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
     known = signers or Signers()
     promise, subject = promise_of_holders(holders), holders.first.statement["subject"]
     classes = np.bincount(holders.products.classes, minlength=4).tolist()
-    reading = holders.reading
+    reading, change = holders.reading, None
+    if reading.model_check is not None and reading.model_check.change is not None:
+        change = change_block(reading.model_check.change, holders.first.response, subject["unit"])
     return {
         "schema": SCHEMA,
         "software": {"name": NAME, "version": VERSION},
@@ -121,7 +124,7 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
             (reading.mean, reading.sd),  # type: ignore[arg-type]
             reading.shown_map,
             reading.model_check,
-            None,
+            change,
             reading.map_draws,
         ),
         "promise": {

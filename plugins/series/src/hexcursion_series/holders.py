@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.spectral_release import add_sums
+from dpgp_core.mechanisms.spectral_release import ADDED, add_sums
 from dpgp_core.releasing import PublicFacts
 from dpgp_core.releasing import Released as FieldAgain
 from dpgp_core.spectral.cost import SpectralNoise
@@ -107,7 +109,7 @@ def _added(
         )
     except (CoreError, ArithmeticError) as error:
         raise BundleError(f"These bundles cannot be added: {str(error).rstrip('.')}.") from error
-    reading = added.reading
+    reading = added.reading.shifted(stored_sums(bundles[0]).public_mean)
     assert reading.mean is not None
     assert reading.sd is not None
     products = products_at(
@@ -125,15 +127,10 @@ def _added(
 
 def refuse_unaddable(bundle: Bundle) -> None:
     """Raise `BundleError` for a release whose sums do not add, in one sentence."""
-    design, stored = sums_design(bundle.statement), stored_sums(bundle)
+    design = sums_design(bundle.statement)
     reasons = (
         (not design.pool_mu, "A release without a shared design", "make one with `hexcursion design`"),
         (bool(design.first), "A release of two looks", "release with one look"),
-        (
-            stored.public_mean is not None or stored.kept.field is not None,
-            "A release that starts from reference data",
-            "leave the reference out",
-        ),
         (
             bundle.statement["guarantee"]["unit"] != "point",
             "A release of hexagons' medians",
@@ -159,6 +156,9 @@ def _refuse_other_design(first: Bundle, other: Bundle) -> None:
             mine, theirs = first.statement[part][name], other.statement[part][name]
             if mine != theirs:
                 raise BundleError(f"{title} has {name} {theirs!r}, the first bundle {mine!r}: {remedy}.")
+    mine, theirs = (stored_sums(bundle).public_mean for bundle in (first, other))
+    if mine is not theirs and (mine is None or theirs is None or not np.allclose(mine, theirs, atol=ADDED)):
+        raise BundleError(f"{title} starts from another published map: {remedy}.")
     designs = [replace(sums_design(b.statement), mu=1.0, cutoff=0.5) for b in (first, other)]
     same_features = stored_sums(first).kept.features == stored_sums(other).kept.features
     if designs[0] != designs[1] or not same_features:
