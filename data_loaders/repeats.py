@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +31,28 @@ EqualRows = Literal["once", "each"]
 """Whether rows without an identifier that agree in everything count once, or each of them is a record."""
 CONTENT = ("x", "y", "value", "time", "owner", "place_sd")
 """What two rows must agree in to be one record, as far as a table has it."""
+
+CLASHING = "has an identifier that another row has with other contents"
+_DROPPED: ContextVar[bool] = ContextVar("clashes_dropped", default=False)
+
+
+@contextmanager
+def clashes_dropped(dropped: bool) -> Iterator[None]:
+    """Whether rows that differ under one identifier are left out in this thread; by default they are refused.
+
+    A refusal tells that there are such rows, more than a release may tell that hides how many records there
+    are. One row more then leaves the records as they are, or changes them by one more or one less."""
+    token = _DROPPED.set(dropped)
+    try:
+        yield
+    finally:
+        _DROPPED.reset(token)
+
+
+def are_dropped() -> bool:
+    """Whether `clashes_dropped` holds."""
+    return _DROPPED.get()
+
 
 LISTED_AGAIN = "lists a record again that an earlier row lists, by its identifier"
 _SEED = np.uint64(int.from_bytes(os.urandom(8)))  # of this process alone: nobody can choose rows that collide
@@ -109,12 +133,17 @@ class Repeats:
     unnamed: int  # rows left out without an identifier that equal an earlier row
     timed: bool  # whether times were compared
     each: int = 0  # rows kept, by the settings, which equal an earlier row
+    clashing: int = 0  # rows left out because rows with their identifier differ
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
         """Why rows are left out, and how many, for a report."""
         alike = "place, value and time" if self.timed else "place and value"
-        return (LISTED_AGAIN, self.named), (f"equal to an earlier row in {alike}", self.unnamed)
+        return (
+            (LISTED_AGAIN, self.named),
+            (f"equal to an earlier row in {alike}", self.unnamed),
+            *([(CLASHING, self.clashing)] if self.clashing else []),
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -148,7 +177,8 @@ def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once")
     `x`, `y`, `value`, and where there are any `time` with its `stamp` (uint64: a month is no day, an unread
     time no other, `times.TimesRead`), `owner` and `place_sd`. The first is kept. Raise
     `DataError` where rows with one identifier differ in anything of `CONTENT`: which of them is the record is
-    not the program's to say. Where `equal` is "each", every row without an identifier is a record.
+    not the program's to say; under `clashes_dropped` all of them are left out. Where `equal` is "each", every
+    row without an identifier is a record.
 
     Which rows are kept is a public rule that looks at nothing but whether rows agree. It makes a set of
     records out of a list of rows, and that is stable (docs/units-of-protection.md, lemma 2). One row more or
@@ -172,7 +202,12 @@ def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once")
         records.add(record)
         rows.add(pd.util.hash_array(record ^ pd.util.hash_array(content[part])))
     kept = one_of_each(records.array("u8"), "first")
-    if not kept.all() and not np.array_equal(kept, one_of_each(rows.array("u8"), "first")):
+    differing = np.zeros(0, bool) if kept.all() else one_of_each(rows.array("u8"), "first") & ~kept
+    if differing.any() and are_dropped():
+        clash = np.isin(records.array("u8"), records.array("u8")[differing])
+        found = _repeats(kept | clash, named, equal, "time" in columns)
+        return replace(found, kept=found.kept & ~clash, clashing=int(clash.sum()))
+    if differing.any():
         raise DataError(
             "Rows with one identifier differ in place, value or time, so it names no single record "
             "here: if it names a sensor or a person, give that column as owner (--owner) with records per "

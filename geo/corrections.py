@@ -160,6 +160,10 @@ def looks_like_degrees(x: ArrayLike, y: ArrayLike) -> bool:
     return bool(east.size > 0 and np.all(np.abs(east) <= 180.0) and np.all(np.abs(north) <= 180.0))
 
 
+FEWEST_TOLD = 10
+"""Points from which their middle is told, to a tenth of a degree: that of fewer is the place of one."""
+
+
 def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
     """Say in one sentence, with the remedy, why hardly any of (n,) points lies in a domain; for the curator
     only: it tells where the points lie. Raise `CrsError` where the system is unknown or cannot be converted.
@@ -190,8 +194,10 @@ def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
     if not known.any():
         return f"No point has a place on Earth when read as {crs}: name the right EPSG code."
     west, south, right, top = domain.region.bounds
-    middle = f"longitude {np.median(lon[known]):.2f}, latitude {np.median(lat[known]):.2f}"
     area = f"longitudes {west:.2f} and {right:.2f}, latitudes {south:.2f} and {top:.2f}"
+    if int(known.sum()) < FEWEST_TOLD:
+        return f"None lies between {area}: choose the region that belongs to the data."
+    middle = f"longitude {np.median(lon[known]):.1f}, latitude {np.median(lat[known]):.1f}"
     return (
         f"The points lie around {middle}, the region between {area}: "
         "choose the region that belongs to the data."

@@ -120,15 +120,18 @@ def not_protected_texts(
     *,
     each_row: bool = False,
     owner: Mapping[str, Any] | None = None,
+    earlier: bool = False,
 ) -> tuple[str, ...]:
     """What the guarantee does not cover, one sentence each; `each_row`: equal rows are records of their
-    own."""
+    own; `earlier`: as an earlier version said it."""
     noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
     shared = ["Facts about the whole area that remain the same whichever single record is exchanged."]
     if protects == "values":
         shared.insert(0, f"The places of the {noun} are treated as public.")
     if relation == "replace-one":
         shared.insert(0, f"The number of {noun} is treated as public.")
+    if not earlier:
+        shared += [IN_EARLIER, UNMADE if relation == "replace-one" else UNMADE_FOR_NONE]
     if unit == "cell":
         return (
             "A single observation is protected only as part of its hexagon's record.",
@@ -146,6 +149,12 @@ def not_protected_texts(
     return (person, *([again] if each_row else []), *shared)
 
 
+IN_EARLIER = "That some records were in an earlier release: receipt and budget tell it."
+UNMADE = (
+    "That a record had a map refused: the only one in the area, one without a logarithm, an identifier used "
+    "twice."
+)
+UNMADE_FOR_NONE = "That a map is refused because no record lies in the area."
 LINES = ": see the group lines."
 
 

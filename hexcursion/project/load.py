@@ -12,7 +12,7 @@ import numpy as np
 
 from data_loaders import LoadReport, Observations, bound_contributions, load_sensors
 from data_loaders.files.guarded import reading
-from data_loaders.repeats import repeats_of
+from data_loaders.repeats import clashes_dropped, repeats_of
 from dpgp_core.errors import InvalidValue
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
@@ -195,7 +195,8 @@ def load_project(
     if settings.basemap is not None:
         read_basemap(settings.basemap).refuse_elsewhere(domain)
     report(0.2, "Reading the private data")
-    with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
+    told = _read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))
+    with reading(told), clashes_dropped(about is not None):
         observations, private_report = load_source(
             settings.data, unit, settings.owner, held.get(settings.data.path)
         )
@@ -264,6 +265,8 @@ def load_project(
         reference = _stand_in(settings, lattice, response, private, exposure)
         kind = "simulated"
         attribution, generated = observations.attribution, observations.generated
+    if about is not None and response.transform == "log":
+        private = _with_logarithms(private)
     report(1.0, "Loaded")
     origin = (
         ""
@@ -275,6 +278,20 @@ def load_project(
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
         covariates=covariates, reference_origin=origin, exposure=exposure,
     )  # fmt: skip
+
+
+def _with_logarithms(private: Loaded) -> Loaded:
+    """The same without values that have no logarithm: a refusal would tell of one where n is hidden."""
+    fits = private.placed.value > 0.0
+    if fits.all():
+        return private
+    if not fits.any():
+        raise WorkflowError("No value in the area has a logarithm: take `transform` identity.")
+    placed = replace(private.placed.part(fits), read=private.placed.read, outside=private.placed.outside)
+    number = plural(int((~fits).sum()), "row")
+    return replace(private, placed=placed).with_note(
+        f"{number} left out: only values above 0 have logarithms."
+    )
 
 
 def _answered(placed: PlacedObservations, answers: Answers, whose: str) -> PlacedObservations:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from data_loaders import LoadReport, Observations
 from data_loaders.files.blocks import STRIDE, Spool, strides
 from data_loaders.observations import COLUMNS
+from data_loaders.repeats import are_dropped
 from geo import Domain
 from hexcursion.ledger.errors import LedgerError
 from hexcursion.ledger.places import LedgerKey, create_key, home, private_directory, read_key
@@ -60,7 +61,7 @@ def read_or_remembered(
     """Return the rows of a source and the report: from the store, otherwise by `read`, and then kept."""
     if not is_kept(source):
         return read()
-    name = name_of("rows", FORMAT, _facts(source), unit, owner)
+    name = name_of("rows", FORMAT, _facts(source), unit, owner, are_dropped())
     if name is None:
         return read()
     found = find_table(name)

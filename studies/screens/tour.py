@@ -136,7 +136,8 @@ def pages_anew(place: Path) -> None:
     if check is not None and check.change is not None:
         unit = bundle.statement["subject"]["unit"]
         change = change_block(check.change, bundle.response, unit)
-    bundle = replace(bundle, statement={**bundle.statement, "products": products})
+    guarantee = with_words(bundle.statement["guarantee"])
+    bundle = replace(bundle, statement={**bundle.statement, "products": products, "guarantee": guarantee})
     of_map = bundle.shown if shown is None or by_map else rounded_field(*shown)
     told = told_block(bundle.published, bundle.statement, bundle.field, of_map, check, change, read.map_draws)
     # its numbers, and what follows from its sums in today's words

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from data_loaders import LOADERS, DataError, Loader, LoadReport, Observations, load_sales
 from data_loaders.house_prices.postcodes import load_postcodes
-from data_loaders.repeats import LISTED_AGAIN, bits_of, find_repeats, hashed_names, mixed
+from data_loaders.repeats import LISTED_AGAIN, bits_of, clashes_dropped, find_repeats, hashed_names, mixed
 from hexcursion.project.load import load_source
 from hexcursion.settings.data_settings import SourceSettings
 from tests.data_loaders.material import load_sensors, reasons, refused, sale, sales_file
@@ -170,6 +170,28 @@ def test_one_row_exchanged_exchanges_one_record_at_most(
     first, second = _set([*others, (*one, b"")]), _set([*others, (*two, b"")])
     assert len(first - second) <= 1
     assert len(second - first) <= 1
+
+
+def _left(rows: list[tuple[int, int, bytes]]) -> set[tuple[int, int, bytes]]:
+    """The records that are kept where rows that differ under one identifier are left out."""
+    x, value = (np.array([row[at] for row in rows], dtype=float) for at in (0, 1))
+    names = np.array([row[2] for row in rows], dtype="S1")
+    with clashes_dropped(True):
+        found = find_repeats({"x": x, "y": 0 * x, "value": value, "identifier": names})
+    assert sum(count for _, count in found.reasons) == len(rows) - found.kept.sum()
+    return {row for row, one in zip(rows, found.kept, strict=True) if one}
+
+
+@given(RECORDS, st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from([b"", b"A", b"B"])))
+def test_one_row_more_is_one_record_more_or_one_less(
+    others: list[tuple[int, int, bytes]], one: tuple[int, int, bytes]
+) -> None:
+    """Lemma 2 where the number of records is hidden: nothing is refused, and nothing is exchanged."""
+    first, second = _left(others), _left([one, *others])
+    assert len(first ^ second) <= 1
+    assert _left([*others, one]) == second
+    for row in first:
+        assert len({(x, value) for x, value, name in others if name == row[2]}) == 1 or row[2] == b""
 
 
 def test_a_name_has_one_hash_beside_longer_ones() -> None:

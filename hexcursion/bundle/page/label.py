@@ -18,7 +18,7 @@ from hexcursion.bundle.statement.receipt_check import publishers_notes, publishe
 from hexcursion.bundle.untrusted import source_of
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
-ROOMY, FULL = 1_300, 2_400
+ROOMY, FULL = 1_300, 2_200
 MAX_CREDITS = 900
 STYLE_PATH = Path(__file__).parents[1] / "resources" / "label.css"
 # The receipt's own lines that the label says elsewhere, larger.

@@ -159,6 +159,7 @@ SCHEMA_NAME = "hexcursion-statement-2"
 # Of schemas without their variants, as an earlier version put them into bundles.
 _EARLIER = frozenset(
     {
+        "9f7e574ca4292f5d3e64f4e5d5458d3e09e8b6cb7a47aa3b7ae3f3686ae796f1",
         "4b067dfff6ed41f4ea35ed1aca823b6131303a0f8aa442b7d8699bd7aa464863",
         "94706c66ffdc637f4d3daf6e8bbcf19878b34cc479d7e25b20e90ff4aa30f52e",
         "24b1cd5373ee6d7b832f820c5f165d7884b8c0a0adb7e3b99ac1d08c0c6c7800",

@@ -125,14 +125,15 @@ def stated_owner(guarantee: Mapping[str, Any]) -> Owner | None:
     return None if owner is None else Owner(owner["records"], owner["apart"])
 
 
-def with_words(stated: Mapping[str, Any], *, counted: bool = False) -> dict[str, Any]:
-    """The block with every text that follows from its facts, made anew. Counted records have no value."""
+def with_words(stated: Mapping[str, Any], *, counted: bool = False, earlier: bool = False) -> dict[str, Any]:
+    """The block with every text that follows from its facts, made anew. Counted records have no value.
+    `earlier`: as bundles of an earlier schema say it."""
     unit, word, n = stated["unit"], stated["unit_word"], stated["n"]
     protects, relation = stated["protects"], stated["relation"]
     epsilon, delta, owner = stated["epsilon"], stated["delta"], stated.get("owner")
     one, chance = promises.protected_word(stated), surest_of(stated)
     not_protected = promises.not_protected_texts(
-        unit, word, protects, relation, each_row="equal_rows" in stated, owner=owner
+        unit, word, protects, relation, each_row="equal_rows" in stated, owner=owner, earlier=earlier
     )
     return {
         **stated,
@@ -307,7 +308,7 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
         )
 
 
-def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> None:
+def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False, earlier: bool = False) -> None:
     """Raise BundleError, naming the first promise or sentence that does not follow from the stated cost."""
     if guarantee["unit"] not in get_args(Unit):
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
@@ -334,7 +335,7 @@ def check_guarantee(guarantee: Mapping[str, Any], *, counted: bool = False) -> N
         if given > guarantee["epsilon"] * (1.0 + SLACK) + SLACK:
             raise BundleError("The privacy statement names an order that does not give its epsilon.")
     _check_groups(guarantee, cost)
-    _check_words(guarantee, counted)
+    _check_words(guarantee, counted, earlier)
 
 
 def _read_curve(stated: Mapping[str, Any] | None) -> RdpCurve | None:
@@ -367,8 +368,8 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
             )
 
 
-def _check_words(guarantee: Mapping[str, Any], counted: bool) -> None:
-    follows = with_words(guarantee, counted=counted)
+def _check_words(guarantee: Mapping[str, Any], counted: bool, earlier: bool) -> None:
+    editions = [with_words(guarantee, counted=counted, earlier=each) for each in (False, True)[: 1 + earlier]]
     for name in ("neighbours", "in_words", "times_more_likely", "protected", "not_protected", "groups"):
-        if guarantee[name] != follows[name]:
+        if all(guarantee[name] != follows[name] for follows in editions):
             raise BundleError(f"The privacy statement's words do not follow from its numbers: {name}.")

@@ -328,6 +328,32 @@ def test_nor_is_it_by_a_release(
     assert differing(tmp_path, HIDDEN, capsys, neighbour=neighbour) == {}
 
 
+def named(rows: Sequence[Row], *more: str) -> list[str]:
+    """Rows with an identifier."""
+    lines = [f"{lon:.6f},{lat:.6f},{value:.4f},R{at}" for at, (lon, lat, value) in enumerate(rows)]
+    return ["lon,lat,no2,id", *lines, *more]
+
+
+@pytest.mark.parametrize("where", ["10.02,50.02,31.5,R7", "10.02,50.02,31.5,R400"])
+def test_nor_is_an_identifier_that_two_rows_have(
+    where: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It refused the release, of which nobody may tell whether a record is there."""
+    options, tape = replace(HIDDEN, reference=False).options(tmp_path, "--identifier", "id"), Tape()
+    one, other = (
+        leaving(tmp_path / "work", rows, options, capsys, tape=tape)
+        for rows in (named(ROWS), named(ROWS, where))
+    )
+    assert one["release: status and refusal"] == b"0"
+    assert told_apart(one, other) == {}
+
+
+def test_nor_is_a_value_without_a_logarithm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = ("--transform", "log", "--centre", "3.3", "--clip", "1")
+    neighbour = [*ROWS, "10.02,50.02,-5"]
+    assert differing(tmp_path, HIDDEN, capsys, *log, neighbour=neighbour) == {}
+
+
 @pytest.mark.parametrize("n", [10_000, 1_000])
 def test_a_number_of_records_at_which_delta_would_change_is_not_told(
     n: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

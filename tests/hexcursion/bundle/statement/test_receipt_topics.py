@@ -63,6 +63,20 @@ def test_nor_in_a_bundle_of_an_earlier_schema(statement: Statement, topic: str, 
         check_statement(statement, earlier)
 
 
+def test_bundles_from_before_refusals_were_named_stay_readable(statement: Statement, earlier: bytes) -> None:
+    """They do not say that a refusal tells of a record; today's schema needs it."""
+    said = statement["guarantee"]["not_protected"]
+    assert said[-2:] == [
+        "That some records were in an earlier release: receipt and budget tell it.",
+        "That a record had a map refused: the only one in the area, one without a logarithm, an identifier "
+        "used twice.",
+    ]
+    del said[-2:]
+    check_statement(statement, earlier)
+    with pytest.raises(BundleError, match="words do not follow from its numbers: not_protected"):
+        check_statement(statement)
+
+
 @pytest.mark.parametrize("topic", NEEDED)
 def test_an_unknown_version_is_no_way_around(statement: Statement, topic: str) -> None:
     """The version is its publisher's word; the file of the schema is one of a closed list."""
