@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import sys
 
+from hexcursion import NEEDS_POSIX, can_run
+
+if not can_run():
+    sys.exit(NEEDS_POSIX)
+
 from streamlit.starlette import App
 
 from pages.shared import frame

@@ -35,8 +35,21 @@ __all__ = [
 ]  # fmt: skip
 
 
+NEEDS_POSIX = (
+    "Hexcursion locks its ledger and keeps its keys secret by the rules of Linux and macOS: on Windows "
+    "run it in WSL 2, or in the container of deploy/Containerfile."
+)
+
+
+def can_run() -> bool:
+    """Whether this system has the locks that the ledger needs: Windows has others."""
+    return find_spec("fcntl") is not None
+
+
 def __getattr__(name: str) -> Any:
     if name in _OFFERED:
+        if not can_run():
+            raise ImportError(NEEDS_POSIX)
         return getattr(import_module(_OFFERED[name]), name)
     if name == "settings":
         return import_module("hexcursion.settings")

@@ -14,3 +14,6 @@ from hexcursion.errors import WorkflowError as WorkflowError
 from hexcursion.ledger.errors import Unreleased as Unreleased
 
 __version__: str
+NEEDS_POSIX: str
+
+def can_run() -> bool: ...

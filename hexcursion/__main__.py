@@ -11,12 +11,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from hexcursion import NEEDS_POSIX, can_run
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, its owner's share of it, a file
 FEW_LOOKS = 100_000  # new objects until the next look for what nobody holds: Python looks at every 700
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fix the number of BLAS threads, then run one command; returns the exit status."""
+    if not can_run():
+        print(f"error: {NEEDS_POSIX}", file=sys.stderr)
+        return 2
     # Before numpy is imported: two BLAS threads are many times slower than one when anything else runs.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     gc.disable()  # what is imported stays: looking through it again and again takes a third of a second

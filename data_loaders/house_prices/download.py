@@ -6,7 +6,6 @@ Addresses, licences, and how to fetch by hand what has no fixed address.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -146,6 +145,10 @@ def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: 
 @contextlib.contextmanager
 def _alone(path: Path, progress: Progress | None) -> Iterator[None]:
     """Hold the lock of one file; the system frees it when the process dies."""
+    try:
+        import fcntl
+    except ImportError as error:  # on Windows
+        raise DataError("Downloads need the locks of Linux or macOS: on Windows work in WSL 2.") from error
     with path.with_name(f".{path.name}.lock").open("wb") as handle:
         while True:
             try:

@@ -308,7 +308,11 @@ def _child(handle: int, niceness: int, cpu_seconds: str) -> None:
     if cpu_seconds:
         resource.setrlimit(resource.RLIMIT_CPU, (int(cpu_seconds), int(cpu_seconds) + 1))
     if bound is not None:  # its worker processes have the same
-        resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+        try:
+            resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+        except ValueError:
+            if sys.platform == "linux":  # macOS may know no such bound
+                raise
     connection = Connection(handle)
     work, arguments = connection.recv()
     threading.Thread(target=_end_with_server, args=(connection,), daemon=True).start()
