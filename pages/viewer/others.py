@@ -10,6 +10,7 @@ from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, legend
 from hexcursion.bundle.published.bundle_store import StoredBundle, open_bundle, stored_bundles
 from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.statement.guarantee import together_text
 from hexcursion.errors import WorkflowError
 from hexcursion.words import quantity
 from pages.shared import maps
@@ -35,6 +36,9 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
         key="viewer_beside",
     )
     opened = [viewer, *(other for bundle in chosen if (other := _opened(bundle)) is not None)]
+    promised = together_text([one.bundle.statement["guarantee"] for one in opened])
+    if promised:
+        st.caption(plain(promised))
     same = [one for one in opened if one.domain.cells == viewer.domain.cells]
     if len(same) < len(opened):
         st.info("A release of other hexagons is left out: it cannot share one map.", icon=":material/info:")

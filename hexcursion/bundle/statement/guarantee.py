@@ -165,18 +165,25 @@ def together_text(guarantees: Sequence[Mapping[str, Any]]) -> str:
     if len(guarantees) < 2:
         return ""
     cost, delta = together(map(stated_cost, guarantees)), min(each["delta"] for each in guarantees)
-    bound = epsilon(cost, delta).epsilon
     named = {promises.protected_word(each) for each in guarantees}
     one = named.pop() if len(named) == 1 else "record"
-    relation: Relation = "add-or-remove" if cost.neighbours == "add-or-remove" else "replace-one"
-    text = (
+    return (
         f"Releases of the same records promise less together: one {one} that is in all {len(guarantees):,} "
-        f"is protected at epsilon {upper(bound)} at delta {words.slack(delta)}"
+        f"is protected at epsilon {upper(epsilon(cost, delta).epsilon)} at delta {words.slack(delta)}"
+        f"{together_guess(guarantees)}."
     )
+
+
+def together_guess(guarantees: Sequence[Mapping[str, Any]]) -> str:
+    """How often a guess about somebody who is in all of the releases is right, as the end of a sentence; ""
+    where a delta allows a whole record to be published."""
     if any(each["n"] * each["delta"] >= 1.0 for each in guarantees):
-        return f"{text}."
+        return ""
+    cost, delta = together(map(stated_cost, guarantees)), min(each["delta"] for each in guarantees)
+    relation: Relation = "add-or-remove" if cost.neighbours == "add-or-remove" else "replace-one"
+    bound = epsilon(cost, delta).epsilon
     chance = words.surest(bound, delta, relation, cost.gaussian_mu, cost.distance)
-    return f"{text}, and a 50:50 guess about it is right at most {words.share(chance)} of the time."
+    return f", and a 50:50 guess is right at most {words.share(chance)} of the time"
 
 
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:

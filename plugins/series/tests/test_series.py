@@ -132,6 +132,18 @@ def test_without_a_ledger_both_cases_are_stated(series: Series) -> None:
     said = " ".join(promise.sentences)
     assert "no ledger was asked, so it is not known whether one is in several" in said
     assert "Somebody with one sale in each of the 3 periods: epsilon 20.13 at" in said
+    assert "all releases together, and a 50:50 guess is right at most 95.9 % of the time." in said
+
+
+def test_of_owners_the_owner_is_spoken_of(series: Series) -> None:
+    """One reading of a sensor in every period was promised what is proved of the whole sensor alone."""
+    owned = deepcopy([dict(bundle.statement) for bundle in series.bundles])
+    for statement in owned:
+        statement["guarantee"]["owner"] = {"word": "sensor", "records": 2, "apart": False}
+    bundles = [replace(bundle, statement=each) for bundle, each in zip(series.bundles, owned, strict=True)]
+    said = " ".join(promise_of(replace(series, bundles=tuple(bundles))).sentences)
+    assert "Somebody with one sensor in each of the 3 periods" in said
+    assert "sale" not in said
 
 
 @pytest.mark.parametrize(

@@ -457,5 +457,7 @@ def test_several_maps_of_one_table_say_what_they_promise_together(
     assert "is protected at epsilon 0.8539 at delta 1e-5" in promised
     assert "right at most 54.7 % of the time" in promised
     assert together_text([made[0].statement["guarantee"]]) == ""
+    four = together_text([made[0].statement["guarantee"]] * 4)
+    assert "right at most 55.4 % of the time" in four, "and not 52.7 % four times"
     write_site([tmp_path / "all"], tmp_path / "site")
     assert promised in (tmp_path / "site" / "index.html").read_text("utf-8")

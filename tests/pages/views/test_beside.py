@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from hexcursion.bundle.published.bundle_store import StoredBundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.read import bundle_from_contents
 from hexcursion.bundle.write import bundle_contents
@@ -35,6 +37,25 @@ def test_the_earliest_stands_first_and_all_share_one_legend(
     assert panes[2].title == "2031-05-01"
     assert [pane.private for pane in panes] == [False, False, False]
     assert len(entries) == 2
+
+
+def test_what_several_releases_promise_together_is_said(
+    released: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each promises epsilon 2.398: whoever is in both has more, wherever the other's hexagons lie."""
+    said: list[str] = []
+    shelf = [StoredBundle("other", "Other", Path("other.zip"))]
+    monkeypatch.setattr(others, "stored_bundles", lambda: shelf)
+    monkeypatch.setattr(others, "_opened", lambda bundle: released)
+    monkeypatch.setattr(others.maps, "show", lambda *given, **named: None)
+    monkeypatch.setattr(others.maps, "theme", lambda: "light")
+    monkeypatch.setattr(others.st, "caption", said.append)
+    for chosen in (shelf, []):
+        monkeypatch.setattr(others.st, "multiselect", lambda *given, chosen=chosen, **named: chosen)
+        others.others_beside(released, "vote-set", released.bundle.threshold, 1)
+    (text,) = said
+    assert text.startswith("Releases of the same records promise less together: one sale that is in all 2 is")
+    assert "is protected at epsilon 3.535 at delta 1e-5" in text
 
 
 def test_releases_of_one_day_are_told_apart_by_the_time(

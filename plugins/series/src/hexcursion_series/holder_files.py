@@ -27,7 +27,7 @@ from hexcursion.bundle.signature import Signers
 from hexcursion.bundle.statement.change import change_block
 from hexcursion.bundle.statement.designs import plain_design
 from hexcursion.bundle.statement.expected import shown_words, told_block
-from hexcursion.bundle.statement.guarantee import stated_cost
+from hexcursion.bundle.statement.guarantee import stated_cost, together_guess
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import neutral_cell
 from hexcursion.new_place import made_whole, new_place, write_files
@@ -68,7 +68,8 @@ def promise_of_holders(holders: Holders) -> HolderPromise:
     ]
     several = (
         f"A person with one {record} at each of the {len(guarantees)} holders: epsilon {upper(every)} "
-        f"at delta {upper(delta, 3)}, by composition. The holders cannot know who that is."
+        f"at delta {upper(delta, 3)}, by composition{together_guess(guarantees)}. The holders cannot know "
+        "who that is."
     )
     free = "Adding the released sums costs no privacy: it reads only what each holder has published."
     simulated = "At least one bundle is a simulation, which protects no record."

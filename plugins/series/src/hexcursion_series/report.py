@@ -14,8 +14,9 @@ from dpgp_core.accounting.guarantee import priced_for, together
 from dpgp_core.numbers import significant, upper
 from hexcursion import words
 from hexcursion.bundle.products import LIKELY, part_of
-from hexcursion.bundle.statement.guarantee import stated_cost
+from hexcursion.bundle.statement.guarantee import stated_cost, together_guess
 from hexcursion.ledger.overlap import PeriodsShared, nothing_known
+from hexcursion.promises import protected_word
 from hexcursion_series.together import Series, classes_of
 
 SIMULATED = (
@@ -47,7 +48,7 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
     costs = [stated_cost(each) for each in guarantees]
     delta = min(each["delta"] for each in guarantees)
     every = composed(together(costs), delta).epsilon
-    named = {each["unit_word"] for each in guarantees}
+    named = {protected_word(each) for each in guarantees}
     word, unit = named.pop() if len(named) == 1 else "record", guarantees[-1]["unit"]
     record = "hexagon's record" if unit == "cell" else word
     told = nothing_known(len(costs)) if shared is None else shared
@@ -60,7 +61,8 @@ def promise_of(series: Series, shared: PeriodsShared | None = None) -> Promise:
     if any(bundle.statement["release"]["simulation"] for bundle in series.bundles):
         sentences.insert(0, SIMULATED)
     many = f"Somebody with one {record} in each of the {len(costs)} periods"
-    sentences.append(f"{many}: epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together.")
+    at = f"epsilon {upper(every)} at delta {upper(delta, 3)}, all releases together"
+    sentences.append(f"{many}: {at}{together_guess(guarantees)}.")
     sentences.append("Other releases of the same records, outside of this series, come on top.")
     if set(told.pairs.values()) & {"same", "shared"}:
         sentences.append(SHARED)
