@@ -30,7 +30,8 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.ledger.places import home
 from hexcursion.settings import ReleaseSettings, settings_to_toml
-from hexcursion.settings.catalogue import flag_of
+from hexcursion.settings.catalogue import catalogue, flags_of
+from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import fields_of, settings_from_mapping, settings_from_toml
 from tests.town import BOX, THRESHOLD, Town
 
@@ -404,35 +405,81 @@ def test_a_period_takes_its_part_of_the_budget_by_every_way_in(town: Town) -> No
             assert own.epsilon == 0.5
 
 
+COUNTED = {"value": None, "values": "count", "centre": None, "clip": None}
+ANSWERED = {"values": "yes-no", "centre": None, "clip": None}
 SAID: list[dict[str, Any]] = [
     {}, {"epsilon": 2.5}, PERIODS, PERIODS | {"epsilon": 0.5}, {"delta": 1e-7, "budget": 9.0},
+    PERIODS | {"period_shares": "front-loaded"}, ANSWERED | {"yes_above": 30.0, "threshold": 40.0},
     {"owner": "station", "records_per_owner": 3, "owner_once_per_hexagon": True}, {"unit": "cell"},
-    {"relation": "add-or-remove", "records_about": 700}, {"places_public": True}, {"direction": "below"},
+    {"relation": "add-or-remove", "records_about": 700, "resolution": 7}, {"places_public": True},
     {"centre": 28.0, "clip": 15.0, "lengthscale": 3000.0, "ridge": 20.0}, {"quick": True},
-    {"paths": 3, "mechanisms": ("posterior-sampling",)},
+    {"paths": 3, "mechanisms": ("posterior-sampling",), "bound": "joint-sharp"}, {"direction": "below"},
     {"mechanisms": ("noisy-cell-statistics",), "priors": ("car",)}, {"looks": 2}, {"resolution": 6},
-    {"uses_log": None, "cutoff": 0.6}, {"value_name": "NO2", "value_unit": "ug/m3", "title": "Air"},
+    {"cutoff": 0.6}, {"value_name": "NO2", "value_unit": "ug/m3", "title": "Air"},
     {"accept_large_delta": True, "accept_low_agreement": True, "accept_weaker_promise": True},
+    COUNTED | {"population_file": "people.csv", "population_column": "people", "record_word": "case",
+               "threshold": 1.5},
+    {"population": "all roads", "period": "2018", "source": "the city", "notes": ("One.", "Two.")},
+    {"reference": {"path": "r.csv"}, "reference_public": True, "prior_mean": True, "public_counts": True},
+    {"limits": "limits.geojson", "transform": "log"}, {"pilot": 0.3}, {"looked": True},
+    {"reference": {"path": "r.csv"}, "objective": "bce", "focus": "threshold"},
+    {"reference": {"path": "r.csv"}, "reference_public": True, "change": True},
+    {"covariates": ("roads.csv",), "covariate_columns": ("traffic",)}, {"land_only": False},
+    {"bbox": None, "region": "r.geojson", "features": ("A", "B"), "feature_column": "name"},
+    {"bbox": (170.0, -20.0, -170.0, -10.0), "crosses_date_line": True}, {"executor": "processes"},
+    {"layers": ("a.geojson",), "label_columns": ("name",), "layer_colours": ("blue",), "layer_widths": (2,)},
+    {"basemap": "tiles.pmtiles"}, {"shared_design": "d.json"}, {"stated": {"contact": "the office"}},
+    {"identifier": "id", "time": "when", "day_first": True, "equal_rows": "each", "layer": "Sheet 1"},
+    {"header_row": 3, "decimal": ",", "missing": ("9999",), "censored": "half", "detection_limit": 0.5},
+    {"condition": "flag", "limit_column": "limit", "unit_column": "unit", "place_sd": "30", "behind": ("J",)},
+    {"encoding": "windows-1252", "delimiter": ";", "quoting": "lines", "sides": ("ew", "ns")},
+    {"where": {"kind": "background"}, "crs": "EPSG:32632"}, {"loader": "sensor-table"},
+    {"x": None, "y": None, "place_column": "point"}, {"zone_column": "zone", "crs": "EPSG:32632"},
+    {"value": None, "x": None, "y": None, "postcodes": "codes.csv", "segment": "new-homes", "years": (2018,)},
 ]  # fmt: skip
+OF_A_PLACE = {"data", "path", "ledger", "dask", "trip"}
+"""What the two ways name by other means: files, addresses that no file states, and a trip's own command."""
+
+
+def test_every_setting_is_said_by_the_law() -> None:
+    known = {*fields_of(ReleaseSettings), *fields_of(SourceSettings)}
+    assert known - OF_A_PLACE - {"bbox", "threshold", "value"} <= {name for said in SAID for name in said}
 
 
 @pytest.mark.parametrize("said", SAID, ids=lambda said: "-".join(said) or "nothing")
 def test_door_command_line_and_settings_file_understand_the_same(
     said: dict[str, Any], town: Town, tmp_path: Path
 ) -> None:
-    """What nobody said has one default, whichever way settings come in."""
-    said = {name: value for name, value in said.items() if name in fields_of(ReleaseSettings)}
-    own = {"value": "no2", "x": "lon", "y": "lat"}
-    base = {"bbox": BOX, "threshold": THRESHOLD, "centre": 28.0, "clip": 15.0, **said}
-    with _settings(str(town.private), {**own, **base}) as (door, _):
+    """What nobody said has one default, and what somebody said one meaning, whichever way it comes in."""
+    usual = {
+        "value": "no2",
+        "x": "lon",
+        "y": "lat",
+        "bbox": BOX,
+        "threshold": THRESHOLD,
+        "centre": 28.0,
+        "clip": 15.0,
+    }
+    all_said = {name: value for name, value in (usual | said).items() if value is not None}
+    own = {name: value for name, value in all_said.items() if name in fields_of(SourceSettings)}
+    base = {name: value for name, value in all_said.items() if name not in own}
+    given = {"area": base["region"], **base} if "region" in base else base
+    given = {name: value for name, value in given.items() if name != "region"}
+    with _settings(str(town.private), {**own, **given}) as (door, _):
         made = settings_from_mapping({"data": {"path": str(town.private), **own}, **base})
         assert door == made
     assert settings_from_toml(settings_to_toml(made)) == made
-    words = ["release", "--data", str(town.private), "--value", "no2", "--lon", "lon", "--lat", "lat"]
-    for name, value in base.items():
-        flag = flag_of(fields_of(ReleaseSettings)[name])
-        shown = [str(each) for each in value] if isinstance(value, tuple) else [str(value)]
-        words += [flag] if value is True else [flag, *shown]
+    if "stated" in said:  # which a settings file states alone
+        return
+    words = ["release", "--data", str(town.private)]
+    for name, value in {**base, **{f"data.{name}": value for name, value in own.items()}}.items():
+        item = catalogue()[f"{name}.path" if name == "reference" else name]
+        shown = value["path"] if name == "reference" else value
+        if isinstance(shown, dict):
+            shown = tuple(f"{key}={entry}" for key, entry in shown.items())
+        listed = [str(each) for each in shown] if isinstance(shown, tuple) else [str(shown)]
+        flag = flags_of(item)[0]
+        words += [flag if value else f"--no-{flag[2:]}"] if isinstance(value, bool) else [flag, *listed]
     found = settings_from_options(build_parser().parse_args([*words, "--out", str(tmp_path / "o")]))
     assert found == made
 
@@ -450,6 +497,7 @@ def test_several_maps_of_one_table_say_what_they_promise_together(
     texts = [(each.place / "README.txt").read_text("utf-8") for each in made]
     assert ["What earlier releases add" in text for text in texts] == [False, True, True]
     assert "before; together 0.8539." in " ".join(texts[2].split())
+    assert not any("areas or filters stated" in text for text in texts), "another column is no other area"
     promised = together_text([each.statement["guarantee"] for each in made])
     assert promised.startswith(
         "Releases of the same records promise less together: one reading that is in all 3 "
