@@ -204,14 +204,21 @@ class Utf8Stream(Pieces):
                 data = data[:-1]
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if data:
-            # one pass over the block: `bytes.count` stops at every line
-            feeds = np.frombuffer(data, np.uint8) == 10
-            self.lines += int(np.count_nonzero(feeds[1:] > feeds[:-1]))
-            self.lines += bool(feeds[0]) and self._last != b"\n"
+            self.lines += _feeds(data) - (data[:1] == self._last == b"\n")
             self._last = data[-1:]
         if self._ended and self._last != b"\n":
             self.lines, self._last = self.lines + 1, b"\n"
         return data
+
+
+def _feeds(data: bytes) -> int:
+    """The line feeds of a block that end a line which is not empty, if the block begins within one: whole
+    blocks are compared at a time, since `bytes.count` stops at every line."""
+    feeds = int(np.count_nonzero(np.frombuffer(data, np.uint8) == 10))
+    for at in (0, 1):  # pairs that begin at even places, and at odd ones
+        pairs = np.frombuffer(data, np.uint16, (len(data) - at) // 2, at)
+        feeds -= int(np.count_nonzero(pairs == 0x0A0A))
+    return feeds
 
 
 _MOST = 4 << 20  # bytes of one row
