@@ -25,7 +25,7 @@ from data_loaders.columns.numbers import (
     told_alone,
 )
 from data_loaders.columns.place_forms import Places
-from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, unit_columns
+from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, units_beside
 from data_loaders.columns.sensortable import (
     Shape,
     blocks_of,
@@ -46,7 +46,7 @@ from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
 from data_loaders.wanted import Wanted, ruled
 
 _BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
-_COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
+_COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$"
 
 ONE_EACH = "\0one each"
 """Stands for the column of values of a table whose rows are counted: each is 1."""
@@ -195,9 +195,10 @@ class _Reading:
         """Find the columns that qualify the value, and add those of units to the `wanted` ones."""
         chosen, stated = self.chosen, self.stated
         if chosen.value != ONE_EACH and stated.unit_column != NO_UNIT:
-            of_value, of_limit = unit_columns(shape.called, chosen.value, stated.limit_column)
-            if stated.unit_column is not None:
-                of_value = shape.position(stated.unit_column, self.table.name)
+            of_value, of_limit = units_beside(
+                shape.called, shape.sample, chosen.value, chosen.unit, stated.limit_column, wanted.values(),
+                None if (said := stated.unit_column) is None else shape.position(said, self.table.name),
+            )  # fmt: skip
             if of_value is not None:
                 wanted["u:value"] = of_value
                 self.units = Conversion(shape.called[of_value], chosen.unit)
@@ -213,10 +214,8 @@ class _Reading:
 
     def notes(self) -> list[str]:
         """What was converted, and which columns qualify the value."""
-        return [
-            *(() if self.units is None else self.units.notes()),
-            *(one.sentence for one in self.others.findings()),
-        ]
+        units = [] if self.units is None else self.units.notes()
+        return [*units, *(one.sentence for one in self.others.findings())]
 
     def numbers(self, column: str, entries: Any) -> Numbers:
         typed = is_typed(self.table, column)
@@ -355,8 +354,8 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     found.below += int(np.count_nonzero(value.below & alive))
     found.above += int(np.count_nonzero(value.above & alive))
     numbers = [measured, *places, *(each.value for each in read[3:])]
-    for column, column_numbers in zip(chosen.numeric, numbers, strict=True):
-        found.numbers.setdefault(column, Column()).add(column_numbers[alive])
+    for column, given in zip(chosen.numeric, numbers, strict=True):
+        found.numbers.setdefault(column, Column()).add(given[alive])
     found.rows.add(before + rows.to_numpy()[alive])
     texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
     if chosen.identifier is not None:

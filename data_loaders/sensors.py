@@ -16,6 +16,7 @@ from data_loaders.columns.numbers import repeated, suspects
 from data_loaders.columns.place_forms import Places
 from data_loaders.columns.qualifiers import zeros_alone
 from data_loaders.columns.sensortable import shape_of
+from data_loaders.columns.times import MONTH, WEEK
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import chosen as kept_rows
 from data_loaders.files.blocks import strides
@@ -124,8 +125,9 @@ def load_sensors(
         columns["place_sd"] = found.number(chosen.place_sd)
     columns = kept_rows(columns, inside)
     repeats = find_repeats(columns, wanted.equal_rows or "once")
-    unsaid = wanted.equal_rows is None and identifier is None and time is None
-    if unsaid and np.isin(columns["value"], (0, 1)).all():
+    lost = columns["stamp"][~repeats.kept] if time is not None else np.empty(0, np.uint64)
+    within = bool(np.any((lost >= MONTH) & (lost <= WEEK)))  # two of one month may be two
+    if wanted.equal_rows is None and (within or np.isin(columns["value"], (0, 1)).all()):
         refuse_to_guess(repeats, name)
     for reason, count in repeats.reasons:
         tally.drop(reason, count)

@@ -33,6 +33,9 @@ _WIDE = str.maketrans(
     "0123456789.,-+%<> " + 2 * "0123456789",
 )
 _PLAIN = r"^[0-9.,+\- ]*$"
+_NO_CENTS = r"[.,]\s?[-–—]{1,2}"  # 245.- and 245,--
+_TIMES = {"k": "e3", "tsd": "e3", "m": "e6", "mio": "e6", "mn": "e6", "b": "e9", "bn": "e9", "mrd": "e9"}
+"""What amounts of money are multiplied by, where one of these words stands behind them."""
 _BOUND = r"\s*(?:±|\+/-|\+-)\s*[0-9.,]+\s*"
 
 
@@ -88,10 +91,11 @@ def _dress(unit: str, letters: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pat
     before = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     after = "|".join(map(re.escape, sorted([*words, *same], key=len, reverse=True)))
     flags = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
+    times = rf"(?:\s*(?P<times>(?i:{'|'.join(_TIMES)}))\b\.?)?" if other else "(?P<times>)"
     ending = rf"(?:\s*(?i:{after})|{_BOUND}|\s*[*†‡]+" + (rf"|\s*(?:{flags}))" if flags else ")")
     number = r"[+\-−]?[0-9.,][0-9., '’\u00a0\u2009\u202f]*?"
     start = rf"(?P<less>[<>≤≥]=?\s*)?(?P<sign>[+\-−]?)\s*(?:(?i:{before})\s*)?"
-    return re.compile(rf"{start}(?P<number>{number}){ending}*"), re.compile(r".*[0-9]")
+    return re.compile(rf"{start}(?P<number>{number})(?:{_NO_CENTS})?{times}{ending}*"), re.compile(r".*[0-9]")
 
 
 def _undressed(entry: str, dress: tuple[re.Pattern[str], re.Pattern[str]]) -> str:
@@ -99,4 +103,5 @@ def _undressed(entry: str, dress: tuple[re.Pattern[str], re.Pattern[str]]) -> st
     match = dress[0].fullmatch(wide)
     if match is None or dress[1].match(match["number"]) is None:
         return wide
-    return f"{match['less'] or ''}{match['sign']}{match['number'].strip()}"
+    times = _TIMES.get((match["times"] or "").lower(), "")
+    return f"{match['less'] or ''}{match['sign']}{match['number'].strip()}{times}"

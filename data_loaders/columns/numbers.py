@@ -26,11 +26,12 @@ _CUT = r"[1-9][0-9]{0,2}"  # what stands before a first group of thousands: neve
 _BLANKS = " '’\u00a0\u2009\u202f"
 """Between groups of three digits; office programs write spaces that do not break."""
 _BLANK_CUT = rf"{_CUT}([{_BLANKS}][0-9]{{3}})+"
+_LAKHS = r"[1-9][0-9]?(,[0-9]{2})+,[0-9]{3}(\.[0-9]+)?"  # as in India: 12,34,567
 # One or the other mark alone, where the other mark cannot group these digits; and both of them.
 _POINT = (
     rf"{_SIGN}([0-9]*\.[0-9]{{0,2}}|[0-9]*\.[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?\.[0-9]{{3}}){_END}"
     rf"|{_SIGN}{_CUT}(,[0-9]{{3}})+\.[0-9]+{_END}|{_SIGN}{_CUT}(,[0-9]{{3}}){{2,}}{_END}"
-    rf"|{_SIGN}{_BLANK_CUT}\.[0-9]+$"
+    rf"|{_SIGN}{_BLANK_CUT}\.[0-9]+$|{_SIGN}{_LAKHS}$"
 )
 _COMMA = (
     rf"{_SIGN}([0-9]*,[0-9]{{0,2}}|[0-9]*,[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?,[0-9]{{3}}){_END}"
@@ -50,7 +51,8 @@ MISSING_WORDS = (
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _MINUS = "\u2212"  # as typesetters and some web pages write it
 _GROUPED = {
-    mark: rf"^[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+(\{mark}[0-9]+)?$"
+    mark: (rf"^[+-]?{_LAKHS}$|" if mark == "." else "")
+    + rf"^[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+(\{mark}[0-9]+)?$"
     rf"|^[+-]?[1-9][0-9]{{0,2}}([{_BLANKS}][0-9]{{3}})+(\{mark}[0-9]+)?$"
     for mark, other in ((".", ","), (",", "."))
 }

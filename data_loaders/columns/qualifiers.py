@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.columns.guess_names import names_owner
-from data_loaders.columns.units import conversion, normal, unit_of
+from data_loaders.columns.units import conversion, normal, split_unit, unit_of
 from data_loaders.errors import DataError
 from data_loaders.files.blocks import Column, strides, text
 from data_loaders.repeats import as_bytes, hashed_names, record_names
@@ -30,9 +30,12 @@ _NAMED = 3  # identifiers that are named
 NO_UNIT = "none"
 
 _UNIT = re.compile(
-    r"(^|.* )(unit|units|uom|unit code|units code|unit of measure|measure unit|einheit|unité|unite"
-    r"|unidad|unità|eenheid|enhet|enhed|jednostka|yksikkö|единица|単位|单位|단위)( code| name| cd)?$"
+    r"(^|.* )(unit|units|uom|\w*einheit|unité|unite|unidad|unità|unita|\w*eenheid|\w*enhet|\w*enhed|jednostka"
+    r"|jednotka|yksikkö|единица|単位|单位|단위)"
+    r"( of measure| of measurement| de mesure| de medida| di misura| miary| измерения| code| name| cd| symbol"
+    r")*$"
 )
+_MOST_UNITS = 0.5  # of a column's sampled entries, from which they are taken for units
 _OF_BUILDINGS = re.compile(
     r"residential|commercial|housing|total|apartment|dwelling|no of|number of|business"
 )
@@ -41,7 +44,10 @@ _KINDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (what, re.compile(rf"(^|.* )({words})($| )"))
     for what, words in (
         ("what a row measures", "parameter|pollutant|characteristic|analyte|analyt|substance|determinand"
-         "|variable|measurand|quantity|element|species|parametre|paramètre|parámetro|stoff"),
+         "|variable|measure|measurand|metric|indicator|quantity|element|species|compound|constituent|chemical"
+         "|phenomenon|observed property|parametre|paramètre|polluant|grandeur|parámetro|magnitud"
+         "|contaminante|inquinante|sostanza|stoff|schadstoff|komponente|messgröße|messgroesse|component"
+         "|składnik|zanieczyszczenie|ukazatel|показатель|項目|项目|항목"),
         ("the kind of sample", "sample type|sample media|media|medium|matrix|activity type|activity type code"
          "|sample fraction|fraction|fraction text|probenart|qc type|depth class|grain size"),
         ("the status of a row", "status|flag|flags|qualifier|remark|validity|verification"
@@ -97,6 +103,39 @@ def unit_columns(names: Sequence[str], value: str, limit: str | None) -> tuple[i
         return close[0] if len(close) == 1 or (close and close == alone[:1]) else None
 
     return nearest(of_value, value), None if limit is None else nearest(of_limit, limit)
+
+
+def units_beside(
+    names: Sequence[str],
+    sample: Sequence[Sequence[str]],
+    value: str,
+    unit: str,
+    limit: str | None,
+    used: Iterable[int],
+    said: int | None,
+) -> tuple[int | None, int | None]:
+    """Positions of the columns with the unit of each value, by the position that is `said`, else by name,
+    else by what most of the `sample` holds, and of each limit. Raise `DataError` where no column tells and
+    the value's own name tells another unit than `unit`."""
+    of_value, of_limit = unit_columns(names, value, limit)
+    of_value = said if said is not None else of_value
+    if of_value is None:
+        taken = set(used)
+        for at in (at for at in range(len(names)) if at not in taken and at != of_limit):
+            entries = [row[at] for row in sample if row[at]]
+            different = set(entries)
+            if 1 <= len(different) <= MOST and all(2 <= len(one) <= _LETTERS for one in different):
+                known = {one for one in different if conversion(one, unit) and unit_of(one)}
+                if sum(entry in known for entry in entries) > _MOST_UNITS * len(entries):
+                    return at, of_limit
+        named = split_unit(value)[1]
+        if named and unit_of(named) and unit_of(unit) and conversion(named, unit) != (1.0, 0.0):
+            raise DataError(
+                f"Column {value!r} names {named} as its unit, while {unit} was stated: state the unit of the "
+                "values with `value_unit` (--value-unit), or say that the name tells none with `unit_column` "
+                f"(--unit-column {NO_UNIT})."
+            )
+    return of_value, of_limit
 
 
 def telling(names: Sequence[str]) -> list[int]:
@@ -252,11 +291,12 @@ class Qualifiers:
         more = f" and {len(ordered) - _SHOWN} more" if len(ordered) > _SHOWN else ""
         what, name = self._what[at], self.columns[at]
         example = shlex.quote(f"{name}={_short(ordered[0][0])}")
-        also = (
-            "; `condition` (--condition) takes it where it says which are below a limit"
-            if what in ("the status of a row", "a mark beside a limit")
-            else ""
-        )
+        also = ""
+        if what in ("the status of a row", "a mark beside a limit"):
+            also = "; `condition` (--condition) takes it where it says which are below a limit"
+        elif what == "the zone of a place":
+            column = shlex.quote(name)
+            also = f"; `zone_column` (--zone-column {column}) reads each row's place in its own UTM zone"
         return (
             f"Column {name!r} may say {what}: {listed}{more}. Where they should not be mixed, keep the "
             f"rows of one with `where` (--where {example}){also}."

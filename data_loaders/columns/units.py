@@ -49,7 +49,9 @@ _WORDS = (
     (r"hectares?", "ha"), (r"minutes?", "min"), (r"hours?", "h"), (r"days?", "d"), (r"seconds?", "s"),
     (r"pico ?curies?", "pCi"), (r"becquerels?", "Bq"), (r"per ?cent", "%"), (r"parts per million", "ppm"),
     (r"parts per billion", "ppb"), (r"€|euros?", "eur"), (r"£|pounds sterling", "gbp"),
-    (r"\$|us dollars?", "usd"),
+    (r"\$|us dollars?", "usd"), (r"tsd\.?|thousands?|milliers d['’e]|miles de", "1000"),
+    (r"mio\.?|mill\.?|millions? (?:de|d['’])|millions?", "1000000"), (r"t€|k€|teur|keur", "1000 eur"),
+    (r"tchf|kchf", "1000 chf"), (r"k\$|kusd", "1000 usd"), (r"k£|kgbp", "1000 gbp"),
 )  # fmt: skip
 _PLAIN = str.maketrans({
     "µ": "u", "μ": "u", "²": "2", "³": "3", "⁻": "-", "−": "-", "¹": "1", "·": " ", "*": " ", "^": "",
@@ -70,7 +72,7 @@ _SYMBOL = (
     r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
     r"|ft|feet|mi|miles?|yd|acres?|sq (?:ft|km|mi|m)"
     r"|ha|h|min|minutes?|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
-    r"|thousand|million|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
+    r"|thousand|million|Tsd\.?|Mio\.?|1000|[kT]€|[kT]EUR|[kT]CHF|k[$£]|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
     r"(?:\^?[-⁻−]?[1-4²³¹])?"
 )
 _WRITTEN = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"

@@ -129,7 +129,7 @@ class SourceSettings(Checked, Wanted):
     equal_rows: Annotated[Literal["once", "each"] | None, Setting(
         "Whether rows without an identifier that are equal in place, value and time count once, or each is a "
         "record.", "data",
-        otherwise="once; asked for where values are 1 and 0, or are counted, and no time is named",
+        otherwise="once; asked for where values are 1 and 0, or are counted, or times are months or years",
     )] = None
     place_sd: Annotated[str | None, Setting(
         "Standard deviation of a row's place in metres per axis: a column of a sensor table, or a number of "

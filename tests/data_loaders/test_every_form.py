@@ -90,6 +90,23 @@ NUMBERS: dict[str, Number] = {
     "a currency's code": Number(lambda value: f"GBP {value:,.2f}", unit="GBP", values=price),
     "dollars": Number(lambda value: f"$ {value:,.0f}", unit="USD", values=whole),
     "złoty": Number(lambda value: f"{grouped(',', ' ')(value)} zł", unit="PLN", mark=",", values=price),
+    "francs without centimes": Number(
+        lambda value: "CHF " + grouped(".", "'", 0)(value) + ".--", unit="CHF", values=whole
+    ),
+    "thousands behind": Number(
+        lambda value: f"{value / 1000:.0f}K", unit="USD", values=lambda rng: 1000.0 * rng.randrange(100, 900)
+    ),
+    "millions behind": Number(
+        lambda value: f"{value / 1e6:.2f} Mio. €".replace(".", ",", 1),
+        unit="EUR",
+        mark=",",
+        values=lambda rng: 1e4 * rng.randrange(100, 900),
+    ),
+    "groups of India": Number(
+        lambda value: f"{value // 100_000:.0f},{value // 1000 % 100:02.0f},{value % 1000:03.0f}",
+        unit="INR",
+        values=whole,
+    ),
     "a unit behind": Number(lambda value: f"{value:.2f} ug/m3", unit="ug/m3"),
     "a letter behind": Number(lambda value: f"{value:.2f} J", unit="mg/kg"),
     "stars": Number(lambda value: f"{value:.2f}*"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,6 +71,23 @@ def test_equal_answers_are_asked_about() -> None:
     assert load(rows[0], rows[2])[0].size == 2
     counted = b"lon,lat\n1,51\n1,51\n2,51\n"
     assert "--equal-rows" in refused(lambda: load_sensors(counted, value=None, x="lon", y="lat", unit=""))
+
+
+def test_equal_rows_of_one_month_and_equal_answers_of_one_day_are_asked_about() -> None:
+    def of(values: str, time: str) -> bytes:
+        rows = [f"0.1,51.5,{value},{time}" for value in values.split()]
+        return "\n".join(["lon,lat,v,when", *rows, f"0.2,51.5,7.5,{time}"]).encode()
+
+    said_of: dict[str, Any] = {"value": "v", "unit": "u", "x": "lon", "y": "lat", "time": "when"}
+    for month in ("2023-05", "2023-Q2", "2023"):
+        data = of("7 7", month)
+        assert "`equal_rows`" in refused(lambda data=data: load_sensors(data, **said_of))  # type: ignore[misc]
+        assert load_sensors(data, **said_of, equal_rows="each")[0].size == 3
+        assert load_sensors(of("7 8", month), **said_of)[0].size == 3
+    assert load_sensors(of("7 7", "2023-05-01"), **said_of)[0].size == 2, "one measurement, listed twice"
+    cases = b"lon,lat,when\n0.1,51.5,2023-05-01\n0.1,51.5,2023-05-01\n0.2,51.5,2023-05-01\n"
+    assert "2 rows" not in (said := refused(lambda: load_sensors(cases, **{**said_of, "value": None})))
+    assert "1 row of the table equals an earlier one" in said
 
 
 def test_rows_of_two_owners_or_two_names_are_two_records() -> None:

@@ -97,6 +97,43 @@ def test_names_of_codes_and_of_air_quality_say_nothing_of_validity() -> None:
     assert list(Qualifiers(said, (), owner=True, identifier=True).columns) == [1, 2, 3, 4, 5]
 
 
+def test_units_are_known_by_what_a_column_holds_where_its_name_says_nothing() -> None:
+    """As long as each row has a unit that converts; a column of which half has none tells nothing."""
+    told = table("Angabe", "mg/l", "ug/l", "ug/l", "", values=("1", "2", "3", "4"))
+    made, report = load(told, unit="ug/l")
+    assert made.value.tolist() == [1000.0, 2.0, 3.0, 4.0]
+    assert "1 row in mg/l were converted to ug/l (times 1000), by column 'Angabe'." in report.notes
+    assert load(told, unit="ug/l", unit_column="none")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0]
+    odd = table("Angabe", "mg/l", "ug/l", "ug/l", "bad", values=("1", "2", "3", "4"))
+    assert "no factor to ug/l is known" in refused(lambda: load(odd, unit="ug/l"))
+    words = table("Angabe", "mg/l", "ug/l", "bad", "bad", values=("1", "2", "3", "4"))
+    assert load(words, unit="ug/l")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0]
+    sizes = table("size", "m", "l", "m", "l", values=("1", "2", "3", "4"))
+    assert load(sizes, unit="m")[0].value.tolist() == [1.0, 2.0, 3.0, 4.0], "single letters are no units"
+
+
+@pytest.mark.parametrize("name", ["Messeinheit", "unité de mesure", "Units of Measure", "unidad_de_medida"])
+def test_columns_of_units_are_known_by_their_names_in_several_languages(name: str) -> None:
+    assert unit_columns(["lon", "value", name], "value", None) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("column", "unit"), [("lead (mg/l)", "ug/l"), ("Preis (Tsd. EUR)", "EUR"), ("no2 (ppb)", "ug/m3")]
+)
+def test_a_unit_in_the_values_name_that_is_not_the_stated_one_is_asked_about(column: str, unit: str) -> None:
+    data = f"lon,lat,{column}\n1,51,5\n2,51,7\n".encode()
+    said = refused(lambda: load_sensors(data, value=column, unit=unit, x="lon", y="lat"))
+    assert f"as its unit, while {unit} was stated" in said
+    assert load_sensors(data, value=column, unit=unit, x="lon", y="lat", unit_column="none")[0].size == 2
+    assert load_sensors(data, value=column, unit="points", x="lon", y="lat")[0].size == 2
+
+
+def test_zones_and_quantities_in_other_words_are_named_with_what_answers() -> None:
+    notes = load(table("UTM_ZONE,Schadstoff", "30U,NO2", "31U,O3", "30U,NO2"))[1].notes
+    assert any("`zone_column` (--zone-column UTM_ZONE) reads each row's place" in note for note in notes)
+    assert any(note.startswith("Column 'Schadstoff' may say what a row measures: NO2 in 2") for note in notes)
+
+
 def test_identifiers_that_repeat_are_offered_as_owner() -> None:
     sales = table("id_mutation,code_postal", "a,1", "b,1", "b,1", "b,2", "c,2")
     _, report = load(sales)
