@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.spectral_design import FIXED_RIDGE, SpectralStatisticsDesign, fixed_design
 from dpgp_core.spectral.ball import Ball
+
+Columns = Literal["apart", "together"]
+"""How the columns of an atlas are read."""
 
 CLIP = 1.6
 """Clip bound of each column that an atlas reckons with, in standard deviations of its records."""
@@ -28,6 +32,9 @@ class AtlasDesign(SpectralStatisticsDesign):
     radius: float = 1.0  # the longest vector of responses that a record may have, response units
     # whether the records that have each column are counted apart: some columns are missing in some records
     presence: bool = False
+    # "apart": each column is read by itself; "together": beside all others, where the released sums say that
+    # this pays
+    reading: Columns = "apart"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,6 +43,9 @@ class AtlasDesign(SpectralStatisticsDesign):
             raise DesignError("an atlas is of amounts: release answers and counted records one by one.")
         if self.drift:
             raise DesignError("an atlas starts from no published map: leave out the public reference.")
+        self.refuse_unless_among("reading", get_args(Columns))
+        if self.presence and self.reading != "apart":
+            raise DesignError("columns whose presence is summed are read apart: set reading to apart.")
         if self.first:
             raise DesignError("an atlas has one look: set looks to 1.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -10,14 +10,15 @@ from typing import Any, Self
 import numpy as np
 
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.atlas.design import AtlasDesign, atlas_design
+from dpgp_core.atlas.design import AtlasDesign, Columns, atlas_design
+from dpgp_core.atlas.together import together
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion import RANGE_DRAWS
 from dpgp_core.mechanisms.beliefs import each_belief, read_sums, unseen_by
 from dpgp_core.mechanisms.design import Budget
 from dpgp_core.mechanisms.registry import mechanism_named
-from dpgp_core.mechanisms.spectral_release import known_counts, prepared_plan
-from dpgp_core.noise import Entropy, SystemEntropy
+from dpgp_core.mechanisms.spectral_release import known_counts, prepared_plan, public_counts_of
+from dpgp_core.noise import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.releasing import PublicFacts, Released, draw_release
 from dpgp_core.spectral.model import Prepared as PreparedPlan
@@ -59,21 +60,59 @@ class PreparedAtlas:
 
     def draw(self, entropy: Entropy) -> Atlas:
         """One release of all layers; every call draws anew."""
-        return Atlas(tuple(self._read(self.released(ExactNoise(entropy)), entropy)))
+        released, count = self.released(ExactNoise(entropy)), self.design.columns
+        layers = [released] if released.sums.ndim == 1 else [released.layer(each) for each in range(count)]
+        found = _read_layers(self.design, self.plan, layers, self.known, self.design.paths, entropy)
+        kept = (KeptSums.of(layer, self.plan.features, self.known.cells) for layer in layers)
+        return Atlas(tuple(replace(read, sums=sums) for read, sums in zip(found, kept, strict=True)))
 
-    def _read(self, released: SpectralSums, entropy: Entropy) -> Iterator[Released]:
-        """Each column as a release of it alone with this noise; readings share all but the sums."""
-        design, plan, known, shared = self.design, self.plan, self.known, None
-        for column in range(design.columns):
-            layer = released if released.sums.ndim == 1 else released.layer(column)
-            if shared is None or design.presence:
-                shared = each_belief(plan, layer, known)
-            found = read_sums(
-                plan, layer, known, partial(unseen_by, design), design.paths, entropy,
-                maps=RANGE_DRAWS if design.paths > 1 else 0,
-                under=tuple(replace(each, seen=layer.sums) for each in shared),
-            )  # fmt: skip
-            yield replace(found, sums=KeptSums.of(layer, plan.features, known.cells))
+
+def _read_layers(
+    design: AtlasDesign,
+    plan: PreparedPlan,
+    layers: Sequence[SpectralSums],
+    known: PublicCounts,
+    paths: int,
+    entropy: Entropy,
+    maps: int | None = None,
+) -> Iterator[Released]:
+    """Each column as a release of it alone with this noise; readings share all but the sums."""
+    seen, beside = [layer.sums for layer in layers], None
+    alone = each_belief(plan, layers[0], known)
+    if design.reading == "together" and len(layers) > 1:
+        beside = together(plan, alone, seen)
+    if maps is None:
+        maps = RANGE_DRAWS if design.paths > 1 else 0
+    for column, layer in enumerate(layers):
+        if beside is not None:
+            under = beside[column]
+        elif design.presence:
+            under = each_belief(plan, layer, known)
+        else:
+            under = tuple(replace(each, seen=layer.sums) for each in alone)
+        read_by = partial(unseen_by, design)
+        yield read_sums(plan, layer, known, read_by, paths, entropy, maps=maps, under=under)
+
+
+def read_atlas_again(
+    design: AtlasDesign, facts: PublicFacts, kept: Sequence[KeptSums]
+) -> tuple[Released, ...]:
+    """Mean and deviation of every layer, as a release stated them, from the sums of all layers: free.
+
+    `facts` as for one column (`read_again`). Without paths. Raises InvalidValue if a layer is missing, or the
+    sums were made with other features, another noise than the design's, or other counts for each layer.
+    """
+    made = prepared_plan(design, facts)
+    layers = [each.again(made.features) for each in kept]
+    if len(layers) != design.columns:
+        raise InvalidValue(f"this atlas has {design.columns} layers, and the sums of {len(layers)} are here.")
+    if any(layer.noise != made.noise for layer in layers):
+        raise InvalidValue("the noise of these sums is not that of their design.")
+    shared = [each.counts for each in kept if each.counts is not None]
+    if not design.presence and any(not np.array_equal(each, shared[0]) for each in shared):
+        raise InvalidValue("layers of one atlas share their counts, and these do not.")
+    known, entropy = public_counts_of(facts, kept[0]), SimulationEntropy(0)
+    return tuple(_read_layers(design, made, layers, known, 0, entropy, RANGE_DRAWS))
 
 
 def prepare_atlas(design: AtlasDesign, facts: PublicFacts, cells: Any, responses: Any) -> PreparedAtlas:
@@ -132,7 +171,14 @@ def atlas_guarantee(design: AtlasDesign, facts: PublicFacts) -> Guarantee:
 
 
 def release_atlas(
-    values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: float, *, presence: bool = False
+    values: Any,
+    cells: Any,
+    lattice: Lattice,
+    epsilon: float,
+    delta: float,
+    *,
+    presence: bool = False,
+    reading: Columns = "apart",
 ) -> tuple[Released, ...]:
     """Release the fields of several columns of private records, together (epsilon, delta)-private.
 
@@ -153,6 +199,8 @@ def release_atlas(
         The budget.
     presence : bool
         Whether values may be missing; then the records that have each column are counted apart.
+    reading : "apart" or "together"
+        Each column by itself, or beside all others where the released sums say that this pays.
 
     Returns
     -------
@@ -191,7 +239,7 @@ def release_atlas(
         raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
     facts = PublicFacts(lattice, n=max(1, index.size))
     design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence)
-    design = calibrated(design, facts, Budget(epsilon, delta))
+    design = calibrated(replace(design, reading=reading), facts, Budget(epsilon, delta))
     ready = prepare_atlas(design, facts, index, responses)
     if not atlas_guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
         raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")

@@ -71,13 +71,15 @@ def read_sums(
     readings, of_map, records = [], np.zeros(plan.nodes.cells), np.zeros(plan.nodes.cells)
     for each, number in zip(under, shares(weight, paths), strict=True):
         posterior = FieldPosterior(each.reader, each.seen)
-        drawn = posterior.paths(number, entropy) if number else np.empty((0, plan.nodes.cells))
+        drawn = np.empty((0, plan.nodes.cells))
+        if number:
+            drawn = posterior.paths(number, entropy) + each.shift
         found_at = posterior.mean() + each.shift, posterior.deviation()
         if each.reader.linear is None:
             found, mean, sd = unclipped(*found_at, each.reader.prior, drawn)
             readings.append(Reading(mean, sd, found))
         else:  # the field itself is read
-            found = np.clip(drawn + each.shift, -reach, reach)
+            found = np.clip(drawn, -reach, reach)
             readings.append(Reading(np.clip(found_at[0], -reach, reach), found_at[1], found))
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
     seeded, of_maps = SimulationEntropy(0), []
@@ -147,9 +149,9 @@ def _check(
         basis, prior = plan.beliefs[best]
         return check_rates(replace(plan, basis=basis, prior=prior), known, sums)
     reader = under[best].reader
-    return check_model(
-        reader if reader.linear is None else plan.readers(first or under[best].counts)[best], sums
-    )
+    if reader.linear is None:
+        return check_model(reader, under[best].seen)
+    return check_model(plan.readers(first or under[best].counts)[best], sums)
 
 
 def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:

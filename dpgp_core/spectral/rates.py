@@ -33,7 +33,9 @@ class RateReading:
     reader: FieldReader  # of the field, linear around its own posterior
     seen: Floats  # (p,) the released sums as the reader takes them
     counts: NodeCounts  # expected records per node, given the release
-    shift: float  # what is added to what is read, so that all expected records are as many as there are
+    # what is added to what is read, a number or (N,): of counted records so that all expected records are as
+    # many as there are, of one of several columns what the others say of it
+    shift: Floats | float
 
 
 def read_rates(made: Prepared, known: PublicCounts, sums: Floats) -> RateReading:

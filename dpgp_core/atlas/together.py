@@ -1,0 +1,138 @@
+"""Reading related columns together: what the others' released sums say of each, by k x k problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpgp_core.linalg import Floats, solve_lower
+from dpgp_core.spectral.model import Prepared
+from dpgp_core.spectral.prior import FieldBasis
+from dpgp_core.spectral.rates import RateReading
+from dpgp_core.spectral.reading import FieldReader
+
+ROUNDS = 40  # of expectation and maximisation
+FREEDOM = 4  # degrees of freedom of the prior of the correlation, beyond the number of columns
+ALIKE = (0.0, 0.5, 0.9)  # correlations of all columns about which that prior lies; the released sums choose
+LEAST = 1e-6  # share of its variance that a column keeps at least, given the others
+FAINT = 0.02  # signal over noise below which a direction is left out: it says next to nothing
+
+
+@dataclass(frozen=True, eq=False)
+class WhiteSums:
+    """The released sums of k columns in D directions whose noise is white, the same for all columns.
+
+    In direction d they are `size_d q_d + noise`, q_d (k,) with the columns' correlation C as covariance.
+    """
+
+    size: Floats  # (D,) >= 0
+    sums: Floats  # (D, k)
+    turned: Floats  # (Q, D) orthonormal: z of a column is `turned @ q` and what no sum sees
+
+    @classmethod
+    def of(cls, reader: FieldReader, seen: Sequence[Floats]) -> WhiteSums:
+        """Of the sums (p,) of each column, which one reader with paths reads."""
+        assert reader.error_root is not None
+        link = solve_lower(reader.error_root, np.ascontiguousarray(reader.root @ reader.half))
+        left, size, right = np.linalg.svd(link, full_matrices=False)
+        kept = np.square(size) >= FAINT
+        left, size, right = left[:, kept], size[kept], right[kept]
+        white = solve_lower(reader.error_root, np.column_stack([each - reader.offset for each in seen]))
+        return cls(size, left.T @ white, right.T)
+
+    def covariance(self, correlation: Floats) -> Floats:
+        """(D, k, k) covariance of the white sums in each direction."""
+        return np.square(self.size)[:, None, None] * correlation + np.eye(correlation.shape[0])
+
+    def log_density(self, correlation: Floats) -> float:
+        """Log density of the white sums under a correlation (k, k), up to a constant that all share."""
+        covariance = self.covariance(correlation)
+        explained = np.einsum("dk,dk->", self.sums, np.linalg.solve(covariance, self.sums[..., None])[..., 0])
+        return -0.5 * float(explained + np.linalg.slogdet(covariance)[1].sum())
+
+    @property
+    def seen(self) -> float:
+        """In how many directions the sums say something of one column."""
+        return float(np.sum(np.square(self.size) / (1.0 + np.square(self.size))))
+
+    def correlation(self, alike: float) -> Floats:
+        """(k, k) correlation of the columns by expectation and maximisation, from a prior about `alike`."""
+        count = self.sums.shape[1]
+        start = np.full((count, count), alike) + (1.0 - alike) * np.eye(count)
+        found, freedom = start, count + FREEDOM
+        for _ in range(ROUNDS):
+            gain = self.size[:, None, None] * np.linalg.solve(
+                self.covariance(found), np.broadcast_to(found, (self.size.size, count, count))
+            )
+            mean = np.einsum("dkc,dk->dc", gain, self.sums)
+            left = found - self.size[:, None, None] * np.einsum("dkc,kl->dcl", gain, found)
+            made = mean.T @ mean + left.sum(axis=0) + freedom * start
+            scale = np.sqrt(made.diagonal())
+            found = made / np.outer(scale, scale)  # each column varies as it is believed to by itself
+        return found
+
+    def given_others(self, column: int, correlation: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance (D,) of a column's q in each direction given the sums of all others."""
+        others = np.delete(np.arange(correlation.shape[0]), column)
+        link = correlation[column, others]
+        inner = self.covariance(correlation[np.ix_(others, others)])
+        pull = np.linalg.solve(inner, np.broadcast_to(link[:, None], (self.size.size, others.size, 1)))[
+            ..., 0
+        ]
+        mean = self.size * np.einsum("dk,dk->d", pull, self.sums[:, others])
+        return mean, 1.0 - np.square(self.size) * (pull @ link)
+
+
+def likeliest(white: WhiteSums) -> tuple[Floats, float]:
+    """The likeliest correlation (k, k) of ALIKE, and by how much it beats unrelated columns.
+
+    The gain in log density is less half the logarithm of the directions seen for each pair of columns
+    (Schwarz's criterion): below 0 the columns are better read apart.
+    """
+    count = white.sums.shape[1]
+    tried = [white.correlation(alike) for alike in ALIKE]
+    densities = [white.log_density(each) for each in tried]
+    best = int(np.argmax(densities))
+    penalty = 0.25 * count * (count - 1) * np.log(max(white.seen, 1.0))
+    return tried[best], densities[best] - white.log_density(np.eye(count)) - float(penalty)
+
+
+def together(
+    plan: Prepared, alone: Sequence[RateReading], seen: Sequence[Floats]
+) -> tuple[tuple[RateReading, ...], ...] | None:
+    """Readings of each column under each belief given the sums (p,) of all others; None if apart is better.
+
+    `alone` are the readings of one column under each belief, which differ between columns in their sums
+    alone. Given the others a column's z is `N(m, S)`: it is read as `m + S^(1/2) z`. Under C = 1 nothing
+    changes. Which belief decides between both readings is the one under which all sums are likeliest.
+    """
+    white = [WhiteSums.of(each.reader, seen) for each in alone]
+    chosen = [likeliest(each) for each in white]
+    density = [
+        sum(each.reader.log_evidence(sums) for sums in seen) + max(gain, 0.0)
+        for each, (_, gain) in zip(alone, chosen, strict=True)
+    ]
+    if chosen[int(np.argmax(density))][1] <= 0.0:
+        return None
+    return tuple(
+        tuple(
+            _beside(plan, each, sums, *one.given_others(column, correlation), one.turned)
+            for each, one, (correlation, _) in zip(alone, white, chosen, strict=True)
+        )
+        for column, sums in enumerate(seen)
+    )
+
+
+def _beside(
+    plan: Prepared, alone: RateReading, sums: Floats, mean: Floats, variance: Floats, turned: Floats
+) -> RateReading:
+    """One column's reading where its z, along `turned` (Q, D), has this mean and variance (D,)."""
+    reader, rows = alone.reader, alone.reader.basis.rows
+    shorter = 1.0 - np.sqrt(np.clip(variance, LEAST, 1.0))
+    basis = FieldBasis(rows - ((rows @ turned) * shorter) @ turned.T, reader.basis.rest)
+    shift = reader.prior.deviation * (rows @ (turned @ mean))
+    made = replace(plan, basis=basis, prior=reader.prior).reader(alone.counts)
+    known = plan.features.values.T @ (alone.counts.mean * shift)
+    return RateReading(made, sums - known, alone.counts, plan.nodes.spread(shift))
