@@ -20,7 +20,7 @@ from pathlib import Path
 from studies.registry import RESULTS, STUDIES, Study
 
 FOLDER = Path(__file__).resolve().parent
-ROOMS = ("agreement", "prices", "scale", "screens", "speed")
+ROOMS = ("agreement", "columns", "prices", "scale", "screens", "speed")
 """The rooms whose every module is a command that measures something."""
 MODULES = {
     path.stem: ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)

@@ -182,7 +182,8 @@ class SpectralStatistics(Mechanism):
         counts = 0 if plan.noise.counts is None else design.ball.parts
         distance = distance_of(both * (design.ball.columns + counts))
         cost = Cost.gaussian(merged_mu((first, second)), distance).among(facts.neighbours, exchange)
-        return Guarantee.gaussian(cost, self.source)
+        proof = self.source if design.ball == ONE_COLUMN else "docs/spectral-statistics.md, Theorem D"
+        return Guarantee.gaussian(cost, proof)
 
     def calibrate(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget

@@ -1,0 +1,1 @@
+"""What several columns of the same records reach together."""

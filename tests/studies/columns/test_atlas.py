@@ -1,0 +1,100 @@
+"""The study of atlases: its tables and scores, and what its page quotes."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from dpgp_core.mechanisms.design import Budget
+from studies.columns.atlas import CLIP, Judge, Score, Table, compared, gaps, guessed, released_atlas, world
+
+ROOT = Path(__file__).resolve().parents[3]
+STORED = (ROOT / "studies/results/atlas.txt").read_text("utf-8").splitlines()
+PAGE = (ROOT / "docs" / "case-atlas.md").read_text("utf-8")
+
+
+def test_guesses_are_as_far_off_as_the_page_says() -> None:
+    found = guessed(np.array([[0.0, 5.0], [2.0, 9.0]]))
+    assert found.tolist() == [[-1.25 / 1.2] * 2, [0.75 / 1.2] * 2]
+
+
+def test_tables_are_shuffled_and_lose_values_as_a_whole() -> None:
+    table = world(0.5, 1)
+    mixed = table.shuffled(2)
+    assert np.array_equal(np.sort(mixed.values[:, 0]), np.sort(table.values[:, 0]))
+    assert np.array_equal(mixed.cells, table.cells)
+    assert {tuple(row) for row in mixed.values} == {tuple(row) for row in table.values}
+    assert np.mean(mixed.values == table.values) < 0.05
+    gappy = table.gappy(3)
+    assert np.isnan(gappy.values).mean() == pytest.approx(0.3, abs=0.03)
+    assert gappy.complete().cells.size == int((~np.isnan(gappy.values)).all(axis=1).sum()) < 0.3 * 600
+
+
+def test_a_release_of_hardly_any_noise_shows_the_map_without_privacy() -> None:
+    table = world(0.0, 4)
+    judge = Judge.of(table)
+    right, wrong = Score(judge), Score(judge)
+    layers = released_atlas(table, 1_000.0, "apart", 5)
+    right.add(layers, CLIP, 1.0)
+    wrong.add(layers[::-1], CLIP, 1.0)
+    assert right.mean > 0.75
+    assert wrong.mean < 0.45
+    assert len(right.agreements) == 8
+    assert right.ece < wrong.ece
+
+
+def test_designs_are_compared_and_gaps_are_filled() -> None:
+    table = Table(
+        world(0.9, 6).lattice, *(part[:400] for part in (world(0.9, 6).cells, world(0.9, 6).values))
+    )
+    found = compared(table, 20.0, 1)
+    assert set(found) == {"alone", "k releases", "apart", "together", "shuffled"}
+    assert found["alone"].mean > found["k releases"].mean
+    assert found["apart"].mean > found["shuffled"].mean + 0.2
+    summed, whole = gaps(table, 20.0, 1)
+    assert summed > whole
+
+
+def rows() -> list[list[str]]:
+    return [line[22:].split() for line in STORED[1:] if line[:1] in "MJg" and "," not in line[:6]]
+
+
+@pytest.mark.parametrize("name", ["Meuse", "Jura"])
+@pytest.mark.parametrize("epsilon", ["1", "3"])
+def test_the_page_quotes_the_stored_agreements(name: str, epsilon: str) -> None:
+    quoted = 0
+    for line in STORED:
+        if not line.startswith(name + " "):
+            continue
+        count, n, found, *numbers = line[22:].split()
+        if found != epsilon:
+            continue
+        said = " | ".join(number.removeprefix("0") for number in numbers[:5])
+        assert f"| {name} | {count} | {n} | {epsilon} | {said} |" in PAGE
+        quoted += 1
+    assert quoted >= 2
+
+
+@pytest.mark.parametrize("related", ["0", "0.5", "0.9"])
+@pytest.mark.parametrize("epsilon", ["1", "3"])
+def test_the_page_quotes_the_generated_worlds(related: str, epsilon: str) -> None:
+    (line,) = (
+        each
+        for each in STORED
+        if each.startswith(f"generated, related {related} ") and each[22:].split()[2] == epsilon
+    )
+    said = " | ".join(number.removeprefix("0") for number in line[22:].split()[3:8])
+    assert f"| {related.removeprefix('0') or '0'} | {epsilon} | {said} |" in PAGE
+
+
+def test_the_page_quotes_missing_values_and_what_a_guess_gains() -> None:
+    (line,) = (each for each in STORED if each.startswith("presence sums"))
+    summed, whole = (part.split()[-1].removeprefix("0") for part in line.split(";"))
+    assert f"reach {summed}; complete records alone {whole}" in " ".join(PAGE.split())
+    for epsilon, times in ((1.0, 56), (3.0, 65)):
+        assert math.ceil(100.0 * ndtr(Budget(epsilon, 1e-5).mu / 2.0)) == times
+        assert f"at most {times}" in PAGE
