@@ -80,21 +80,30 @@ def read_readings(source: str | Path, zone: str | None = None, day_first: bool |
     """
     path = Path(source)
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.DictReader(file)
-            header = [name for name in rows.fieldnames or () if name]
+        with path.open(encoding="utf-8-sig") as file:
+            # line by line: an open quote would take in the rows behind it
+            rows = (row for line in file for row in csv.reader((line.rstrip("\n"),), strict=True))
+            names = next(rows, [])
+            header = [name for name in names if name]
             clock = next((name for name in header if name.strip().lower() == "time"), None)
             values = [name for name in header if name != clock]
             if clock is None or len(values) != 1:
                 raise WorkflowError(f"{path.name} needs two columns: 'time', and the values of one sensor.")
-            texts = [(row[clock] or "", row[values[0]] or "") for row in islice(rows, _MOST)]
+            places = names.index(clock), names.index(values[0])
+            texts = [
+                (row[places[0]], row[places[1]]) for row in islice(rows, _MOST) if len(row) > max(places)
+            ]
         read = read_instants([text for text, _ in texts], day_first)
         times = read.in_utc(None if zone is None else time_zone(zone))
     except WorkflowError:
         raise
     except DataError as error:
         raise WorkflowError(f"{path.name}: {str(error)[:1].lower()}{str(error)[1:]}") from None
-    except (OSError, ValueError, csv.Error):  # ValueError: no UTF-8, or no name of a file
+    except csv.Error:
+        raise WorkflowError(
+            f"{path.name} has a quote that does not close on its line: mend that line."
+        ) from None
+    except (OSError, ValueError):  # ValueError: no UTF-8, or no name of a file
         raise WorkflowError(f"{path.name} cannot be read as CSV in UTF-8: choose another file.") from None
     pairs = [
         (time, value)

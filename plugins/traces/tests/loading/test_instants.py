@@ -82,13 +82,18 @@ def london(*clocks: str) -> list[str]:
 
 
 def test_the_order_of_rows_tells_which_of_two_equal_hours_it_was() -> None:
-    clocks = ("00:30", "01:10", "01:50", "01:10", "01:50", "02:10")
-    right = ["23:30", "00:10", "00:50", "01:10", "01:50", "02:10"]
+    clocks = ("00:30", "01:10", "01:11", "01:49", "01:50", "01:10", "01:11", "01:50", "02:10")
+    right = ["23:30", "00:10", "00:11", "00:49", "00:50", "01:10", "01:11", "01:50", "02:10"]
     assert london(*clocks) == right
     assert london(*clocks[::-1]) == right[::-1]  # newest first
-    assert london("01:10", "01:50", "02:10") == ["01:10", "01:50", "02:10"]
-    assert london("00:50", "01:10", "01:50") == ["23:50", "00:10", "00:50"]
-    assert london("00:50", "01:10", "01:50", "02:00") == ["23:50", "00:10", "01:50", "02:00"]
+    assert london("01:10", "01:50", "02:10", "02:11") == ["01:10", "01:50", "02:10", "02:11"]
+    assert london("00:49", "00:50", "01:10", "01:50") == ["23:49", "23:50", "00:10", "00:50"]
+    clocks = ("00:49", "00:50", "01:10", "01:11", "01:50", "01:51", "02:00", "02:01")
+    right = ["23:49", "23:50", "00:10", "00:11", "01:50", "01:51", "02:00", "02:01"]
+    assert london(*clocks) == right
+    for single in ("00:30", "01:10", "01:50", "01:10", "01:50"), ("00:50", "01:10", "01:50", "02:00"):
+        with pytest.raises(DataError, match="A single row tells where the clock went back"):
+            london(*single)
     with pytest.raises(DataError, match="not in the order of their times"):
         london("01:50", "01:10", "01:55", "01:20", "01:40", "01:59")
 

@@ -139,7 +139,9 @@ def to_utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
     ahead = early.copy()
     twice = np.flatnonzero(early > late)
     for run in np.split(twice, np.flatnonzero(np.diff(twice) > 1) + 1) if twice.size else ():
-        ahead[run[_turn(clock, run) :]] = late[run[_turn(clock, run) :]]
+        turn = _turn(clock, run)
+        _refuse_told_by_one(clock, run, turn)
+        ahead[run[turn:]] = late[run[turn:]]
     made = np.asarray(clock - ahead)
     refuse_back(
         made,
@@ -173,6 +175,24 @@ def _turn(clock: NDArray[np.float64], run: NDArray[np.intp]) -> int:
     pauses = np.concatenate([[after], [before], steps])  # of two equal ones the first counts
     longest = int(np.argmax(pauses))
     return len(run) if longest == 0 else longest - 1
+
+
+def _refuse_told_by_one(clock: NDArray[np.float64], run: NDArray[np.intp], turn: int) -> None:
+    """Refuse a run of which a single row, in it or beside it, tells where the clock went back: whatever that
+    row holds, it would decide how the others are read."""
+    first, last = int(run[0]), int(run[-1])
+    start = max(first - 2, 0)
+    near = clock[start : last + 3]
+    for row in range(max(first - 1, 0) - start, min(last + 2, clock.size) - start):
+        inside = first - start <= row <= last - start
+        begin = first - start - (row < first - start)
+        left = np.arange(begin, begin + len(run) - inside)
+        summer = turn - (inside and row < first - start + turn)
+        if left.size and _turn(np.delete(near, row), left) != summer:
+            raise DataError(
+                "A single row tells where the clock went back in the hour that occurs twice when summer time "
+                "ends: sort the file as it was recorded, or export it with times in UTC."
+            )
 
 
 def _offset(zone: str) -> float:
