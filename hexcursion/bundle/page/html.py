@@ -60,19 +60,7 @@ def map_html(
 </header>
 <main>
 <div class="first">
-<div>
-{board_of("Map of the release", still)}
-<div id="live" hidden>
-<p class="detail" id="detail"></p>
-<ul class="legend" id="legend"></ul>
-<div class="controls">
-{_abouts(released)}{MODES}
-<div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
-<output id="stop" for="threshold"></output> <button id="published" type="button">As published</button></div>
-</div>
-<p class="said" id="said"></p>
-</div>
-</div>
+{live_map("Map of the release", still, _abouts(released) + MODES, moving("As published"))}
 <div class="facts">
 {"".join(_fact(fact, belief_of(statement) if index == 1 else None) for index, fact in enumerate(facts))}
 </div>
@@ -117,7 +105,30 @@ def _abouts(released: Released) -> str:
 """
 
 
-def board_of(label: str, still: str) -> str:
+def moving(back: str) -> str:
+    """The slider of thresholds, and a button with the words `back`."""
+    return f"""<div id="moving"><label>Threshold \
+<input type="range" id="threshold" min="0" step="1"></label> \
+<output id="stop" for="threshold"></output> <button id="published" type="button">{back}</button></div>"""
+
+
+def live_map(label: str, still: str, choices: str, slider: str) -> str:
+    """The map that the script draws, its legend, choices and slider (HTML); until then `still`."""
+    return f"""<div>
+{_board(label, still)}
+<div id="live" hidden>
+<p class="detail" id="detail"></p>
+<ul class="legend" id="legend"></ul>
+<div class="controls">
+{choices}
+{slider}
+</div>
+<p class="said" id="said"></p>
+</div>
+</div>"""
+
+
+def _board(label: str, still: str) -> str:
     """The map that the script draws, with its tools; `still` (HTML) stands there until it does."""
     return f"""<div class="board" id="board" role="group" aria-label="{escape(label)}" tabindex="0">
 <div class="still">{still}</div>

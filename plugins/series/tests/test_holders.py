@@ -27,6 +27,7 @@ from dpgp_core.releasing import PublicFacts
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.sums import KeptSums, features_digest
 from hexcursion.bundle import BundleError, read_bundle
+from hexcursion.bundle.layout import contents_of, sums_text
 from hexcursion.cli.main import main
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_project
@@ -174,6 +175,23 @@ def test_the_command_adds_and_says_who_is_protected(
     assert main(["together", str(folder / "b0"), str(folder / "b0"), "--out", str(tmp_path / "x")]) != 0
     assert "is named twice" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
+
+
+def test_one_release_under_two_names_is_refused(folder: Path, tmp_path: Path) -> None:
+    """Its noise would be added to itself, and counted as that of two."""
+    contents = contents_of(folder / "b1")
+    name = read_bundle(folder / "b1").statement["release"]["id"].encode()
+    renamed = {
+        each: content.replace(name, b"0123456789abcdef")
+        for each, content in contents.items()
+        if each != "SHA256SUMS"
+    }
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for each, content in {**renamed, "SHA256SUMS": sums_text(renamed).encode()}.items():
+        (copy / each).write_bytes(content)
+    with pytest.raises(BundleError, match="one release under two names"):
+        read_holders([folder / "b1", copy])
 
 
 def test_a_bundle_without_the_shared_design_is_refused(folder: Path, tmp_path: Path, town: Town) -> None:

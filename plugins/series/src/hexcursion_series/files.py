@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -40,7 +41,7 @@ from hexcursion_series.report import (
     question_of,
     steps_of,
 )
-from hexcursion_series.together import Series, classes_of
+from hexcursion_series.together import Series, classes_of, credits_of, flags_of
 
 STILL = "<p>This map is drawn by the page's script; the numbers stand below.</p>"
 SAYS = "{}"  # where the script writes what is shown
@@ -48,6 +49,11 @@ MOST_AREAS = 60
 WIDE, HIGH, LEFT, FOOT = 300.0, 130.0, 62.0, 22.0  # SVG units of a chart
 LONGEST_END = 16  # letters of a label at either end of a chart
 REACH = 1.645  # deviations on either side that hold 90 %
+
+
+SLIDER = """<div id="moving"><label>Period <input type="range" id="threshold" min="0" step="1"></label> \
+<output id="stop" for="threshold"></output> <button id="play" type="button">Play</button> \
+<button id="published" type="button">Newest</button></div>"""
 
 
 def series_html(series: Series, promise: Promise) -> bytes:
@@ -67,31 +73,19 @@ def series_html(series: Series, promise: Promise) -> bytes:
         for step in steps
     )
     by = escape(by_words(series))
+    choices = f"""{html.MODES}
+<fieldset id="what"><legend>of</legend>\
+<label><input type="radio" name="what" value="value" checked> the periods</label>\
+<label><input type="radio" name="what" value="change"> the rise{by}</label></fieldset>"""
     body = f"""<header>
 <h1>{escape(question)}</h1>
 <p class="answer">{escape(steps[0].sentence)}</p>
 <p class="place">{escape(str(series.last.statement["release"]["title"]))}</p>
-{html.flags_of({"release": {name: _any(series, name) for name in ("simulation", "generated")}})}
+{html.flags_of({"release": flags_of(series.bundles)})}
 </header>
 <main>
 <div class="first">
-<div>
-{html.board_of("Map of the series", STILL)}
-<div id="live" hidden>
-<p class="detail" id="detail"></p>
-<ul class="legend" id="legend"></ul>
-<div class="controls">
-{html.MODES}
-<fieldset id="what"><legend>of</legend>\
-<label><input type="radio" name="what" value="value" checked> the periods</label>\
-<label><input type="radio" name="what" value="change"> the rise{by}</label></fieldset>
-<div id="moving"><label>Period <input type="range" id="threshold" min="0" step="1"></label> \
-<output id="stop" for="threshold"></output> <button id="play" type="button">Play</button> \
-<button id="published" type="button">Newest</button></div>
-</div>
-<p class="said" id="said"></p>
-</div>
-</div>
+{html.live_map("Map of the series", STILL, choices, SLIDER)}
 <div class="facts">
 <div class="fact"><h2>Who is protected</h2><p class="lead">{escape(_lead(promise))}</p>
 <p class="text">{escape(" ".join(promise.sentences))}</p></div>
@@ -157,10 +151,6 @@ def _drawing(series: Series) -> dict[str, Any]:
         "words": [*graded_words(SAYS), FEW_RECORDS], "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
         "cube": text_of(made), "colours": colours_of(len(labels)),
     }  # fmt: skip
-
-
-def _any(series: Series, name: str) -> bool:
-    return any(bundle.statement["release"][name] for bundle in series.bundles)
 
 
 def _lead(promise: Promise) -> str:
@@ -234,8 +224,7 @@ def _foot(series: Series) -> str:
         f"{label}: release {bundle.statement['release']['id']}, {bundle.statement['release']['created']}"
         for label, bundle in zip(series.labels, series.bundles, strict=True)
     )
-    credits = dict.fromkeys(text for bundle in series.bundles for text in bundle.statement["attribution"])
-    said = "\n".join(f"<blockquote>{escape(line)}</blockquote>" for line in credits)
+    said = "\n".join(f"<blockquote>{escape(line)}</blockquote>" for line in credits_of(series.bundles))
     return f"<p>{escape(releases)}. Made with {escape(f'{NAME} {VERSION}')}.</p>\n{said}"
 
 
@@ -252,10 +241,22 @@ PAGE, STATEMENT, CELLS, TABLE, AREAS = (
 def write_series(series: Series, promise: Promise, place: str | Path) -> Path:
     """Write the files of a series into a new folder. Return the folder. Raise `WorkflowError` if the path
     exists already, or cannot be written."""
+    return write_new(place, series_files(series, promise))
+
+
+def write_new(place: str | Path, files: Mapping[str, bytes]) -> Path:
+    """Write files into a new folder, all or none. Raise `WorkflowError` as `new_place`."""
     folder = new_place(place)
     with made_whole(folder) as made:
-        write_files(made, series_files(series, promise))
+        write_files(made, files)
     return folder
+
+
+def sealed(statement: Mapping[str, Any], files: Mapping[str, bytes], name: str) -> dict[str, bytes]:
+    """The files with the statement, as `name`, before them and the checksums of all behind."""
+    text = json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    made = {name: text.encode(), **files}
+    return {**made, layout.SUMS: layout.sums_text(made).encode()}
 
 
 def series_files(series: Series, promise: Promise) -> dict[str, bytes]:
@@ -273,13 +274,12 @@ def series_files(series: Series, promise: Promise) -> dict[str, bytes]:
     shared = {name: neutral_cell(value) if isinstance(value, str) else value for name, value in facts.items()}
     cells = cells_collection(series.domain, _wide(series), shared, decimals_for(series.domain.resolution))
     made = {
-        STATEMENT: (json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
         CELLS: collection_bytes(cells),
         TABLE: _long(series),
         AREAS: _areas(series),
         PAGE: series_html(series, promise),
     }
-    return {**made, layout.SUMS: layout.sums_text(made).encode()}
+    return sealed(statement, made, STATEMENT)
 
 
 def _bounded(epsilon: float | None) -> float | None:
@@ -327,9 +327,7 @@ def series_statement(series: Series, promise: Promise) -> dict[str, Any]:
             "delta": promise.delta, "epsilon_of_one_record": _bounded(promise.one_record),
             "epsilon_in_every_period": _bounded(promise.every_period), "in_words": list(promise.sentences),
         },
-        "attribution": list(
-            dict.fromkeys(text for bundle in series.bundles for text in bundle.statement["attribution"])
-        ),
+        "attribution": credits_of(series.bundles),
     }  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -18,7 +17,6 @@ from geo import decimals_for
 from geo.context.surroundings import around
 from geo.geojson import cells_collection, collection_bytes
 from hexcursion import words
-from hexcursion.bundle import layout
 from hexcursion.bundle.layers import cell_columns
 from hexcursion.bundle.page import html
 from hexcursion.bundle.page.drawn import Released, drawing
@@ -30,10 +28,11 @@ from hexcursion.bundle.statement.expected import shown_words, told_block
 from hexcursion.bundle.statement.guarantee import stated_cost, together_guess
 from hexcursion.bundle.tables import parquet_bytes
 from hexcursion.bundle.untrusted import neutral_cell
-from hexcursion.new_place import made_whole, new_place, write_files
 from hexcursion.promises import protected_word
 from hexcursion.version import NAME, VERSION
+from hexcursion_series.files import STILL, sealed, write_new
 from hexcursion_series.holders import Holders
+from hexcursion_series.together import credits_of, flags_of
 
 SCHEMA = "hexcursion-together-1"
 PAGE, STATEMENT, CELLS, TABLE = "together.html", "together.json", "cells.geojson", "cells.parquet"
@@ -73,7 +72,7 @@ def promise_of_holders(holders: Holders) -> HolderPromise:
     )
     free = "Adding the released sums costs no privacy: it reads only what each holder has published."
     simulated = "At least one bundle is a simulation, which protects no record."
-    more = [simulated] if _any(holders, "simulation") else []
+    more = [simulated] if flags_of(holders.bundles)["simulation"] else []
     return HolderPromise(delta, every, (*own, several, free, *more))
 
 
@@ -133,7 +132,7 @@ def holder_statement(holders: Holders, signers: Signers | None = None) -> dict[s
             "epsilon_at_every_holder": promise.every_holder,
             "in_words": list(promise.sentences),
         },
-        "attribution": _attribution(holders),
+        "attribution": credits_of(holders.bundles),
     }
 
 
@@ -163,12 +162,11 @@ def holder_files(holders: Holders, signers: Signers | None = None) -> dict[str, 
     cells = {name: list(values) for name, values in columns.items() if name != "h3"}
     decimals = decimals_for(holders.domain.resolution)
     files = {
-        STATEMENT: (json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
         CELLS: collection_bytes(cells_collection(holders.domain, cells, shared, decimals)),
         TABLE: parquet_bytes({name: list(values) for name, values in columns.items()}),
         PAGE: holder_page(holders, statement),
     }
-    return {**files, layout.SUMS: layout.sums_text(files).encode()}
+    return sealed(statement, files, STATEMENT)
 
 
 def write_holders(holders: Holders, place: str | Path, signers: Signers | None = None) -> Path:
@@ -176,10 +174,7 @@ def write_holders(holders: Holders, place: str | Path, signers: Signers | None =
 
     Raise `WorkflowError` if the path exists already or cannot be written.
     """
-    folder = new_place(place)
-    with made_whole(folder) as unfinished:
-        write_files(unfinished, holder_files(holders, signers))
-    return folder
+    return write_new(place, holder_files(holders, signers))
 
 
 def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
@@ -197,23 +192,11 @@ def holder_page(holders: Holders, statement: Mapping[str, Any]) -> bytes:
 <h1>{escape(question)}</h1>
 <p class="answer">{escape(said)}</p>
 <p>{escape(shown_words(holders.products, asked_statement(holders)))}</p>
-{html.flags_of({"release": {name: _any(holders, name) for name in ("simulation", "generated")}})}
+{html.flags_of({"release": flags_of(holders.bundles)})}
 </header>
 <main>
 <div class="first">
-<div>
-{html.board_of("Map of all holders", "<p>The page's script draws this map.</p>")}
-<div id="live" hidden>
-<p class="detail" id="detail"></p>
-<ul class="legend" id="legend"></ul>
-<div class="controls">
-{html.MODES}
-<div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
-<output id="stop" for="threshold"></output> <button id="published" type="button">As asked</button></div>
-</div>
-<p class="said" id="said"></p>
-</div>
-</div>
+{html.live_map("Map of all holders", STILL, html.MODES, html.moving("As asked"))}
 <div class="facts">
 <div class="fact"><h2>Who is protected</h2>
 <p class="lead">Each holder protects its own records</p>
@@ -256,12 +239,3 @@ def _drawing(holders: Holders) -> dict[str, Any]:
         around(holders.domain, holders.first.layers),
     )
     return drawing(released, holders.products)
-
-
-def _any(holders: Holders, flag: str) -> bool:
-    return any(bundle.statement["release"][flag] for bundle in holders.bundles)
-
-
-def _attribution(holders: Holders) -> list[str]:
-    lines = (line for bundle in holders.bundles for line in bundle.statement["attribution"])
-    return list(dict.fromkeys(lines))

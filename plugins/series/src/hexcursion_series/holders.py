@@ -85,6 +85,8 @@ def read_holders(
     for bundle in bundles[1:]:
         _refuse_other_design(bundles[0], bundle)
     refuse_unaddable(bundles[0])
+    if len({stored_sums(bundle).kept.sums.tobytes() for bundle in bundles}) < len(bundles):
+        raise BundleError("Two of these bundles are one release under two names: name each release once.")
     facts = sums_facts(bundles[0])
     if checked:
         for bundle in bundles:

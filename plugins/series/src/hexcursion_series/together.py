@@ -195,6 +195,17 @@ def open_bundles(sources: Sequence[str | Path | bytes]) -> tuple[list[Bundle], l
     return bundles, [hashlib.sha256(files[layout.SUMS]).hexdigest() for files in contents]
 
 
+def flags_of(bundles: Sequence[Bundle]) -> dict[str, bool]:
+    """Whether any release is a simulation, and whether any data are generated."""
+    names = ("simulation", "generated")
+    return {name: any(bundle.statement["release"][name] for bundle in bundles) for name in names}
+
+
+def credits_of(bundles: Sequence[Bundle]) -> list[str]:
+    """The credits of all, each once."""
+    return list(dict.fromkeys(text for bundle in bundles for text in bundle.statement["attribution"]))
+
+
 def _named(read: Callable[[Any], Read], given: Any, source: object) -> Read:
     """Read a bundle. A refusal names the file."""
     try:
