@@ -17,9 +17,13 @@ SOURCES = (
     "Regulation (EU) 2016/679 (GDPR), recital 26: whether a person can be identified by means "
     "that are reasonably likely to be used.",
     "Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP "
-    "216), section 2.2: singling out, linkability, inference.",
+    "216): the three questions in section 2.2. For differential privacy its table of techniques "
+    'answers "may not" to each question whether the risk remains.',
+    "European Data Protection Board, Opinion 28/2024 (on AI models, not on maps): a model is not "
+    "anonymous in all cases. How likely personal data can be extracted from it has to be "
+    "insignificant, which is judged case by case.",
     "A. Cohen and K. Nissim, Towards formalizing the GDPR's notion of singling out, PNAS 117 "
-    "(2020), doi:10.1073/pnas.1914598117: differential privacy prevents predicate singling out.",
+    "(2020), doi:10.1073/pnas.1914598117: the theorem named under Singling out.",
     "J. Dong, A. Roth and W. J. Su, Gaussian differential privacy, JRSS B 84 (2022), "
     "doi:10.1111/rssb.12454: the best guess of an attacker as a test between two datasets.",
     "NIST SP 800-226, Guidelines for Evaluating Differential Privacy Guarantees (2025).",
@@ -150,19 +154,28 @@ def _covered(statement: Mapping[str, Any]) -> list[str]:
 
 def _singling_out(statement: Mapping[str, Any]) -> list[str]:
     return [
-        "Can a person be isolated in what is published? The number of times in 100 above speaks "
-        "to this criterion: it bounds every claim about one record, also one that fits a single "
-        "person. Cohen and Nissim prove that differential privacy with small epsilon and delta "
-        "prevents predicate singling out."
+        f"Can a person be isolated in what is published? {_bounded(statement)} Cohen and Nissim prove "
+        "that differential privacy prevents predicate singling out among independent persons as their "
+        "number grows; that is a theorem about the method, and gives no number for this release."
     ]
+
+
+def _bounded(statement: Mapping[str, Any]) -> str:
+    """What the bound on a guess says of one record; that there is none."""
+    if belief_of(statement) is None:
+        return "No bound on a guess about one record is given above, so none is given here."
+    return (
+        "The number of times in 100 above bounds how well anybody decides between two claims about "
+        "one record, such as that it is there or that another is."
+    )
 
 
 def _linkability(statement: Mapping[str, Any]) -> list[str]:
     lines = {line["topic"]: line["text"] for line in statement["receipt"]}
     said = [
-        "Can records about one person be linked, within these files or with others? The promise "
-        "holds whatever other data an attacker has. Releases of the same records add up, each as "
-        "its own statement says."
+        "Can records about one person be linked, within these files or with others? The files hold "
+        "none, and the promise holds whatever other data an attacker has. Releases of the same "
+        "records add up, each as its own statement says."
     ]
     said += [
         f"The ledger of the office: {_plain(lines[topic])}"
@@ -176,9 +189,9 @@ def _linkability(statement: Mapping[str, Any]) -> list[str]:
 def _inference(statement: Mapping[str, Any]) -> list[str]:
     groups = [f"* {_plain(line['in_words'])}" for line in statement["guarantee"]["groups"]]
     said = [
-        "Can a value of a person be deduced? From that person's own record at most as the guess "
-        "above says. What is true of an area as a whole can be learnt, and can be applied to a "
-        "person who lives there, whether or not that person's record was used."
+        f"Can a value of a person be deduced from that person's own record? {_bounded(statement)} "
+        "What is true of an area as a whole can be learnt, and can be applied to a person who lives "
+        "there, whether or not that person's record was used."
     ]
     return [*said, "Someone with several records is protected less:", *groups] if groups else said
 
@@ -186,6 +199,7 @@ def _inference(statement: Mapping[str, Any]) -> list[str]:
 def _open(statement: Mapping[str, Any]) -> list[str]:
     return [
         *(f"* {_plain(text)}" for text in promises.limits(statement)),
+        "* Whether the office ran the program on the records as stated: no reader can see that.",
         "* Loss, theft or misuse of the records before the release: the promise is about what is published.",
         "* The time that computations take, and the memory that they use, while the release is made.",
     ]

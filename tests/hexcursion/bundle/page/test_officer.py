@@ -44,6 +44,8 @@ def test_what_does_not_hold_is_not_said(statement: dict[str, Any]) -> None:
     text = officer_text(changed)
     assert "times in 100 after" not in text
     assert "no bound on a guess is given" in text
+    assert "number of times in 100" not in text
+    assert text.count("No bound on a guess about one record") == 2
     assert "The promise does not cover that look" in text
     assert "It protects nobody" in text
 
