@@ -43,7 +43,7 @@ class Promise:
 
     orange: float  # mean chance of the hexagons shown as likely on the asked side
     finds: float  # expected share of the hexagons on the asked side that are shown as likely
-    right: float  # expected share of records on the side that the map shows: mean of max(p, 1 - p)
+    right: float  # expected share of records in hexagons shown on the side of their field
 
 
 def promise_of(chance: Floats, likely: Bools, judged: Bools, expected: Floats | None = None) -> Promise:

@@ -93,7 +93,7 @@ def read_sums(
             drawn = posterior.map_draws(each.counts, number, seeded, hidden)
             of_maps.append(reading.mean - field.mean + reading.sd / posterior.deviation() * drawn)
         of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
-        records += share * each.counts.at_cells(plan.nodes)
+        records += share * plan.places(known, released.counts, each.counts)
     releases = (released,) if second is None else (released, second[1])
     raw = tuple(part for each in releases for part in each.parts)
     counts = None if second is None else plan.counts(known, released.counts)

@@ -327,7 +327,7 @@ class PreparedSums:
         if self.field is not None:
             reader = DriftReader.of(self.plan, self.known, released.counts, self.field).at(released.sums)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
-            found, records = read.field, reader.counts.at_cells(self.plan.nodes)
+            found, records = read.field, self.plan.places(self.known, released.counts, reader.counts)
             return Released(
                 found.draws[: self.design.paths],
                 found.mean,

@@ -201,6 +201,23 @@ class Prepared:
             prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
         )
 
+    def places(self, known: PublicCounts, released: Floats | None, counts: NodeCounts) -> Floats:
+        """(N,) expected records per cell, by which a map says where it may be judged: free.
+
+        Those of `counts`, unless they were read beside a reference and the released counts (p,) asked for a
+        growth above 1, changes larger than the counts themselves: then records stand where the reference has
+        few, and its proportions would hide them. They are read as if only their number were public.
+        """
+        moved = known.kind == "reference" and counts.growth > 1.0
+        if not moved or released is None or self.noise.counts is None:
+            return counts.at_cells(self.nodes)
+        prior = self.count_prior(replace(known, kind="unknown", cells=None), released)
+        prior = prior.likelier_alone(self.features.values, released, self.noise.counts)
+        found = read_counts(
+            prior, self.features.values, released, self.noise.counts, self.nodes, rough=self.plan.rough
+        )
+        return found.at_cells(self.nodes)
+
     def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
         """The posterior of the field for these counts, waiting for released sums; without public columns."""
         return FieldReader.of(

@@ -26,7 +26,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import ledger_to_plan
 from hexcursion.ledger.sentences import Alike, alike_text, shared_text
 from hexcursion.new_place import new_place
-from hexcursion.project.baseline import compare, fit_baseline, free_map
+from hexcursion.project.baseline import compare, curators_map, free_map
 from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
@@ -292,7 +292,7 @@ def _figure(value: float) -> str:
 
 def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
     """Curator only: all of it is computed from private records and stands in no file."""
-    baseline = fit_baseline(project, tuned.result.model)
+    baseline = curators_map(project, tuned.result.model)
     judged = bundle.published.judged
     found = compare(bundle.published.in_set, baseline.inside & judged)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)

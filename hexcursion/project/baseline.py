@@ -11,6 +11,7 @@ from dpgp_core.excursion import exceedance_probability, excursion, iou
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.spectral_release import map_of_counts
 from dpgp_core.posterior.fitting import fit, mean_about
+from dpgp_core.posterior.likelihood import fit_by_likelihood
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing import PublicFacts
 from hexcursion.project.model import Project
@@ -41,6 +42,18 @@ class Agreement:
     falsely_out: int  # cells in the baseline only
 
 
+def curators_map(project: Project, model: FieldModel) -> Baseline:
+    """Fit level, scatter and range to the private records by their likelihood, whatever a search chose.
+
+    Counts over a public exposure are fitted with the lengthscale of `model`.
+    """
+    if project.exposure is not None:
+        return fit_baseline(project, model)
+    records = bin_records(project.private.placed, project.response, project.settings.unit)
+    field = fit_by_likelihood(project.lattice, records)
+    return _read(project, field.mean, field.sd)
+
+
 def fit_baseline(project: Project, model: FieldModel) -> Baseline:
     """Fit the model of the unconstrained search to the private records, without a public prior mean."""
     return _fit(project, model, project.private.placed)
@@ -64,10 +77,14 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
     records = bin_records(placed, project.response, settings.unit)
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
     mean = mean_about(posterior, records, project.usual_answer)
-    sd, level = model.scale * np.sqrt(posterior.variance), project.response.seen(project.level)
-    probability = exceedance_probability(mean, sd, level, settings.direction)
-    inside = excursion(mean, level, settings.direction)
-    return Baseline(project.response.field_of(mean), probability, inside)
+    return _read(project, mean, model.scale * np.sqrt(posterior.variance))
+
+
+def _read(project: Project, mean: Floats, sd: Floats) -> Baseline:
+    """The baseline of a fitted mean and its standard deviation, (N,) each, on the scale of responses."""
+    level, direction = project.response.seen(project.level), project.settings.direction
+    probability = exceedance_probability(mean, sd, level, direction)
+    return Baseline(project.response.field_of(mean), probability, excursion(mean, level, direction))
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:

@@ -14,7 +14,7 @@ from hexcursion.errors import Report
 from hexcursion.ledger import ledger_to_plan, open_ledger
 from hexcursion.ledger.assess import RECOGNISED, login_name
 from hexcursion.ledger.sentences import Alike
-from hexcursion.project.baseline import Baseline, FieldModel, fit_baseline
+from hexcursion.project.baseline import Baseline, FieldModel, curators_map
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import Plan, Published
 from hexcursion.search.choice import Choice
@@ -106,13 +106,13 @@ def released_as(entry: int, ledger: str | None) -> str | None:
 def curators_baseline(project: Project, tuned: Tuned) -> Baseline:
     """Fit the map without privacy, for the curator only; on many hexagons in a subprocess."""
     if project.domain.size < MANY_HEXAGONS:
-        return fit_baseline(project, tuned.result.model)
+        return curators_map(project, tuned.result.model)
     return in_subprocess(lambda fraction, text: None, baseline_apart, project, tuned.result.model)
 
 
 def baseline_apart(report: Report, project: Project, model: FieldModel) -> Baseline:
-    """`fit_baseline`, for another process."""
-    return fit_baseline(project, model)
+    """`curators_map`, for another process."""
+    return curators_map(project, model)
 
 
 def baseline_at(project: Project, baseline: Baseline, threshold: float) -> Bools:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.project.baseline import Baseline, fit_baseline
+from hexcursion.project.baseline import Baseline, curators_map
 from hexcursion.project.example import county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -41,5 +41,5 @@ def finished_example() -> Finished:
         viewer=shipped(),
         private=look_at(settings.data, settings.value_unit),
         reference=look_at(settings.reference, settings.value_unit, spread=True),
-        baseline=fit_baseline(project, tuned.result.model),
+        baseline=curators_map(project, tuned.result.model),
     )

@@ -1,9 +1,13 @@
-"""What is told before a release, told by it, and reached: pairs of years, and surveys without a reference.
+"""What a map tells and shows, and what records say of it: pairs of years, and surveys alone.
 
-Command: `python -m studies.agreement.panel [FOLDER] [--releases N] [--only NAME] [--epsilon E]`.
+Command: `python -m studies.agreement.panel [FOLDER] [--keep SHARE ...] [--only NAME] [--releases N]
+[--epsilon E]`.
 
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
-Each row is also released with its private values shuffled over places: what these give is no merit of them.
+Each record asks: is it on the side that the map shows at its place? With `--keep` below 1 that share of the
+records is released and the others ask. All is about the judged hexagons. What is told of hexagons is compared
+with the chances that a map fitted to all records without privacy gives. Each row is also released with its
+values shuffled over places: what these reach is no merit of them.
 """
 
 from __future__ import annotations
@@ -12,40 +16,38 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import warnings
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.excursion import exceedance_probability, iou, stated_scores
+from dpgp_core.excursion import iou
 from dpgp_core.linalg import Bools, Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.releasing import Released, draw_release
-from dpgp_core.yardstick import judged_domain, shown_side
+from dpgp_core.yardstick import HALF, Sides, judged_domain, promise_of, shown_side
+from hexcursion.bundle.statement.promise import tempered
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.record import LEAST_GAIN
 from hexcursion.releasing.release_guard import objections
 from hexcursion.search.choice import Choice
 from hexcursion.search.tuning import tune
 from hexcursion.settings.data_settings import SourceSettings
 from hexcursion.settings.model import ReleaseSettings
-from studies.agreement.spectral_sensors import CLEAR, OTHERS, SURVEYS, smooth_map, survey_settings
+from studies.agreement.spectral_sensors import OTHERS, SURVEYS, survey_settings
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser
+from studies.reporting.judged_rows import FIGURES, LEGEND, Row, calibration_error, factors, stops, together
 
-SEED, RELEASES = 7, 20
-LOSS = 0.005  # by which a release that is not stopped may lie below the public map
-SETTLED, TOO_HIGH = (
-    0.5,
-    0.05,
-)  # agreement of two maps without privacy, and what is told beyond what is reached
-KINDS = {"+": "Added later", "!": "Held back", "*": "Other metals"}
+SEED, RELEASES, EXCHANGES = 7, 8, 4
+KEPT = (1.0, 0.5)
 TOLEDO = (-83.88, 41.415, -83.16, 41.735)
 LONDON = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
 LUCAS = "house_sales/lucas_county_ohio_1993_98.csv.gz"
@@ -119,9 +121,9 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
     toledo = {"bbox": TOLEDO}
     return {
         "London flats 2017, 442,413": flats,
-        "the same, 2017 set aside": flats.with_changes(reference_public=False),
+        "London flats, 2017 set aside": flats.with_changes(reference_public=False),
         "London all 2015, 442,413": sales(LONDON, "year", 2015, 2018, 442_413.0, **london),
-        "the same, epsilon .1": sales(LONDON, "year", 2015, 2018, 442_413.0, epsilon=0.1, **london),
+        "London all 2015, epsilon .1": sales(LONDON, "year", 2015, 2018, 442_413.0, epsilon=0.1, **london),
         "London all 2015, 700,000": sales(LONDON, "year", 2015, 2018, 700_000.0, **london),
         "London new 2015, 442,413": sales(LONDON, "year", 2015, 2018, 442_413.0, where=new, **london),
         "Lucas 1993, 80,000": sales(LUCAS, "syear", 1993, 1998, 80_000.0, **toledo),
@@ -148,91 +150,124 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
 
 
 def main() -> None:
-    """Print one line a row."""
+    """Print one line a row, then what the rows say together, for each share that is released."""
     parser = real_files_parser(__doc__)
+    parser.add_argument(
+        "--keep", type=float, nargs="+", default=KEPT, help="shares released, default 1 and .5"
+    )
     parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
     parser.add_argument("--only", default="", help="rows whose names hold this")
     parser.add_argument("--epsilon", type=float, help="replaces the epsilon of every row")
     asked = parser.parse_args()
     try:
         every = {name: each for name, each in rows(asked.folder).items() if asked.only in name}
-        if asked.epsilon is not None:
-            every = {name: each.with_changes(epsilon=asked.epsilon) for name, each in every.items()}
     except WorkflowError as error:
         print(error)
         return
-    print(f"Means of {asked.releases} simulated releases; agreement is IoU with the map without privacy.")
-    print(f"Seed {SEED} draws the noise and the shuffled values.")
-    print("ECE: expected calibration error of the field's probabilities (p) and the map's (q), inhabited.")
-    print("Gain: agreement beyond shuffled reference values, before the release. Empty: hexagons in which it")
-    print(
-        "expects no record; held: those of them that hold one. Some: over the other hexagons alone, of which"
-    )
-    print("a map speaks; the map without privacy shows empty land by its prior.")
-    print("+: other years and thresholds, added when the reading was mended: seen then, as all rows were.")
-    print("!: first looked at when rules had been chosen by the others; none was changed after.")
-    print("*: other metals of the samples at the Meuse and in the Jura, on which nothing was chosen.")
-    print(
-        f"Without a reference a pass is wrong below a gain of {LEAST_GAIN:g}, a stop from {CLEAR:g} on; with"
-    )
-    print("one a pass below the public or the shuffled map, and a stop that gains as much over both.")
-    print("As good: changes that may be, of 16, in which the public map is foretold to agree as well.")
-    print(
-        f"{'row':29} before     range      told  reached  shuffled  colour   free  ECE q  ECE p   gain"
-        "  as good  empty  held  some: told  reached  stopped"
-    )
-    found: dict[str, list[tuple[float, float]]] = {}
-    missed: dict[str, list[str]] = {}
-    within, high = [], []
-    for name, settings in every.items():
-        project = load_project(settings)
-        tuned = tune(project, beside=())
-        choice, model = tuned.choice, tuned.result.model
-        gain = tuned.result.chosen.utility.gain
-        as_good = choice.yardsticks and choice.yardsticks.as_good
-        truth = fit_baseline(project, model).inside
-        own = _released(project, choice, truth, asked.releases)
-        without = settings.reference is None
-        exchanges = asked.releases if without else max(2, asked.releases // 4)
-        mixed = np.mean(
-            [_released(_shuffled(project, k), choice, truth, 1, SEED + k) for k in range(exchanges)], axis=0
-        )
-        free = np.nan if without else iou(free_map(project, model), truth)
-        against = objections(choice.expected, choice.yardsticks, choice.level(project.settings.threshold))
-        before = choice.expected
-        assert before is not None
-        shown = "".rjust(13)
-        if before.low is not None and before.high is not None:
-            shown = f"{before.low:5.3f} to {before.high:.3f}"
-            within.append(before.low <= own[1] <= before.high)
-        kind = KINDS.get(name[0], "Alone" if without else "With a reference")
-        found.setdefault(kind, []).append((own[0] - own[1], own[6] - own[7]))
-        more = own[1] - np.nanmax([free, mixed[1]])
-        wrong = more >= LEAST_GAIN if against else own[1] < free - LOSS or own[1] < mixed[1]
-        if without:
-            wrong = more >= CLEAR if against else more < LEAST_GAIN
-            if own[0] - own[1] > TOO_HIGH and iou(smooth_map(project), truth) >= SETTLED:
-                high.append(name)
-        if wrong:
-            missed.setdefault("stopped" if against else "not stopped", []).append(name)
+    if asked.epsilon is not None:
+        every = {name: each.with_changes(epsilon=asked.epsilon) for name, each in every.items()}
+    print(f"Means of {asked.releases} simulated releases.")
+    print(f"Seed {SEED} draws the noise, the share that is released and the shuffled values.")
+    print(LEGEND)
+    for keep in asked.keep:
         print(
-            f"{name:29} {before.agreement or np.nan:6.3f} {shown:13} {own[0]:6.3f} {own[1]:8.3f} "
-            f"{mixed[1]:9.3f} {truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} "
-            f"{gain:6.3f} {'{} of {}'.format(*as_good) if as_good else '':>8} {own[4]:6.0f} {own[5]:5.0f} "
-            f"{own[6]:11.3f} {own[7]:8.3f}  {'yes' if against else 'no'}",
-            flush=True,
+            f"\nA share of {keep:g} of the records is released; {'all' if keep == 1 else 'the others'} ask."
         )
-    print("Told by the release less reached: on average, in size, at most; then where it expects a record.")
-    for kind, both in found.items():
-        gaps = np.array(both)
-        shown = [
-            f"{np.nanmean(gap):+.3f} {np.nanmean(np.abs(gap)):.3f} {np.nanmax(gap):+.3f}" for gap in gaps.T
-        ]
-        print(f"{kind:16} ({len(gaps)} rows) {';  '.join(shown)}")
-    print(f"Told too high by more than {TOO_HIGH:g} where two maps without privacy agree: {'; '.join(high)}.")
-    for what, names in missed.items():
-        print(f"Wrongly {what}: {'; '.join(names)}.")
-    print(f"The range told beforehand holds in {sum(within)} of {len(within)} rows.")
+        print(f"{'row':29}      n  " + " ".join(f"{name[:6]:>6}" for name in FIGURES) + "  stopped")
+        found = []
+        for name, settings in every.items():
+            row = measured(name, settings, keep, asked.releases)
+            found.append(row)
+            shown = " ".join(f"{row.figures[each]:6.3f}" for each in FIGURES)
+            print(f"{name:29} {row.records:6}  {shown}  {'yes' if row.stopped else 'no'}", flush=True)
+        for line in (*together(found), *stops(found), *factors(found)):
+            print(line)
+
+
+def measured(name: str, settings: ReleaseSettings, keep: float, releases: int) -> Row:
+    """Release a share of a row's records again and again, and ask the others."""
+    whole = load_project(settings)
+    project, asking = thinned(whole, keep)
+    tuned = tune(project, beside=())
+    choice, model = tuned.choice, tuned.result.model
+    without = settings.reference is None
+    public = None if without else free_map(project, model)
+    truth = curators_map(whole, model).probability
+    own = sides_of(project)
+    mixed = list(
+        chain.from_iterable(
+            _shows(shuffled(project, number), choice, 1, SEED + number) for number in range(EXCHANGES)
+        )
+    )
+    found, pairs = list[list[float]](), list[tuple[Floats, Floats]]()
+    for shown in _shows(project, choice, releases, SEED):
+        there, side, records = shown.judged, shown.side, shown.records
+        said = shown.chance if choice.public_map is None else tempered(shown.chance)
+        told, came = (promise_of(each, side, there, records) for each in (said, truth))
+        weight = np.where(there, records, 0.0)
+        sure = float(weight @ np.where(side, truth, 1.0 - truth)) / float(weight.sum())
+        shares = [np.nan] * 7
+        if asking is not None and own is not None:
+            count = asking.inside + asking.outside
+            free, own_free = (
+                np.nan if public is None else each.right(public, there) for each in (asking, own)
+            )
+            right, colour = asking.right(side, there), asking.one_colour(there)
+            shares = [
+                float(count[there].sum() / count.sum()), right, colour, free,
+                float(np.mean([asking.right(each.side, there) for each in mixed])),
+                right - float(np.fmax(colour, free)),
+                own.right(side, there) - float(np.fmax(own.one_colour(there), own_free)),
+            ]  # fmt: skip
+        inside = (truth >= HALF) & there
+        agreement = [iou(side, inside), float(np.mean([iou(each.side & there, inside) for each in mixed]))]
+        error = calibration_error(said[there], truth[there])
+        promised = [told.right, sure, told.orange, came.orange, told.finds, came.finds, error]
+        found.append([*shares, *promised, *agreement])
+        pairs.append((shown.chance[there], truth[there]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # nothing is above, or there is no public map
+        means = np.nanmean(np.array(found), axis=0).tolist()
+    against = objections(choice.expected, choice.yardsticks, choice.level(settings.threshold))
+    return Row(
+        name, project.public_n, not without, bool(against), dict(zip(FIGURES, means, strict=True)),
+        *(np.concatenate(each) for each in zip(*pairs, strict=True)),
+    )  # fmt: skip
+
+
+def thinned(project: Project, keep: float) -> tuple[Project, Sides | None]:
+    """The project with a share of its records, and on which side the others lie: all, where all are kept."""
+    placed = project.private.placed
+    kept = np.random.default_rng(SEED).uniform(size=placed.value.size) < keep
+    if kept.all():
+        return project, sides_of(project)
+    rest = replace(project, private=replace(project.private, placed=placed.part(~kept)))
+    part = replace(project, private=replace(project.private, placed=placed.part(kept)))
+    return part, sides_of(rest)
+
+
+def sides_of(project: Project) -> Sides | None:
+    """On which side the private records of a project lie; None for answers, of which one has no side."""
+    if project.answers is not None:
+        return None
+    placed = project.private.placed
+    return Sides.of(placed.index, placed.value > project.settings.threshold, project.domain.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What one release shows, (N,) each."""
+
+    side: Bools  # the judged hexagons shown above
+    judged: Bools
+    chance: Floats
+    records: Floats  # expected
+
+
+def _shows(project: Project, choice: Choice, releases: int, seed: int) -> Iterator[Shown]:
+    for drawn, region, chance in simulated(project, choice, releases, seed):
+        assert drawn.records is not None
+        yield Shown(region, judged(drawn), chance, drawn.records)
 
 
 def simulated(
@@ -260,32 +295,7 @@ def judged(drawn: Released) -> Bools:
     return judged_domain(drawn.records)
 
 
-def _released(project: Project, choice: Choice, truth: Bools, releases: int, seed: int = SEED) -> Floats:
-    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty, held: means.
-
-    Then told and reached over the hexagons in which the release expects a record.
-    """
-    level = float(choice.response.forward(project.settings.threshold))
-    inhabited, found = np.unique(project.private.placed.index), []
-    for drawn, region, probability in simulated(project, choice, releases, seed):
-        assert drawn.shown_map is not None
-        of_map = exceedance_probability(*drawn.shown_map, level)
-        told = stated_scores(of_map, region).agreement
-        errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
-        empty = ~judged(drawn)
-        some = (stated_scores(of_map[~empty], region[~empty]).agreement, iou(region[~empty], truth[~empty]))
-        found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum(), *some])
-    return np.asarray(np.mean(found, axis=0))
-
-
-def _ece(stated: Floats, came: Bools) -> float:
-    """Expected calibration error in ten bins."""
-    bins = np.minimum((10 * stated).astype(int), 9)
-    parts = [mine for mine in (bins == number for number in range(10)) if mine.any()]
-    return float(sum(abs(stated[mine].mean() - came[mine].mean()) * mine.mean() for mine in parts))
-
-
-def _shuffled(project: Project, number: int) -> Project:
+def shuffled(project: Project, number: int) -> Project:
     """The same with the private values exchanged among their places, each time anew."""
     placed = project.private.placed
     order = np.random.default_rng(SEED + number).permutation(placed.value.size)

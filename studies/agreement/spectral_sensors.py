@@ -184,7 +184,9 @@ def survey_settings(
     threshold = float(np.quantile(value, 0.6)) if survey.threshold is None else survey.threshold
     spread = float(np.std(np.log(value) if scale == "log" else value))
     return ReleaseSettings(
-        data=SourceSettings(str(path), value=survey.value, x=survey.x, y=survey.y, crs=survey.crs),
+        data=SourceSettings(
+            str(path), value=survey.value, x=survey.x, y=survey.y, crs=survey.crs, missing=("none",)
+        ),
         value_unit="mg/kg" if "topsoil" in survey.file else "ug/m3",
         bbox=survey.box,
         resolution=survey.resolution,

@@ -48,7 +48,7 @@ from hexcursion.comparing.attacks import changes, one_more, two_editions
 from hexcursion.comparing.practice import Records, Rule, careful, minimum, smoothed
 from hexcursion.door.remedies import BUDGETS
 from hexcursion.ledger import open_ledger
-from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.baseline import curators_map, free_map
 from hexcursion.project.example import COUNTY_YEARS, county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
@@ -183,7 +183,7 @@ def main() -> None:
             shutil.copyfile(publish(planned, open_ledger(), place / "bundle").archive, TOUR / "bundle.zip")
     (TOUR / "search.json").write_text(text_of(project, tuned), encoding="utf-8")
     model = tuned.result.model
-    known, truth = free_map(project, model), fit_baseline(project, model).inside
+    known, truth = free_map(project, model), curators_map(project, model).inside
     bundle = read_bundle(TOUR / "bundle.zip")
     records, judged = Records.of(project), bundle.published.judged
     table = minimum(records, LEAST)
@@ -232,7 +232,7 @@ def later(draws: int) -> dict[str, Any]:
     """What the map of a later public year tells, and releases that start from it."""
     project = load_project(county_settings(LATER).with_changes(epsilon=EPSILON))
     tuned = tune(project, beside=())
-    truth = fit_baseline(project, tuned.result.model).inside
+    truth = curators_map(project, tuned.result.model).inside
     found = judged_agreements(project, tuned.choice, draws, truth)
     known = free_map(project, tuned.result.model)
     ends = [judged(drawn) for drawn, *_ in simulated(project, tuned.choice, 1, SEED)]

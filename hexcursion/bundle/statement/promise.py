@@ -26,9 +26,10 @@ TOO_FEW = "Too few records to say how right this map is."
 def promise_block(products: Products, statement: Mapping[str, Any]) -> dict[str, Any] | None:
     """The member `judged` of what a statement tells; None where its mechanism gives no probabilities.
 
-    It holds the number of judged hexagons, both numbers, and the expected share of records on the side that
-    the map shows: null where too few records are, or nothing is shown. They follow from the published
-    chances, the expected and the public number of records, and `prior_mean_used`.
+    It holds the number of judged hexagons, both numbers, and the expected share of records in hexagons whose
+    typical value lies on the side that the map shows (a single record scatters about it): null where too few
+    records are, or nothing is shown. They follow from the published chances, the expected and the public
+    number of records, and `prior_mean_used`.
     """
     if products.probability is None:
         return None

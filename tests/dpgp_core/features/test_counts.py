@@ -16,6 +16,8 @@ from dpgp_core.spectral.counts import (
     prior_of_unknown,
     read_counts,
 )
+from dpgp_core.spectral.model import PublicCounts
+from dpgp_core.yardstick import judged_domain
 from tests.dpgp_core.features.worlds import dense_posterior, prepared
 
 
@@ -101,6 +103,31 @@ def test_released_counts_choose_how_much_the_records_moved(moved: float, growth:
     assert found.growth == growth
     again = read_counts(chosen, made.features.values, released, 0.5, made.nodes)
     assert np.array_equal(found.mean, again.mean)
+
+
+@pytest.mark.parametrize(("moved", "size"), [(True, 50.0), (True, 100.0), (False, 50.0)])
+def test_where_records_moved_the_released_counts_say_which_hexagons_are_judged(
+    moved: bool, size: float
+) -> None:
+    """Crowds at a fifth of all cells: half of them stand elsewhere than in the reference, or none does."""
+    made, generator = prepared(radius=6), np.random.default_rng(1)
+    order = generator.permutation(made.nodes.cells)
+    reference, true = np.zeros(made.nodes.cells), np.zeros(made.nodes.cells)
+    reference[order[:25]], true[order[12:37] if moved else order[:25]] = size, size
+    noise = made.noise.counts
+    assert noise is not None
+    released = made.features.values.T @ true
+    released = released + noise * np.random.default_rng(4).standard_normal(made.features.size)
+    known = PublicCounts("reference", float(true.sum()), reference)
+    read = made.counts(known, released)
+    before, places = read.at_cells(made.nodes), made.places(known, released, read)
+    held = [true[judged_domain(each)].sum() / true.sum() for each in (before, places)]
+    if moved:
+        assert held[0] < 0.7
+        assert held[1] > 0.9
+    else:
+        assert np.array_equal(places, before)
+        assert held[1] > 0.9
 
 
 def test_cells_of_at_most_one_record() -> None:

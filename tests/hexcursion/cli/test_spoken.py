@@ -311,7 +311,7 @@ def test_a_baseline_is_for_the_curator_alone(
     calls: Calls, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], free: float | None
 ) -> None:
     both = np.array([True, True])
-    monkeypatch.setattr(run, "fit_baseline", lambda project, model: SimpleNamespace(inside=both))
+    monkeypatch.setattr(run, "curators_map", lambda project, model: SimpleNamespace(inside=both))
     monkeypatch.setattr(run, "free_map", lambda project, model: both)
     judged = np.array([True, False])
     shown = {(False, False): 0.81, (True, False): 0.62}
