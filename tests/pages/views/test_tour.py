@@ -89,11 +89,11 @@ def test_the_interval_of_its_price_follows_from_the_release(told: Tour) -> None:
 
 
 def test_the_release_clearly_beats_the_public_map_and_the_table_as_published(told: Tour) -> None:
-    assert told.measured["released"] > max(told.measured["public"], told.measured["table"]) + 0.2
+    assert told.measured["released"] > max(told.measured["public"], told.measured["table"]) + 0.15
     assert told.measured["filled"] > told.measured["smoothed"] > told.measured["released"]
     year, alone, from_it = told.later
     assert year == 1997
-    assert alone > from_it > told.measured["released"] - 0.05, "a map of the year before is as good"
+    assert abs(alone - from_it) < 0.05, "a map of the year before is as good"
     low, high, least, most = told.bought
     assert (low, high) == (0.25, 10.0)
     assert told.measured["public"] + 0.1 < least < most < 1.0
