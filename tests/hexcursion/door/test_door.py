@@ -192,6 +192,12 @@ def test_a_plan_that_waited_says_what_the_ledger_says_now(rows: pandas.DataFrame
     receipt = read_bundle(tmp_path / "third").statement["receipt"]
     assert old not in [line["text"] for line in receipt if line["topic"] == "Budget"]
     assert charges(open_ledger()).count("reserve") == 3
+    before, late = (hexcursion.plan(rows, **BY_HAND) for _ in range(2))  # of a ledger that is there
+    hexcursion.publish(before, tmp_path / "before")
+    made = hexcursion.publish(late, tmp_path / "late")
+    (old,) = (line.text for line in late.receipt if line.topic == "Ledger")
+    (line,) = (line["text"] for line in made.statement["receipt"] if line["topic"] == "Ledger")
+    assert line != old
 
 
 def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path) -> None:

@@ -91,6 +91,20 @@ def test_new_data_that_overlap_take_the_smallest_budget_of_the_others(ledger: Le
     assert "Counted here too: 2 releases" in account.note
 
 
+@pytest.mark.parametrize("larger", [0, 1])
+def test_of_two_inherited_budgets_each_part_is_the_stricter_one(ledger: Ledger, larger: int) -> None:
+    """Epsilon of the one, delta of the other: a total at a smaller delta allows less."""
+    sales, parts = market(300), (slice(0, 100), slice(200, 300))
+    budgets = [(3.0, DELTA / 10.0), (2.0, DELTA)]
+    for part, (epsilon, delta) in zip(parts, (budgets[larger], budgets[1 - larger]), strict=True):
+        charge = sales.part(part).charge(ledger)
+        ledger.set_budget(charge.dataset, charge.unit, epsilon, delta)
+        release(ledger, charge, f"{part.start}")
+    budget = ledger.preview(sales.charge(ledger)).budget
+    assert budget is not None
+    assert (budget.epsilon, budget.delta) == (2.0, DELTA / 10.0)
+
+
 def test_parts_that_share_no_record_do_not_pay_for_each_other(ledger: Ledger) -> None:
     """East and west both overlap the whole, but no record is in east and in west."""
     sales = market(300)
