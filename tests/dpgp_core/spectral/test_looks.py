@@ -19,7 +19,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts, Relation
 from dpgp_core.simulation import World
 from dpgp_core.spectral.cost import exchange_mu
-from dpgp_core.spectral.looks import Look, linear_laws
+from dpgp_core.spectral.looks import Look, expected, linear_laws
 from dpgp_core.spectral.model import PublicCounts
 from dpgp_core.spectral.prior import PublicPrior
 from dpgp_core.spectral.sums import SUM_UNIT, ExactNoise, SpectralSums, exact_sums
@@ -253,3 +253,37 @@ def test_simulated_releases_of_two_looks_are_read_each_by_itself() -> None:
     assert world.agreement(sets).iou > 0.7
     few = replace(design, mu=0.05)
     assert world.agreement(questions.simulate(few, world)).iou < world.agreement(sets).iou
+
+
+def test_where_a_second_look_looks() -> None:
+    """Its bound, its noise and its features, for one first release: numbers of this machine's own."""
+    prepared, first, look, _ = looked()
+    assert look.bound == pytest.approx(0.38576, abs=2e-4)
+    assert look.noise.sums == pytest.approx(2.9878, abs=2e-3)
+    assert look.noise.counts == pytest.approx(3.1909, abs=2e-3)
+    phi = look.features.values
+    assert float(phi[0] @ phi[5]) == pytest.approx(-0.02812, abs=1e-3)
+    counts = prepared.plan.counts(PublicCounts("unknown", 400.0, None, False), first.counts)
+    assert expected(prepared.plan, counts).sum() == pytest.approx(1.15 * counts.mean.sum(), rel=1e-12)
+
+
+def test_what_is_left_of_a_value_is_the_value_less_the_centre() -> None:
+    """By hand: .5 is .1 above the centre of its node, half of the bound; what lies beyond is cut."""
+    plan = looked()[0].plan
+    centre = np.full(plan.nodes.size, 0.4)
+    look = Look(plan.features, plan.noise, centre, 0.2)
+    value = np.tile([0.5, 0.35, 2.0, -2.0], (plan.nodes.size, 1))
+    assert look.responses(value)[0] == pytest.approx([0.5, -0.25, 1.0, -1.0])
+    cells, counts = np.array([0, 3]), np.array([1, 2])
+    made = look.records(
+        plan.nodes, cells, counts, np.array([512, 358, 1024])
+    )  # .5; .35 and 1 in units of 2^-10
+    assert made.total / 2.0**10 == pytest.approx([0.5, -0.252 + 1.0], abs=2e-3)
+
+
+def test_the_centre_of_a_second_look_is_a_response() -> None:
+    facts = PublicFacts(LATTICE, 400)
+    prepared = MECHANISM.prepare(replace(DESIGN, spread=3.0), facts, records(0))
+    assert isinstance(prepared, PreparedLooks)
+    centre = prepared.looks(ExactNoise(SimulationEntropy(0)))[1].centre
+    assert (centre.min(), centre.max()) == (-1.0, 1.0)

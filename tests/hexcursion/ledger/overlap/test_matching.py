@@ -6,13 +6,14 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger import overlap as matching_module
-from hexcursion.ledger.overlap import Likeness, count_shared, likeness, matched
+from hexcursion.ledger.overlap import Likeness, Links, count_shared, likeness, matched
 from hexcursion.ledger.places import LedgerKey
 from hexcursion.ledger.records import RecordKeys, Sketch, record_keys
 from hexcursion.ledger.sentences import Alike, alike_text
@@ -277,3 +278,38 @@ def test_what_is_alike_is_said(places: float, file: bool, why: str) -> None:
     assert alike_text(Alike("ab" * 32, 7, "Prices", places, file)).startswith(
         f"The release of ledger entry 7 (Prices) shares {why} with these data, but no record was recognised"
     )
+
+
+def test_of_two_datasets_of_which_one_is_not_known_nothing_is() -> None:
+    links = Links()
+    links.register("known", {"n": 10, "digest": "0", "shares": {}})
+    assert links.between("known", "other") == links.between("other", "known") == "unknown"
+    assert links.between("one", "other") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("size", "agree", "many"), [(1_000, 7, True), (1_000, 4, False), (8, 5, True), (8, 4, False)]
+)
+def test_how_many_are_many_goes_by_what_a_sample_can_show(size: int, agree: int, many: bool) -> None:
+    """Of 1,000 records a sample at rate 2^-4 shows 62: a tenth of these is enough. A kind of which nobody
+    knows the chance is believed as one without."""
+    keys = SimpleNamespace(n=size, chance={})
+    sketch = SimpleNamespace(shift=4, kept={"place": np.arange(2_000)}, chance={})
+    again, found = np.arange(size) < agree, np.zeros(size, dtype=bool)
+    sketch.shift = 4 if size == 1_000 else 0
+    assert matching_module._many(again, found, keys, sketch, "place") is many  # type: ignore[arg-type]
+
+
+def test_long_lists_of_places_are_compared_as_far_as_both_were_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matching_module, "EXACT_RECORDS", 3)
+    one, other = np.array([1, 2, 3], np.uint64), np.array([1, 3, 5], np.uint64)
+    assert matching_module._share(one, other) == 1.0, "up to 3 the second has 1 and 3, and so has the first"
+
+
+def test_numbers_from_a_sample_err_upwards() -> None:
+    """P(Binomial(208, 1/16) <= 0) = 1.5e-6 and at 215 it is below 1e-6: 214 is the most for none found."""
+    none, some = matching_module._scaled(0, 4, 10_000), matching_module._scaled(3, 4, 10_000)
+    assert (none.count, none.most, none.exact) == (0, 214, False)
+    assert (some.count, some.exact) == (48, False)
+    assert some.most > none.most
+    assert matching_module._scaled(0, 4, 100).most == 100
