@@ -196,10 +196,10 @@ def test_reading_again_keeps_the_public_choices_of_the_same_kind(open_app: OpenA
     app.switch_page(PRIVACY.path).run()
     assert app.number_input[0].value == 25.0
     app.switch_page(DATA.path).run()
-    app.text_input(key=next(iter_keys(app, "sensors_unit_"))).set_value("ppb").run()
+    app.text_input(key=next(iter_keys(app, "sensors_unit_"))).set_value("index").run()
     press(app, "Read the data")
     assert work_of(app).domain is domain
-    assert "threshold" not in work_of(app).choices  # 25 ug/m3 are not 25 ppb
+    assert "threshold" not in work_of(app).choices  # 25 ug/m3 are not 25 of an index
     kind(app, "example")
     press(app, "Use the generated example")
     assert work_of(app).domain is None  # an area does not pass between real and invented places
@@ -266,7 +266,7 @@ def test_what_is_chosen_after_reading_is_said_to_be_unread_and_holds_the_way_on(
     assert not app.warning
     assert work_of(app).missing_for(HEXAGONS) is None
     unit = next(iter_keys(app, "sensors_unit_"))
-    app.text_input(key=unit).set_value("ppb").run()
+    app.text_input(key=unit).set_value("index").run()
     assert [warning.value for warning in app.warning] == [
         "The files or choices above have changed since the data were read: press 'Read the data' to use "
         "them. What was read before is still in use, as it is described below."
@@ -275,11 +275,11 @@ def test_what_is_chosen_after_reading_is_said_to_be_unread_and_holds_the_way_on(
     app.text_input(key=unit).set_value("ug/m3").run()
     assert not app.warning
     assert work_of(app).missing_for(HEXAGONS) is None
-    app.text_input(key=unit).set_value("ppb").run()
+    app.text_input(key=unit).set_value("index").run()
     press(app, "Read the data")
     assert not app.warning
     assert work_of(app).missing_for(HEXAGONS) is None
-    assert work_of(app).choices["value_unit"] == "ppb"
+    assert work_of(app).choices["value_unit"] == "index"
 
 
 def test_a_value_is_called_what_a_person_calls_it(open_app: OpenApp) -> None:
