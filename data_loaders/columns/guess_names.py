@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from data_loaders.columns.sensortable import Shape
-from data_loaders.columns.times import parse_times
+from data_loaders.columns.times import read_times
 from data_loaders.observations import OwnerWord
 
 LONGEST_NAME = 120  # characters of a column's name that are searched for meaning
@@ -83,8 +83,8 @@ def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
         words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
         if name in used or not set(words) & set(_TIME):
             continue
-        times = parse_times(pa.array(shape.column(position), pa.string()))
-        if np.mean(np.isnat(times)) <= 0.2:
+        read = read_times(pa.array(shape.column(position), pa.string()))
+        if np.mean(np.isnat(read.as_day_first) & np.isnat(read.as_month_first)) <= 0.2:
             return name
     return None
 

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from data_loaders import ColumnGuess, Finding, Recognised
+from data_loaders.wanted import is_metres
 from pages.data.table_columns import NO_VALUE, at, kept, on_screen
 from pages.shared.plain_text import plain
 
@@ -117,7 +118,8 @@ def offer_findings(guess: ColumnGuess, path: str) -> None:
             _button("0 stands for a missing value", "zeros", path, _take_zeros, path)
         for finding in findings:
             st.markdown(plain(on_screen(finding.sentence)))
-            label, key = _CLICKS[finding.setting].format(plain(finding.column)), finding.column
+            key = finding.column
+            label = _CLICKS[finding.setting].format(f"{plain(key)}{' metres' if is_metres(key) else ''}")
             _button(label, f"{finding.setting}_{key}", path, _take, finding, path)
 
 

@@ -277,3 +277,10 @@ def test_a_height_a_code_and_a_dilution_of_precision_are_no_value(name: str) -> 
     rows = "\n".join(f"{at / 100},51.{at:02d},{at * 3 + 100},{at / 8}" for at in range(12))
     assert guess_columns(f"lon,lat,{name},no2\n{rows}".encode()).value == "no2"
     assert guess_columns(f"lon,lat,{name},soil\n{rows}".encode()).value == "soil"
+
+
+def test_dates_that_leave_their_order_open_are_guessed_as_times_and_asked_about_when_they_are_read() -> None:
+    rows = [
+        f"13.{at},52.5,{at}.5,{'3/14' if at == 5 else f'{1 + at % 12}/{1 + at % 9}'}/2023" for at in range(24)
+    ]
+    assert guess_columns("\n".join(["lon,lat,value,when", *rows]).encode()).time == "when"
