@@ -27,6 +27,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as made
+from itertools import product
 from pathlib import Path
 from time import process_time
 
@@ -62,6 +63,8 @@ METALS = {
     "Jura": (SURVEYS[1], ("Cd", "Cu", "Pb", "Zn", "Co", "Cr", "Ni")),
 }
 SIZES = {"Meuse": (2, 4), "Jura": (2, 4, 7)}
+GENERATED = {0.0: (2, 4, 10), 0.5: (2, 4, 10), 0.9: (4,)}
+"""Correlation of the fields of generated worlds -> numbers of columns."""
 WORLDS, ROWS, PLACES, RECORDS = 3, 20, 40, 600  # generated worlds: their number, side, clusters and records
 
 
@@ -223,17 +226,19 @@ def guessed(values: Floats) -> Floats:
     return np.asarray((values - values.mean(axis=0) - OFF * deviation) / (WIDE * deviation))
 
 
-def world(correlation: float, seed: int) -> Table:
-    """Four columns whose fields have this correlation, at clustered places of a square of hexagons."""
+def world(correlation: float, seed: int, count: int = 4) -> Table:
+    """Columns whose fields have this correlation, at clustered places of a square of cells."""
     generator, lattice = np.random.default_rng(seed), Lattice.grid(ROWS, ROWS, 1_000.0)
     prior = make_prior("exponential", lattice, FIXED_RANGE * lattice.spacing).correlation()
     root = np.linalg.cholesky(prior + 1e-9 * np.eye(lattice.size))
-    alike = np.full((4, 4), correlation) + (1.0 - correlation) * np.eye(4)
-    fields = root @ generator.normal(size=(lattice.size, 4)) @ np.linalg.cholesky(alike).T
+    alike = np.full((count, count), correlation) + (1.0 - correlation) * np.eye(count)
+    fields = root @ generator.normal(size=(lattice.size, count)) @ np.linalg.cholesky(alike).T
     middle = generator.uniform(0, ROWS, (PLACES, 2))[generator.integers(0, PLACES, RECORDS)]
     place = np.clip(np.floor(middle + generator.normal(0.0, 1.5, middle.shape)), 0, ROWS - 1).astype(np.int64)
     cells = place[:, 0] * ROWS + place[:, 1]
-    return Table(lattice, cells, guessed(fields[cells] + FIXED_RIDGE * generator.normal(size=(RECORDS, 4))))
+    return Table(
+        lattice, cells, guessed(fields[cells] + FIXED_RIDGE * generator.normal(size=(RECORDS, count)))
+    )
 
 
 def row(name: str, count: int, n: int, epsilon: float, found: Sequence[dict[str, Score]]) -> str:
@@ -270,13 +275,13 @@ def main() -> None:
             for epsilon in EPSILONS:
                 found = compared(table, epsilon, asked.releases)
                 print(row(title, count, table.cells.size, epsilon, [found]), flush=True)
-    for correlation in (0.0, 0.5, 0.9):
-        for epsilon in EPSILONS:
+    for correlation, counts in GENERATED.items():
+        for count, epsilon in product(counts, EPSILONS):
             many = [
-                compared(world(correlation, SEED + each), epsilon, asked.releases // WORLDS)
+                compared(world(correlation, SEED + each, count), epsilon, asked.releases // WORLDS)
                 for each in range(WORLDS)
             ]
-            print(row(f"generated, related {correlation:g}", 4, RECORDS, epsilon, many), flush=True)
+            print(row(f"generated, related {correlation:g}", count, RECORDS, epsilon, many), flush=True)
     if known:
         table = survey_table(SURVEYS[1], METALS["Jura"][1][:4], asked.folder)
         print(
