@@ -35,6 +35,16 @@ _CLOCK = r"[T ](?P<a>[0-9]{1,2})(?::(?P<b>[0-9]{2})(?::(?P<c>[0-9]{2}))?|[ \x{a0
 _EITHER = r"^(?P<a>20(?:0[1-9]|1[0-2])(?:0[1-9]|1[0-2])(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])$"
 _OUTWEIGHED = 10  # as many dates must speak for one order as for the other, for the others to be slips
 _FIRST_UNREAD = np.uint64(1 << 63)
+_LEFT = 1 << 62  # from here on stamps are of what stands behind a time that is read
+_BEHIND = (  # a clock as it is read behind a date; what stands behind that and tells no other moment
+    r"(?:,?[Tt ]\s*[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?(?:[ \x{a0}\x{202f}]?[AaPp]\.?[Mm]\.?)?"
+    r"|[ \x{a0}\x{202f}]?[AaPp]\.?[Mm]\.?))?"
+)
+_DATED = (
+    r"^(?:(?:19|20)[0-9]{6}[Tt ]?(?:[0-9]{2}){1,3}|(?:[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}"
+    rf"|[0-9]{{1,2}}[-/.][0-9]{{1,2}}[-/.][0-9]{{4}}|[0-9]{{8}}){_BEHIND})"
+)
+_NOTHING = r"^(?:[.,]0*)?\s*(?:z|utc|gmt|[+-]00:?00)?$"
 _LETTERS = r"(?P<name>[^\W\d_]{3,12}\.?)"
 _STRETCHES = tuple(
     (re.compile(pattern), kind)
@@ -148,7 +158,8 @@ class TimesRead:
     as_month_first: NDArray[np.datetime64]
     order: DateOrder  # what the column says of the order
     # (n,) 0 for a moment or a blank, else MONTH, QUARTER, YEAR or WEEK, or of an entry that one order or both
-    # leave unread a number made of its text: times are equal only where these are
+    # leave unread, or of what stands behind a date, a number made of its text: times are equal only where
+    # these are
     stamp: NDArray[np.uint64]
     counted: NDArray[np.float64]  # (n,) seconds since 1970 with their fraction where they are counted, NaN
     forms: Mapping[str, int]  # how the unread entries are written, and how many
@@ -186,6 +197,7 @@ def read_times(column: Any) -> TimesRead:
     as_month_first = read(last, first, second) if slashed.any() else as_day_first
     stamp = np.where(np.isnan(year), 0, YEAR).astype(np.uint64)
     counted = np.full(stamp.size, np.nan)
+    stamp = np.where(stamp == 0, _left(text, _DATED), stamp)
     blank = np.asarray(pc.equal(text, "").to_numpy(zero_copy_only=False), dtype=bool)
     twice = np.isnat(as_day_first) & np.isnat(as_month_first) | _either_century(text)
     odd = np.flatnonzero(twice & ~blank)
@@ -207,6 +219,17 @@ def read_times(column: Any) -> TimesRead:
     return TimesRead(as_day_first, as_month_first, order, stamp, counted, forms)
 
 
+def _left(text: Any, read: str) -> NDArray[np.uint64]:
+    """(n,) a number of what stands behind the part of each text that is `read`: "12 Uhr", "+02:00", the end
+    of a stretch; 0 where nothing does. Times are equal only where these are."""
+    rest = pc.utf8_lower(pc.replace_substring_regex(text, read, ""))
+    encoded = pc.if_else(pc.match_substring_regex(rest, _NOTHING), "", rest).dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    numbers = [int(_stamp(word)) & ~int(_FIRST_UNREAD) | _LEFT if word else 0 for word in words]
+    rows = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.array(numbers, np.uint64)[rows] if rows.size else np.zeros(0, np.uint64)
+
+
 def _either_century(text: Any) -> NDArray[np.bool_]:
     """(n,) twelve digits that are one time with a year of four digits and another with one of two."""
     return np.asarray(matched(text, _EITHER) != "")
@@ -226,12 +249,19 @@ def _others(
             counted[at] = count
             times[at] = np.datetime64(int(np.floor(count)), "s")
         elif date is None and (moment := _moment(entry, clock[:, at])) is not None:
-            times[at] = np.datetime64(moment, "s")
+            times[at], stamps[at] = np.datetime64(moment, "s"), _behind_name(entry)
         elif date is not None:
             times[at], stamps[at] = np.datetime64(date, "s"), kind
         else:
             stamps[at] = _stamp(entry)
     return times, stamps, counted
+
+
+def _behind_name(entry: str) -> np.uint64:
+    """What stands behind a date with the name of its month and its clock, as a number."""
+    ends = [match.end() for pattern in _NAMED if (match := pattern.match(entry)) is not None]
+    rest = pa.array([entry[ends[0] :] if ends else ""], pa.string())
+    return np.uint64(_left(rest, f"^{_BEHIND}")[0])
 
 
 def _stamp(entry: str) -> np.uint64:

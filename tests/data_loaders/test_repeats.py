@@ -90,6 +90,23 @@ def test_equal_rows_of_one_month_and_equal_answers_of_one_day_are_asked_about() 
     assert "1 row of the table equals an earlier one" in said
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "records"),
+    [
+        ("1. Mai 2023 12 Uhr", "1. Mai 2023 13 Uhr", 2), ("1. Mai 2023 12:00", "1. Mai 2023 12:00:00", 1),
+        ("2023-05-01 early", "2023-05-01 late", 2), ("2023-05-01/2023-05-02", "2023-05-01/2023-05-03", 2),
+        ("2023-10-29T02:30:00+02:00", "2023-10-29T02:30:00+01:00", 2),
+        ("2023-05-01 12:00:00.25", "2023-05-01 12:00:00.75", 2),
+        ("2023-05-01T12:00:00Z", "2023-05-01 12:00", 1), ("3/14/2023 1:05 PM", "3/14/2023 13:05", 1),
+        ("2023-05-01 12", "2023-05-01 13", 2), ("20240501T0800", "20240501080000", 1),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_a_time_tells_records_apart(one: str, other: str, records: int) -> None:
+    data = f"lon,lat,v,when\n0.1,51.5,7.5,{one}\n0.1,51.5,7.5,{other}\n"
+    made, _ = load_sensors(data.encode(), value="v", unit="u", x="lon", y="lat", time="when", day_first=False)
+    assert made.size == records
+
+
 def test_rows_of_two_owners_or_two_names_are_two_records() -> None:
     assert load(*ROWS, identifier="sample")[0].size == 3
     assert load(*ROWS, sensor="sample")[0].size == 3

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.times import DateOrder, matched, read_times, settled
+from data_loaders.columns.times import MONTH, WEEK, DateOrder, matched, read_times
 from data_loaders.errors import DataError
 
 _JITTER = 60.0  # seconds that a clock which is set by satellites may go back
@@ -84,7 +84,7 @@ def read_instants(entries: Sequence[str], day_first: bool | None = None) -> Inst
     seconds -= np.array([_offset(str(one)) for one in named] or [0.0])[offsets]
     counted = np.isfinite(read.counted)
     seconds[counted] = read.counted[counted]
-    seconds[(settled(read.stamp, time) > 0) & ~counted] = np.nan  # a month is no moment
+    seconds[(read.stamp >= MONTH) & (read.stamp <= WEEK) & ~counted] = np.nan  # a month is no moment
     return Instants(seconds, (zone != "") | counted, day if read.order.slashed > 0 else None)
 
 
