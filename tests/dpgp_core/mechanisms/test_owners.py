@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_mu
+from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import questions
 from dpgp_core.mechanisms.design import Budget, Design, SearchSpec
@@ -115,3 +116,12 @@ def test_rows_in_different_cells_cost_the_square_root() -> None:
 def test_an_owner_has_a_whole_number_of_records(records: Any) -> None:
     with pytest.raises(InvalidValue):
         Owner(records)
+
+
+@pytest.mark.parametrize(("q", "steps"), [(1, 2), (2, 4), (3, 6)])
+def test_without_mu_an_owner_who_may_be_there_or_not_costs_two_steps_a_record(q: int, steps: int) -> None:
+    """Each of q records is taken away and another one is added."""
+    one = Guarantee.pure(0.25, "laplace-mechanism", "a proof", "add-or-remove")
+    assert one.of_owner(q).pure_epsilon == pytest.approx(0.25 * steps)
+    exchanged = Guarantee.pure(0.25, "laplace-mechanism", "a proof", "replace-one")
+    assert exchanged.of_owner(q).pure_epsilon == pytest.approx(0.25 * q)

@@ -294,7 +294,7 @@ def test_how_many_are_many_goes_by_what_a_sample_can_show(size: int, agree: int,
     """Of 1,000 records a sample at rate 2^-4 shows 62: a tenth of these is enough. A kind of which nobody
     knows the chance is believed as one without."""
     keys = SimpleNamespace(n=size, chance={})
-    sketch = SimpleNamespace(shift=4, kept={"place": np.arange(2_000)}, chance={})
+    sketch = SimpleNamespace(shift=4, kept={"place": np.arange(2_000)}, chance={"place": 1.0})
     again, found = np.arange(size) < agree, np.zeros(size, dtype=bool)
     sketch.shift = 4 if size == 1_000 else 0
     assert matching_module._many(again, found, keys, sketch, "place") is many  # type: ignore[arg-type]
