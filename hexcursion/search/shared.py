@@ -152,6 +152,8 @@ def refuse_tuned(settings: ReleaseSettings) -> None:
             raise WorkflowError(
                 f"A shared design is the same for every holder: leave `{name}` out of the settings."
             )
+    if settings.unit == "cell":
+        raise WorkflowError("Holders add sums of single records: set `unit` to point.")
     if settings.looks > 1 or settings.change:
         raise WorkflowError("A shared design takes one look and no change: set `looks` to 1.")
     if SpectralStatisticsDesign.mechanism not in settings.mechanisms:

@@ -80,6 +80,19 @@ def test_sums_of_holders_are_those_of_all_records() -> None:
     assert added.expected.sum() == pytest.approx(900.0, rel=0.05)
 
 
+def test_four_holders_are_one_of_all_records_at_half_the_mu() -> None:
+    """What a holder costs is this rule, exactly: the same sums with the same noise."""
+    generator = np.random.default_rng(1)
+    cells, values = generator.integers(0, 64, 900), generator.uniform(-1, 1, 900)
+    parts = [kept_of(pooled(), cells[k::4], values[k::4]) for k in range(4)]
+    added = add_sums([pooled()] * 4, parts, facts(900))
+    one = kept_of(replace(fixed_design(SPACING), mu=0.5), cells, values)
+    assert parts[0].features == one.features
+    assert added.noise.sums == pytest.approx(one.noise.sums, rel=1e-9)
+    assert added.noise.counts == pytest.approx(one.noise.counts, rel=1e-9)
+    assert np.array_equal(sum(part.sums for part in parts), one.sums)
+
+
 def test_noise_of_another_budget_than_the_design_states_is_refused() -> None:
     generator = np.random.default_rng(1)
     part = kept_of(pooled(), generator.integers(0, 64, 300), generator.uniform(-1, 1, 300))
@@ -214,6 +227,7 @@ def test_a_bundle_without_the_shared_design_is_refused(folder: Path, tmp_path: P
         ({"clip": 10.0, "centre": 28.0}, "leave `clip` out"),
         ({"value_unit": "mg/m3"}, "asks with value_unit"),
         ({"pilot": 0.2}, "leave `pilot` out"),
+        ({"unit": "cell"}, "set `unit` to point"),
     ],
 )
 def test_another_question_is_refused_before_any_charge(
