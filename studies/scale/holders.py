@@ -5,7 +5,12 @@ Command: `python -m studies.scale.holders [FOLDER] [--releases N] [--only NAME]`
 FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence
 says so. Every holder releases the same sums at epsilon 1. Agreement is IoU with the map of all
 records without privacy, over hexagons that hold a record; right is the share of all records whose
-side of the threshold the map shows. Shuffled: the same with values exchanged over all places.
+side of the threshold the map shows. Shuffled: the same with values exchanged over all places. Rule: one
+holder of everything at the Gaussian-DP parameter mu over the root of the number of holders.
+
+The attack: of the first holder's table the two neighbours that its sums tell apart best. The adversary
+knows every other record of all holders and sees all bundles, or the added sums alone; mu is what a test
+between the two tables reaches. Exchanged: the same with the tables' names exchanged at random.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.excursion import exceedance_probability, iou
 from dpgp_core.linalg import Bools, Floats, Ints
 from dpgp_core.mechanisms.design import Budget
@@ -28,7 +34,7 @@ from dpgp_core.mechanisms.spectral_release import PreparedSums, add_sums
 from dpgp_core.noise import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing import PublicFacts
-from dpgp_core.spectral.sums import ExactNoise, KeptSums
+from dpgp_core.spectral.sums import ExactNoise, KeptSums, mean_and_noise
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
@@ -39,7 +45,8 @@ from hexcursion.search.score import fixed_model
 from studies.agreement.panel import rows
 from studies.material.real_files import real_files_parser
 
-SEED, RELEASES, DELTA, EPSILON = 11, 5, 1e-5, 1.0
+SEED, RELEASES, DELTA, EPSILON = 11, 20, 1e-5, 1.0
+TRIALS = 5_000  # of either table in the attack
 SCALES = {"London all 2015, 442,413": (13.0, 1.0), "Lucas 1997, 80,000": (11.3, 1.2)}
 """Rows of the panel, here without their reference, with a public centre and clip of the logarithm."""
 NUMBERS = (2, 4, 8)
@@ -60,8 +67,11 @@ def main() -> None:
     print(f"Seed {SEED} draws the splits, the noise and the shuffled values.")
     print("One: one holder of everything. Loss: of agreement, one less together.")
     print(
-        f"{'row':26} {'split':8} holders  records  one    together  loss    alone   shuffled  "
-        "right: one  together  alone"
+        f"Attack: {TRIALS:,} releases of either table; a standard error of mu is {math.sqrt(2 / TRIALS):.3f}."
+    )
+    print(
+        f"{'row':26} {'split':8} holders  records  one    together  loss    rule  epsilon  alone   "
+        "shuffled  right: one  together  alone"
     )
     for name, (centre, clip) in SCALES.items():
         if asked.only in name:
@@ -84,17 +94,29 @@ def _measure(name: str, project: Project, releases: int) -> None:
     scene = _Scene(facts, placed.index, responses, above, truth, level)
     one = scene.released(np.zeros(records.n, dtype=np.int64), 1, releases)
     mixed = replace(scene, responses=generator.permutation(responses))
+    attacked = []
     for holders in NUMBERS:
+        mu = budget.mu / math.sqrt(holders)
+        rule = scene.released(np.zeros(records.n, dtype=np.int64), 1, releases, mu)
         for split in ("by place", "random"):
             owner = _owners(project, holders, split, generator)
+            if split == "by place":
+                attacked.append((holders, *scene.attacked(owner, holders, generator)))
             together, alone = scene.released(owner, holders, releases), scene.alone(owner, holders)
             shuffled = mixed.released(owner, holders, max(2, releases // 5))
             print(
                 f"{name:26} {split:8} {holders:7} {records.n:8,} {one[0]:6.3f} {together[0]:9.3f} "
-                f"{one[0] - together[0]:+7.3f} {alone[0]:7.3f} {shuffled[0]:9.3f} "
+                f"{one[0] - together[0]:+7.3f} {rule[0]:7.3f} {gaussian_epsilon(mu, DELTA):8.3f} "
+                f"{alone[0]:6.3f} {shuffled[0]:9.3f} "
                 f"{one[1]:11.3f} {together[1]:9.3f} {alone[1]:6.3f}",
                 flush=True,
             )
+    print(f"{'attack on one holder':26} holders  stated mu  exact  all bundles  added sums  exchanged")
+    for number, stated, exact, bundles, added, exchanged in attacked:
+        print(
+            f"{name:26} {number:7} {stated:10.4f} {exact:6.4f} {bundles:12.3f} "
+            f"{added:11.3f} {exchanged:10.3f}"
+        )
 
 
 def _owners(project: Project, holders: int, split: str, generator: np.random.Generator) -> Ints:
@@ -115,9 +137,11 @@ class _Scene:
     truth: Bools
     level: float
 
-    def released(self, owner: Ints, holders: int, releases: int) -> Floats:
-        """Mean agreement and share right of maps of all holders together."""
+    def released(self, owner: Ints, holders: int, releases: int, mu: float | None = None) -> Floats:
+        """Mean agreement and share right of maps of all holders together, at epsilon each, or at `mu`."""
         design = _shared(self.facts, holders, self.index.size)
+        if mu is not None:
+            design = replace(design, mu=mu)
         parts = [self._prepared(design, owner == holder) for holder in range(holders)]
         facts = replace(self.facts, n=self.index.size)
         scores = []
@@ -130,6 +154,37 @@ class _Scene:
             reading = add_sums([design] * holders, kept, facts).reading
             scores.append(self._scores(reading.mean, reading.sd))
         return np.asarray(np.mean(scores, axis=0))
+
+    def attacked(self, owner: Ints, holders: int, generator: np.random.Generator) -> tuple[float, ...]:
+        """Stated mu of the first holder, the exact distance of two tables, and what attacks reach."""
+        design = _shared(self.facts, holders, self.index.size)
+        mine = np.flatnonzero(owner == 0)[1:]  # one record of the table is exchanged
+        cells, values = _told_apart(self._prepared(design, owner == 0))
+        tables = [
+            self._of(design, np.append(self.index[mine], cell), np.append(self.responses[mine], value))
+            for cell, value in zip(cells, values, strict=True)
+        ]
+        means = [mean_and_noise(each.plan.features, each.plan.nodes, each.records, each.plan.noise)
+                 for each in tables]  # fmt: skip
+        noise = means[0][1]
+        apart = (means[0][0] - means[1][0]) / noise
+        exact = float(np.linalg.norm(apart))
+        stated = MECHANISMS[design.mechanism].guarantee(design, replace(self.facts, n=tables[0].records.n))
+        source = ExactNoise(SimulationEntropy(_seed(0, holders)))
+        own, all_noises = (np.empty((2, TRIALS)) for _ in range(2))
+        for side, table in enumerate(tables):
+            for trial in range(TRIALS):
+                (found,) = table.released(source)
+                seen = (np.concatenate(found.parts) - means[1][0]) / noise @ apart / exact
+                own[side, trial] = seen
+                others = generator.normal(0.0, 1.0, (holders - 1))  # of the others' noise in that direction
+                all_noises[side, trial] = (seen + others.sum()) / math.sqrt(holders)
+        exchanged = generator.permuted(own, axis=0)
+        return (
+            float(stated.cost.gaussian_mu or math.nan),
+            exact,
+            *map(_reached, (own, all_noises, exchanged)),
+        )
 
     def alone(self, owner: Ints, holders: int) -> Floats:
         """The same of one map of each holder alone, by the usual design, scored on all records."""
@@ -151,7 +206,10 @@ class _Scene:
         return self._scores(reading.mean, reading.sd)
 
     def _prepared(self, design: SpectralStatisticsDesign, mine: Bools) -> PreparedSums:
-        records = CollapsedRecords.from_records(self.index[mine], self.responses[mine])
+        return self._of(design, self.index[mine], self.responses[mine])
+
+    def _of(self, design: SpectralStatisticsDesign, index: Ints, responses: Floats) -> PreparedSums:
+        records = CollapsedRecords.from_records(index, responses)
         facts = replace(self.facts, n=records.n)
         prepared = MECHANISMS[design.mechanism].prepare(design, facts, records)
         assert isinstance(prepared, PreparedSums)
@@ -174,6 +232,28 @@ def _shared(facts: PublicFacts, holders: int, records: int) -> SpectralStatistic
     design = mechanism.calibrate(shape, facts, budget)
     assert isinstance(design, SpectralStatisticsDesign)
     return design
+
+
+def _told_apart(prepared: PreparedSums) -> tuple[tuple[int, int], tuple[float, float]]:
+    """Cells and responses of two records whose exchange moves the sums most, in deviations of the noise."""
+    plan = prepared.plan
+    products = plan.features.values @ plan.features.values.T
+    square = np.diag(products)
+    a, b = plan.noise.sums**-2, (plan.noise.counts or math.inf) ** -2
+    moved = {
+        other: a * (square[:, None] + square - 2.0 * other * products)
+        + b * (square[:, None] + square - 2.0 * products)
+        for other in (-1.0, 1.0)
+    }
+    other = max(moved, key=lambda sign: float(moved[sign].max()))
+    nodes = np.unravel_index(int(np.argmax(moved[other])), products.shape)
+    first, second = (int(np.flatnonzero(plan.nodes.place == node)[0]) for node in nodes)
+    return (first, second), (1.0, other)
+
+
+def _reached(scores: Floats) -> float:
+    """Distance of two rows of scores in their deviations."""
+    return float((scores[0].mean() - scores[1].mean()) / math.sqrt(scores.var(axis=1).mean()))
 
 
 def _seed(number: int, holder: int) -> int:
