@@ -28,6 +28,8 @@ PUBLIC = "the map of public data alone would show as many records or more on the
         (-0.0001, BESIDE, (PUBLIC,)),
         (-0.1, replace(BESIDE, public_records=None), (COLOUR,)),
         (-0.1, replace(BESIDE, public_records=0.69), (COLOUR,)),
+        (-0.1, replace(BESIDE, public_records=0.7), (COLOUR,)),
+        (-0.1, replace(BESIDE, colour_records=None), (PUBLIC,)),
         (None, BESIDE, ()),
     ],
 )
