@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-
-from pyproj import CRS, Transformer
-from pyproj.exceptions import CRSError
+from typing import TYPE_CHECKING
 
 from data_loaders.errors import DataError
+
+if TYPE_CHECKING:  # PROJ is slow to load, and sales never ask for it
+    from pyproj import CRS, Transformer
 
 WGS84 = "EPSG:4326"
 _EPSG = re.compile(r"(EPSG|ESRI|OGC):[A-Z0-9]{1,12}")
@@ -17,6 +18,9 @@ _EPSG = re.compile(r"(EPSG|ESRI|OGC):[A-Z0-9]{1,12}")
 @lru_cache(maxsize=64)
 def _parsed(system: str) -> CRS | None:
     """What PROJ knows of a system; None for an unknown code, which whoever converts the places refuses."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
     try:
         return CRS.from_user_input(system)
     except CRSError:
@@ -39,6 +43,9 @@ def is_projected(system: str) -> bool:
 def system_named(name: str, crs: str) -> str:
     """A system as "AUTHORITY:CODE"; raise `DataError` where it has no code."""
     if not _EPSG.fullmatch(crs):
+        from pyproj import CRS
+        from pyproj.exceptions import CRSError
+
         try:
             known = CRS.from_user_input(crs).to_authority(min_confidence=70)
         except CRSError:
@@ -54,6 +61,8 @@ def system_named(name: str, crs: str) -> str:
 
 @lru_cache(maxsize=128)
 def _from_zone(zone: int, south: bool) -> Transformer:
+    from pyproj import Transformer
+
     return Transformer.from_crs(f"EPSG:{(32700 if south else 32600) + zone}", WGS84, always_xy=True)
 
 
