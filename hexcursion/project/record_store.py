@@ -46,7 +46,7 @@ OWN_LOADERS = ("price-paid", "sensor-table")
 UPLOADS = "hexcursion-uploads-"
 """How the folders of uploaded files begin."""
 
-FORMAT = f"4 of {VERSION}"
+FORMAT = f"5 of {VERSION}"
 """Another version of the program may read a file otherwise."""
 
 _ABOUT = ("crs", "unit", "kind", "title", "generated", "owner_word")
