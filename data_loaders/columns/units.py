@@ -37,6 +37,11 @@ _WHOLE: dict[str, tuple[float, str, int]] = {
     "ppt": (1e-12, "parts", 1), "cfu": (1.0, "colonies", 1), "mpn": (1.0, "most probable number", 1),
     "eur": (1.0, "euro", 1), "gbp": (1.0, "pound", 1), "usd": (1.0, "US dollar", 1),
     "chf": (1.0, "franc", 1),
+    **{
+        code: (1.0, code.upper(), 1)
+        for code in ("aud", "cad", "nzd", "hkd", "sek", "nok", "dkk", "isk", "pln", "czk", "huf", "ron")
+    },
+    **{code: (1.0, code.upper(), 1) for code in ("jpy", "cny", "krw", "inr", "brl", "mxn", "zar", "try")},
 }  # fmt: skip
 _CAPITALS = re.compile(r"[KMUNPC]?[GLM]")  # of which capitals alone mean the small letters: "MG", "UG", "L"
 _WORDS = (
@@ -49,9 +54,11 @@ _WORDS = (
     (r"hectares?", "ha"), (r"minutes?", "min"), (r"hours?", "h"), (r"days?", "d"), (r"seconds?", "s"),
     (r"pico ?curies?", "pCi"), (r"becquerels?", "Bq"), (r"per ?cent", "%"), (r"parts per million", "ppm"),
     (r"parts per billion", "ppb"), (r"€|euros?", "eur"), (r"£|pounds sterling", "gbp"),
-    (r"\$|us dollars?", "usd"), (r"tsd\.?|thousands?|milliers d['’e]|miles de", "1000"),
+    (r"us ?\$|us dollars?", "usd"), (r"\b(?:a|au) ?\$", "aud"), (r"\b(?:c|ca|can) ?\$", "cad"),
+    (r"\bnz ?\$", "nzd"), (r"\bhk ?\$", "hkd"), (r"k\$|kusd", "1000 usd"), (r"\$", "usd"),
+    (r"tsd\.?|thousands?|milliers d['’e]|miles de", "1000"),
     (r"mio\.?|mill\.?|millions? (?:de|d['’])|millions?", "1000000"), (r"t€|k€|teur|keur", "1000 eur"),
-    (r"tchf|kchf", "1000 chf"), (r"k\$|kusd", "1000 usd"), (r"k£|kgbp", "1000 gbp"),
+    (r"tchf|kchf", "1000 chf"), (r"k£|kgbp", "1000 gbp"),
 )  # fmt: skip
 _PLAIN = str.maketrans({
     "µ": "u", "μ": "u", "²": "2", "³": "3", "⁻": "-", "−": "-", "¹": "1", "·": " ", "*": " ", "^": "",
@@ -72,7 +79,9 @@ _SYMBOL = (
     r"(?:g|l|L|m|s|Pa|Bq|Ci|Sv|Gy|eq|W|Wh|V|K|Hz|mol)"
     r"|ft|feet|mi|miles?|yd|acres?|sq (?:ft|km|mi|m)"
     r"|ha|h|min|minutes?|days?|years?|hours?|t|dB(?:\([A-Z]\))?|CFU|[FN]TU|AQI"
-    r"|thousand|million|Tsd\.?|Mio\.?|1000|[kT]€|[kT]EUR|[kT]CHF|k[$£]|[€$£]|EUR|USD|GBP|CHF|dollars?|euros?|pounds?)"
+    r"|thousand|million|Tsd\.?|Mio\.?|1000|[kT]€|[kT]EUR|[kT]CHF|k[$£]|(?:US|AU?|CA?N?|NZ|HK) ?\$|[€$£]"
+    r"|EUR|USD|GBP|CHF|AUD|CAD|NZD|HKD|SEK|NOK|DKK|ISK|PLN|CZK|HUF|RON|JPY|CNY|KRW|INR|BRL|MXN|ZAR|TRY"
+    r"|dollars?|euros?|pounds?)"
     r"(?:\^?[-⁻−]?[1-4²³¹])?"
 )
 _WRITTEN = rf"(?:{_SYMBOL}(?:\s*[/·*. ]\s*(?:per )?{_SYMBOL}){{0,3}})"

@@ -195,6 +195,8 @@ def test_a_running_number_is_no_value_and_a_concentration_is(
         ("rent [€/m²]", "rent", "€/m²"),
         ("moisture (%)", "moisture", "%"),
         ("income (thousand euros)", "income", "thousand euros"),
+        ("Price (US$)", "Price", "US$"),
+        ("Sale price [SEK]", "Sale price", "SEK"),
     ],
 )
 def test_a_name_is_split_into_words_and_unit(name: str, words: str, unit: str | None) -> None:

@@ -36,6 +36,7 @@ def test_temperatures_have_a_shift() -> None:
     ("given", "wanted"),
     [
         ("ppm", "mg/kg"), ("ppb", "ug/m3"), ("Mg/L", "ug/L"), ("mg/l as N", "mg/l"), ("EUR", "GBP"),
+        ("US$", "EUR"), ("SEK", "NOK"), ("A$", "US$"),
         ("mg/kg dw", "ug/kg"), ("score", "points"), ("mg", "mg/l"), ("MBQ", "Bq"),
     ],
 )  # fmt: skip
@@ -44,5 +45,6 @@ def test_what_is_not_certain_is_not_converted(given: str, wanted: str) -> None:
 
 
 def test_one_unit_in_other_capitals_is_the_same() -> None:
+    assert conversion("US$", "usd") == conversion("$", "US dollars") == (1.0, 0.0)
     assert conversion("Mg/L as N", "mg/l as N") == (1.0, 0.0)
     assert conversion("mBq", "MBq") == (1e-9, 0.0), "where the table knows both, capitals tell"
