@@ -68,8 +68,8 @@ class Case:
             options["threshold"] = {"yes-no": 40, "rate": 1.2, "density": 0.02}[self.values]
         if self.looks > 1:
             del options["priors"]
-        if self.mechanism == "spectral-statistics" and not self.reference:
-            options.pop("priors", None)  # its fixed design is released without a search
+        if has_fixed(self.mechanism) and not self.reference:
+            options.pop("priors", None)  # its design reads no prior family, and a choice of one is refused
             options["looks"] = self.looks
         if self.values in ("rate", "density"):
             del options["value"], options["value-name"], options["value-unit"]
@@ -288,9 +288,6 @@ def test_neighbours_may_differ_in_all_dated_rows_of_an_owner(
     one, other = owned(ROWS), owned(ROWS, changed=7)
     others = [other[0], *other[:0:-1]]  # and in the order of their rows
     options, tape = case.options(tmp_path, *OWNED), Tape()
-    if has_fixed(mechanism):  # its design reads no prior family, and a choice of one is refused
-        at = options.index("--priors")
-        del options[at : at + 2]
     first, second = (leaving(tmp_path / "work", rows, options, capsys, tape=tape) for rows in (one, others))
     assert first["release: status and refusal"] == b"0"
     assert told_apart(first, second) == {}
