@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg import Floats
@@ -34,6 +34,19 @@ def open_unit(name: str, value: float) -> float:
     if not 0.0 < value < 1.0:
         raise InvalidValue(f"{name} must lie strictly between 0 and 1, got {value!r}.")
     return value
+
+
+def refuse_bad_call(index: NDArray[Any], records: int, each: str, cells: int, epsilon: float) -> None:
+    """Raise `InvalidValue` for an epsilon or for record cells that a release in one call cannot take.
+
+    `index`, (n,), needs one position from 0 to `cells` - 1 for each of `records` records; `each` names one.
+    """
+    if index.shape != (records,) or index.dtype.kind not in "iu":
+        raise InvalidValue(f"cells must be whole numbers, one for each {each}.")
+    if index.size and not (index.min() >= 0 and index.max() < cells):
+        raise InvalidValue(f"cells must lie from 0 to {cells - 1}: leave other records out.")
+    if not 0 < epsilon < np.inf:
+        raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:

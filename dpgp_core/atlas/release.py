@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dpgp_core._checks import refuse_bad_call
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.atlas.design import AtlasDesign, Columns, atlas_design
 from dpgp_core.atlas.together import together
@@ -231,12 +232,7 @@ def release_atlas(
         raise InvalidValue("values must be a table of numbers, one row for each record.") from None
     if responses.ndim != 2 or responses.shape[1] == 0:
         raise InvalidValue("values must be a table of numbers, one row for each record.")
-    if index.shape != responses.shape[:1] or index.dtype.kind not in "iu":
-        raise InvalidValue("cells must be whole numbers, one for each row of values.")
-    if index.size and not (index.min() >= 0 and index.max() < lattice.size):
-        raise InvalidValue(f"cells must lie from 0 to {lattice.size - 1}: leave other records out.")
-    if not 0 < epsilon < np.inf:
-        raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
+    refuse_bad_call(index, len(responses), "row of values", lattice.size, epsilon)
     facts = PublicFacts(lattice, n=max(1, index.size))
     design = atlas_design(lattice.spacing, responses.shape[1], facts.n, presence)
     design = calibrated(replace(design, reading=reading), facts, Budget(epsilon, delta))

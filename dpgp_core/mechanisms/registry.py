@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dpgp_core._checks import refuse_bad_call
 from dpgp_core.errors import DesignError, InvalidValue, NumericalFailure
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.design import Budget, Design
@@ -90,12 +91,7 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
         raise InvalidValue("values must be finite numbers, one for each record.") from None
     if response.ndim != 1 or not np.all(np.isfinite(response)):
         raise InvalidValue("values must be finite numbers, one for each record.")
-    if index.shape != response.shape or index.dtype.kind not in "iu":
-        raise InvalidValue("cells must be whole numbers, one for each value.")
-    if index.size and not (index.min() >= 0 and index.max() < lattice.size):
-        raise InvalidValue(f"cells must lie from 0 to {lattice.size - 1}: leave other records out.")
-    if not 0 < epsilon < np.inf:
-        raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
+    refuse_bad_call(index, response.size, "value", lattice.size, epsilon)
     records = CollapsedRecords.from_records(index, np.clip(response, -1.0, 1.0))
     facts, mechanism = PublicFacts(lattice, n=response.size), mechanism_named("spectral-statistics")
     budget = Budget(epsilon, delta)
