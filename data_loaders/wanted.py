@@ -20,7 +20,7 @@ _MOST_METRES = 1_000_000
 
 
 def is_metres(said: str) -> bool:
-    """Whether what is said of how sure places are is a number, and no name of a column."""
+    """Whether `place_sd` gives a number of metres; otherwise it names a column."""
     return _METRES.fullmatch(said.strip()) is not None
 
 

@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory: pytest.TempPathFactory, town: Town) -> list[Path]:
-    """The zips of three holders of one design, each with a third of the town's records, and a fourth one's
-    that has a design of its own."""
+    """The zips of three holders of one design, each with a third of the town's records, and the zip of
+    a fourth holder with another design."""
     place = tmp_path_factory.mktemp("three")
     rows = pandas.read_csv(town.private)
     common = {"resolution": 7, "centre": 28.0, "clip": 15.0, "mechanisms": ("spectral-statistics",)}

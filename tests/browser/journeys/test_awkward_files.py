@@ -189,7 +189,7 @@ def test_an_awkward_file_is_asked_about_and_answered(
 
 
 def keep(page: Page, name: str) -> None:
-    """Look at the screen in both widths: nothing may stand beside it; keep pictures where they are wanted."""
+    """Check that the page shows no exception at either width; keep pictures if asked to."""
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         settle(page)

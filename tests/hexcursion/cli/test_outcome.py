@@ -51,7 +51,7 @@ def test_the_line_of_an_error_quotes_no_data() -> None:
 
 @pytest.mark.slow
 def test_the_shipped_schedule_with_a_full_and_an_empty_budget(town: Town, tmp_path: Path) -> None:
-    """The very command of the unit, in a folder of its own: /etc, /var/lib and /opt lie in it."""
+    """The command of the unit, with /etc, /var/lib and /opt moved into a temporary folder."""
     places = {"/etc/hexcursion": tmp_path / "etc", "/var/lib/hexcursion": tmp_path / "var"}
     for place in (*places.values(), tmp_path / "var" / "data", tmp_path / "opt"):
         place.mkdir()
