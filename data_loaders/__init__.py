@@ -1,4 +1,4 @@
-"""Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
+"""Reads users' files: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
 from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
 from data_loaders.columns.guess_names import owner_word_of

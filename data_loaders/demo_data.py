@@ -1,6 +1,6 @@
-"""Generated data of an invented city in the real file formats: two years of sales, postcodes, a region.
+"""Generated data of an invented city in the real file formats: sales, postcodes, a region.
 
-The city has an outline, a river, wards and a true price field, so that maps can be held against the truth.
+The city has an outline, a river, wards and a true price field, with which maps can be compared.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def to_lonlat(east: ArrayLike, north: ArrayLike) -> tuple[Array, Array]:
 
 
 def radius(angle: ArrayLike) -> Array:
-    """Return how far, in kilometres, the outline is from the origin in (n,) directions, radians from east."""
+    """Return the distance in km of the outline from the origin, in (n,) radians from east."""
     a = np.asarray(angle, dtype=np.float64)
     return 15.5 * (
         1
@@ -71,8 +71,8 @@ def radius(angle: ArrayLike) -> Array:
 
 
 def outline() -> list[list[float]]:
-    """Return the city's outline as a closed counter-clockwise ring of [lon, lat], five decimals of a
-    degree."""
+    """Return the city's outline as a closed counter-clockwise ring of [lon, lat], five decimals of
+    a degree."""
     angle = np.linspace(0.0, 2 * np.pi, 180, endpoint=False)
     lon, lat = to_lonlat(radius(angle) * np.cos(angle), radius(angle) * np.sin(angle))
     ring = [[round(float(a), 5), round(float(b), 5)] for a, b in zip(lon, lat, strict=True)]
@@ -80,12 +80,12 @@ def outline() -> list[list[float]]:
 
 
 def inside(east: Array, north: Array) -> NDArray[np.bool_]:
-    """Tell which (n,) points, in kilometres from the origin, lie in the city."""
+    """Return whether each of (n,) points, in kilometres from the origin, is in the city."""
     return np.asarray(np.hypot(east, north) < radius(np.arctan2(north, east)))
 
 
 def river_north(east: ArrayLike) -> Array:
-    """Return how far north the river runs, in kilometres, at (n,) kilometres east of the origin."""
+    """Return the northing of the river, in kilometres, at (n,) kilometres east of the origin."""
     e = np.asarray(east, dtype=np.float64)
     return -0.6 + 1.5 * np.sin(e / 2.6 + 0.4) + 0.05 * e
 
@@ -97,8 +97,8 @@ def river_distance(east: Array, north: Array) -> Array:
 
 
 def density(east: Array, north: Array) -> Array:
-    """Return the relative density of postcodes: most in the middle and around ward centres, none in the
-    river."""
+    """Return the relative density of postcodes: highest in the middle and around ward centres, zero
+    in the river."""
     total = 0.05 + np.exp(-np.hypot(east + 0.5, north - 0.5) / 6.0)
     for _, e, n in WARDS:
         total = total + 0.35 * np.exp(-(((east - e) ** 2 + (north - n) ** 2) / (2 * 1.1**2)))
@@ -107,7 +107,7 @@ def density(east: Array, north: Array) -> Array:
 
 
 def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
-    """Return the position in WARDS of the ward centre nearest to each of (n,) points, in kilometres."""
+    """Return the position in WARDS of the centre nearest to each of (n,) points, in kilometres."""
     centres = np.array([(e, n) for _, e, n in WARDS])
     distance = np.hypot(east[:, None] - centres[:, 0], north[:, None] - centres[:, 1])
     return np.asarray(np.argmin(distance, axis=1), dtype=np.int64)
@@ -115,15 +115,16 @@ def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class DemoField:
-    """The true field: median price in pounds of an existing leasehold flat, by place and year. Two expensive
-    areas, west of the middle and down the river, a premium along the river, a slow fall towards the
-    outskirts, and seeded roughness of a few kilometres' wavelength. Every generated sale is this field times
-    a factor for its kind times log-normal noise, so the field is what maps should find."""
+    """The true field: median price in pounds of an existing leasehold flat, by place and year. Two
+    expensive areas, west of the middle and down the river, a premium along the river, a slow fall
+    towards the outskirts, and seeded roughness of a few kilometres' wavelength. Every generated
+    price is this field times a factor for its kind times log-normal noise, so maps should recover
+    the field."""
 
     seed: int
     last_year: int  # the year whose prices are the field without growth
-    # whether the last year has a new expensive quarter in the north, where nobody who knows the year before
-    # looks for one, and a fall down the river, where there was the second peak
+    # whether the last year has a new expensive quarter in the north, which the year before does not
+    # suggest, and a fall down the river, at the second peak of the year before
     changed: bool = False
     _wave: Array = field(init=False, repr=False, compare=False)
 
@@ -137,8 +138,8 @@ class DemoField:
         object.__setattr__(self, "_wave", wave)
 
     def log_price(self, lon: ArrayLike, lat: ArrayLike, year: int | None = None) -> Array:
-        """Return the logarithm of the median price in pounds at (n,) degrees, in the last year unless
-        given."""
+        """Return the logarithm of the median price in pounds at (n,) degrees; `year` defaults to
+        the last year."""
         east, north = to_km(lon, lat)
         west_end = np.exp(-(((east + 2.6) / 5.6) ** 2 + ((north - 1.9) / 3.7) ** 2))
         docks_north = float(river_north(7.2))
@@ -148,17 +149,17 @@ class DemoField:
         rough = np.cos(turn).sum(axis=-1) * np.sqrt(2 / 16)
         base = 12.85 - 0.015 * np.hypot(east, north)
         growth = GROWTH * ((year or self.last_year) - self.last_year)
-        before = base + 0.95 * west_end + 0.62 * docks + 0.10 * bank + 0.085 * rough + growth
+        unchanged = base + 0.95 * west_end + 0.62 * docks + 0.10 * bank + 0.085 * rough + growth
         if not self.changed or (year or self.last_year) != self.last_year:
-            return np.asarray(before)
+            return np.asarray(unchanged)
         quarter = np.exp(-(((east - 0.5) / 3.2) ** 2 + ((north - 8.2) / 2.6) ** 2))
-        fallen = np.exp(-(((east - 7.2) / 3.4) ** 2 + ((north - docks_north) / 2.8) ** 2))
-        return np.asarray(before + 0.62 * quarter - 0.50 * fallen)
+        decline = np.exp(-(((east - 7.2) / 3.4) ** 2 + ((north - docks_north) / 2.8) ** 2))
+        return np.asarray(unchanged + 0.62 * quarter - 0.50 * decline)
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of sale: its codes, sales per year, log price above the true field, and how central."""
+    """A kind of sale: its codes, sales per year, log price above the true field, and centrality."""
 
     property_type: Literal["D", "S", "T", "F", "O"]
     new_build: Literal["Y", "N"]
@@ -196,10 +197,10 @@ class DemoFiles:
 def write_demo(
     directory: str | os.PathLike[str], *, seed: int = DEMO_SEED, changed: bool = False
 ) -> DemoFiles:
-    """Write the demo files into a folder, which is created if absent; equal seeds give equal bytes. `changed`
-    says whether the later year differs in kind from the earlier one (`DemoField`). All data are invented:
-    file names, transaction identifiers, town, county and region say so. About 12,000 existing leasehold flats
-    a year among 23,300 sales, as in a large city."""
+    """Write the demo files into a folder, creating it if absent; equal seeds give equal bytes. With
+    `changed` the later year differs in kind from the earlier one (`DemoField`). All data are
+    invented, as file names, transaction identifiers, town, county and region state. Each year has
+    23,300 sales with about 12,000 existing leasehold flats, as in a large city."""
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     first, last = DEMO_YEARS
@@ -236,15 +237,15 @@ class _Places:
         """Postcodes scattered as densely as the city is built."""
         east, north = rng.uniform(-19, 19, (2, 40 * _POSTCODES))
         dense = np.where(inside(east, north), density(east, north), 0.0)
-        taken = np.flatnonzero(rng.uniform(0, 1.6, dense.size) < dense)[:_POSTCODES]
-        east, north, dense = east[taken], north[taken], dense[taken]
+        picks = np.flatnonzero(rng.uniform(0, 1.6, dense.size) < dense)[:_POSTCODES]
+        east, north, dense = east[picks], north[picks], dense[picks]
         lon, lat = to_lonlat(east, north)
         ward = ward_of(east, north)
         return cls(_names(ward, east, north), np.round(lon, 6), np.round(lat, 6), ward, np.log(dense))
 
 
 def _names(ward: NDArray[np.int64], east: Array, north: Array) -> NDArray[np.str_]:
-    """Postcodes by ward (district) and place in it (sector, then unit), so that neighbours look alike."""
+    """Name postcodes by ward (district) and place (sector, unit), so that neighbours look alike."""
     names = np.empty(ward.size, dtype="U8")
     for index, (_, e, n) in enumerate(WARDS):
         members = np.flatnonzero(ward == index)
@@ -357,21 +358,21 @@ def _region() -> dict[str, object]:
 
 
 def _write_packed(path: Path, rows: list[list[str]]) -> None:
-    """Every field quoted, as the Land Registry does; no time stamp, so that equal data are equal bytes."""
+    """Quote every field, as the Land Registry does, and omit the time: equal data, equal bytes."""
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
     _write(path, gzip.compress(text.getvalue().encode(), compresslevel=6, mtime=0))
 
 
 def _write(path: Path, data: bytes) -> None:
-    """All or nothing: a reader never meets half a file."""
+    """Write a file atomically, so that a reader never sees half of it."""
     part = path.with_name(path.name + ".part")
     part.write_bytes(data)
     os.replace(part, path)
 
 
 def districts() -> dict[str, Any]:
-    """Return a GeoJSON collection of one polygon in degrees for each ward, with its name in words."""
+    """Return a GeoJSON collection of one polygon in degrees for each ward, with its name."""
     city = Polygon(outline())
     centres = MultiPoint([(east, north) for _, east, north in WARDS])
     nearest = shapely.voronoi_polygons(centres, extend_to=shapely.box(-_FAR, -_FAR, _FAR, _FAR))
@@ -381,13 +382,13 @@ def districts() -> dict[str, Any]:
         name = WARDS[int(ward_of(np.array([inner.x]), np.array([inner.y]))[0])][0]
         lon, lat = to_lonlat(*np.asarray(cell.exterior.coords).T)
         part = Polygon(np.column_stack([lon, lat])).intersection(city)
-        whole = max(shapely.get_parts(part), key=lambda piece: piece.area)
+        largest = max(shapely.get_parts(part), key=lambda piece: piece.area)
         features.append(
             {
                 "type": "Feature",
                 "properties": {"name": name.title(), "generated": True},
                 "geometry": shapely.geometry.mapping(
-                    shapely.set_precision(shapely.geometry.polygon.orient(whole), 1e-5)
+                    shapely.set_precision(shapely.geometry.polygon.orient(largest), 1e-5)
                 ),
             }
         )

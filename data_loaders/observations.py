@@ -1,6 +1,6 @@
-"""What a loader returns: rows, each a place and a value before any geography or privacy, and its report.
+"""The results of a loader: observations, which are places with values, and a report of its reading.
 
-The report says what was read, what was kept, and why the rest was dropped.
+The report counts the rows read and kept, and the rows dropped by reason.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ COLUMNS: dict[str, _Dtype] = {
 
 
 def crs_name(crs: str | int) -> str:
-    """Write an EPSG code (27700, "27700", "epsg:27700") as "EPSG:27700". Raise `DataError` for anything else;
-    `geo.crs_by_name` finds names such as "Dutch grid"."""
+    """Write an EPSG code (27700, "27700", "epsg:27700") as "EPSG:27700". Raise `DataError` for
+    anything else; `geo.crs_by_name` translates names such as "Dutch grid"."""
     name = str(crs).strip().upper()
     if name.isascii() and name.isdigit():
         name = f"EPSG:{name}"
@@ -42,8 +42,8 @@ def crs_name(crs: str | int) -> str:
 
 def _column(values: Any, kind: _Dtype) -> NDArray[Any]:
     if isinstance(values, np.memmap) and values.mode == "r" and values.dtype == _read(kind, values):
-        return values  # a long column on disk, which nobody can write to
-    column = np.array(values, dtype=kind)  # a copy: nobody else may hold a writable view
+        return values  # a long column on disk, already read-only
+    column = np.array(values, dtype=kind)  # a copy, because a caller may have a writable view
     column.setflags(write=False)
     return column
 
@@ -54,10 +54,10 @@ def _read(kind: _Dtype, values: NDArray[Any]) -> np.dtype[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Observations:
-    """n private rows: where they are and what was measured there; columns are read-only. Everything that says
-    something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`, `place_sd`, `spot`, `row`) is
-    private to the curator: it is never written to a bundle, a log or a message. Raise `DataError` where the
-    columns are empty, not finite or of different lengths, a word is unknown, or `crs` is no code
+    """n private rows with a place and a value each; columns are read-only. Every column of single
+    rows (`x`, `y`, `value`, `identifier`, `time`, `owner`, `place_sd`, `spot`, `row`) is private to
+    the curator and is never written to a bundle, a log or a message. Raise `DataError` if columns
+    are empty, not finite or of different lengths, a word is unknown, or `crs` is not a code
     (`crs_name`)."""
 
     x: NDArray[np.float64]  # (n,) easting or longitude in `crs`, finite
@@ -65,18 +65,20 @@ class Observations:
     crs: str  # "AUTHORITY:CODE"; degrees or metres as that system says
     value: NDArray[np.float64]  # (n,) finite values in `unit`
     unit: str  # e.g. "GBP" or "ug/m3"
-    # what one row is, and so what point records protect; a reading is never a sensor, which may have many
+    # the meaning of a row, and so the unit that point records protect; a sensor may have many
+    # readings
     kind: Kind
     title: str  # one line for people
-    generated: bool = False  # made by a program, which must be said wherever they are shown
+    generated: bool = False  # invented by a program; every view of them must state this
     attribution: tuple[str, ...] = ()  # sentences the data's licences ask for
-    # (n,) the source's own name of each row (transaction identifier, chosen id column), at most 64 bytes, b""
-    # for none; two rows with one identifier are one record, in whatever file they stand
+    # (n,) the source's own name of each row (transaction identifier, chosen id column), at most 64
+    # bytes, b"" without one; two rows with one identifier are one record, even in different files
     identifier: NDArray[np.bytes_] | None = None
     time: NDArray[np.datetime64] | None = None  # (n,) when measured or sold, NaT where unknown
     owner: NDArray[np.int64] | None = None  # (n,) sensor or person of each row, 0 <= owner < m
-    owner_word: OwnerWord | None = None  # what an owner is; None exactly where `owner` is None
-    place_sd: NDArray[np.float64] | None = None  # (n,) metres per axis, >= 0, where places carry normal noise
+    owner_word: OwnerWord | None = None  # the kind of owner; None exactly where `owner` is None
+    # (n,) metres per axis, >= 0, where places carry normal noise
+    place_sd: NDArray[np.float64] | None = None
     # (n,) number of each row's place, >= 0: rows with one number have the same x and y
     spot: NDArray[np.int32] | None = None
     # (n,) number of each row in its file, >= 0, whatever columns and filters were chosen
@@ -87,8 +89,8 @@ class Observations:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _column(getattr(self, name), kind))
         object.__setattr__(self, "crs", crs_name(self.crs))
-        given = [column for name in COLUMNS if (column := getattr(self, name)) is not None]
-        if not (self.x.ndim == 1 and all(column.shape == self.x.shape for column in given)):
+        columns = [column for name in COLUMNS if (column := getattr(self, name)) is not None]
+        if not (self.x.ndim == 1 and all(column.shape == self.x.shape for column in columns)):
             raise DataError("Observations need x, y and value, and whatever else is given, of one length.")
         if self.x.size == 0:
             raise DataError("There are no observations: no row was left after loading.")
@@ -118,11 +120,11 @@ class Observations:
         return None if self.owner is None else int(np.unique(self.owner).size)
 
     def take(self, rows: ArrayLike) -> Observations:
-        """Choose rows by k positions, whose order is kept, or an (n,) mask; raise `DataError` where none is
-        chosen."""
-        chosen = np.asarray(rows)
-        given = {name: getattr(self, name) for name in COLUMNS}
-        parts = {name: column[chosen] for name, column in given.items() if column is not None}
+        """Select rows by k positions, in their order, or by an (n,) mask; raise `DataError` for an
+        empty selection."""
+        positions = np.asarray(rows)
+        columns = {name: getattr(self, name) for name in COLUMNS}
+        parts = {name: column[positions] for name, column in columns.items() if column is not None}
         return replace(self, **parts)
 
     def __repr__(self) -> str:
@@ -132,19 +134,24 @@ class Observations:
 
 @dataclass(frozen=True)
 class LoadReport:
-    """Rows read, kept and dropped; every row read is kept or has exactly one reason, else `ValueError`."""
+    """Rows read, kept and dropped. Raise `ValueError` unless each row is kept or dropped for one
+    reason."""
 
     source: str  # a file name, never its folder
     rows_read: int  # header not counted
     kept: int  # rows that became observations (or postcodes)
-    dropped: tuple[tuple[str, int], ...] = ()  # reason in words and rows, in the order of checks
-    notes: tuple[str, ...] = ()  # sentences about how the input was understood
+    # reason in words and number of rows, in the order of checks
+    dropped: tuple[tuple[str, int], ...] = ()
+    notes: tuple[str, ...] = ()  # sentences about how the loader read the input
+    filtered: int = 0  # of the dropped rows, those that the settings ask to leave out
 
     def __post_init__(self) -> None:
-        if min(self.rows_read, self.kept, *(count for _, count in self.dropped), 0) < 0:
+        if min(self.rows_read, self.kept, self.filtered, *(count for _, count in self.dropped), 0) < 0:
             raise ValueError("a report cannot count a negative number of rows.")
         if self.kept + self.rows_dropped != self.rows_read:
             raise ValueError("a report must account for every row read.")
+        if self.filtered > self.rows_dropped:
+            raise ValueError("a report cannot filter more rows than it drops.")
 
     @property
     def rows_dropped(self) -> int:
@@ -152,7 +159,7 @@ class LoadReport:
         return sum(count for _, count in self.dropped)
 
     def lines(self) -> tuple[str, ...]:
-        """Put the report in words, a sentence a line, for the curator's screen."""
+        """Return the report for the curator's screen, one sentence per line."""
         rows = "1 row" if self.rows_read == 1 else f"{self.rows_read:,} rows"
         first = f"{self.source}: {rows} read, {self.kept:,} kept."
         reasons = (f"{count:,} dropped: {reason}." for reason, count in self.dropped if count)
@@ -160,11 +167,11 @@ class LoadReport:
 
 
 def tables_note(names: Sequence[str]) -> tuple[str, ...]:
-    """Say which tables of an archive were read as one, naming at most ten; nothing for a single table."""
+    """Name the tables of an archive that were read as one, at most ten; () for a single table."""
     if len(names) < 2:
         return ()
-    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
-    return (f"{len(names):,} tables were read as one: {', '.join(names[:10])}{more}.",)
+    remainder = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return (f"{len(names):,} tables were read as one: {', '.join(names[:10])}{remainder}.",)
 
 
 class Tally:
@@ -172,10 +179,11 @@ class Tally:
 
     def __init__(self) -> None:
         self.rows_read = 0
+        self.filtered = 0
         self._reasons: dict[str, int] = {}
 
     def read(self, rows: int) -> None:
-        """Count data rows as met."""
+        """Count data rows."""
         self.rows_read += rows
 
     def drop(self, reason: str, rows: int) -> None:
@@ -183,11 +191,19 @@ class Tally:
         self._reasons[reason] = self._reasons.get(reason, 0) + rows
 
     def drop_where(self, reason: str, bad: NDArray[np.bool_], alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Drop, and count once, the (n,) `bad` rows that are still alive; return the rows still alive
-        afterwards."""
+        """Drop, and count once, the (n,) `bad` rows that are still alive; return the rows still
+        alive afterwards."""
         lost = alive & bad
         self.drop(reason, int(np.count_nonzero(lost)))
         return alive & ~lost
+
+    def filter_where(
+        self, reason: str, bad: NDArray[np.bool_], alive: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Drop (n,) rows as `drop_where` does; the settings exclude them."""
+        remaining = self.drop_where(reason, bad, alive)
+        self.filtered += int(np.count_nonzero(alive)) - int(np.count_nonzero(remaining))
+        return remaining
 
     @property
     def main_reason(self) -> str:
@@ -197,4 +213,4 @@ class Tally:
     def report(self, source: str, kept: int, notes: tuple[str, ...] = ()) -> LoadReport:
         """Close the account of `kept` rows; reasons that dropped nothing are left out."""
         dropped = tuple((reason, count) for reason, count in self._reasons.items() if count)
-        return LoadReport(source, self.rows_read, kept, dropped, notes)
+        return LoadReport(source, self.rows_read, kept, dropped, notes, self.filtered)

@@ -1,4 +1,4 @@
-"""The registry of loaders: what each is called, what it needs to be told, and how it reads a source."""
+"""The registry of loaders: their names, the settings they need, and how they read a source."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ NOTHING_MEASURED = (
 
 
 Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
-"""(what is said, unit of measure or "", column of owners or None) -> observations and report."""
+"""(settings of the source, unit of measure or "", column of owners or None) -> observations,
+report."""
 
 
 @dataclass(frozen=True)
 class Loader:
     """One way to read a source."""
 
-    name: str  # how settings call it
-    title: str  # what it reads, in words
-    read: Read  # raises `DataError` in one sentence where it cannot
-    # what is missing for it, as one sentence with the remedy, or "": for most a file is enough
+    name: str  # in the settings
+    title: str  # its sources, in words
+    read: Read  # raises `DataError` with one sentence for an unreadable source
+    # the missing setting as one sentence with the remedy, or ""; most loaders need only a file
     lacks: Callable[[Wanted], str] = lambda wanted: ""
-    kind: Kind = "reading"  # what one row is
-    value_name: str = "value"  # what is measured, where nobody says
-    log_scale: bool = False  # whether values are modelled on the log scale unless told otherwise
+    kind: Kind = "reading"  # the meaning of a row
+    value_name: str = "value"  # the default name of the measured quantity
+    log_scale: bool = False  # the default of whether values are modelled on the log scale
     owners: bool = False  # whether a column may name the owners of rows
     once_each: bool = False  # whether `read` itself leaves out rows that list a record again
-    # what it does nothing with: whoever says it is told so, instead of getting other rows than were meant
+    # settings that do not apply to it; giving one is an error, since the rows read would not be
+    # those meant
     ignores: tuple[str, ...] = ()
-    instead: str = ""  # what to say in place of that
+    instead: str = ""  # the remedy: the settings to use instead
 
 
-def _sales_lack(wanted: Wanted) -> str:
-    if wanted.postcodes is not None:
+def _sales_lack(source: Wanted) -> str:
+    if source.postcodes is not None:
         return ""
     return (
         "Price Paid rows carry postcodes, not coordinates: name a lookup with `postcodes`, "
@@ -54,17 +56,19 @@ def _sales_lack(wanted: Wanted) -> str:
     )
 
 
-def _read_sales(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
-    if wanted.postcodes is None:
-        raise DataError(_sales_lack(wanted))
-    years = wanted.years or None
-    return load_sales(wanted.path, _postcodes(Path(wanted.postcodes)), segment=wanted.segment, years=years)
+def _read_sales(source: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    if source.postcodes is None:
+        raise DataError(_sales_lack(source))
+    years = source.years or None
+    return load_sales(source.path, _postcodes(Path(source.postcodes)), segment=source.segment, years=years)
 
 
 def _postcodes(path: Path) -> PostcodeTable:
-    """The lookup that was read last is kept: private and reference data mostly name the same one."""
+    """Read a lookup. Cache the last one, since private and reference data mostly name the same
+    file."""
     global _kept  # noqa: PLW0603 - the last one
-    if not os.path.isfile(path):  # a folder may change inside; what is not there is refused by its reader
+    # the files of a folder may change; the reader refuses a missing path
+    if not os.path.isfile(path):
         return load_postcodes(path)[0]
     facts, last = path.stat(), _kept
     key = path, facts.st_size, facts.st_mtime_ns
@@ -74,15 +78,14 @@ def _postcodes(path: Path) -> PostcodeTable:
 
 
 def forget_postcodes(folder: Path) -> None:
-    """Let go of the lookup that was read last if its file lies in this folder: that of a session which
-    ends."""
+    """Drop the cached lookup if its file is in this folder, the folder of a session that ends."""
     global _kept  # noqa: PLW0603
     if _kept is not None and _kept[0][0].is_relative_to(folder):
         _kept = None
 
 
-def _table_lacks(wanted: Wanted) -> str:
-    if (wanted.x, wanted.y).count(None) == 1:  # without both a file may have points: it is opened first
+def _table_lacks(source: Wanted) -> str:
+    if (source.x, source.y).count(None) == 1:  # without both the file may have points of its own
         return (
             "A sensor table needs its coordinate columns (longitude and latitude, or easting and northing "
             "with `crs`): set `x` and `y` in a settings file, or give --lon and --lat on the command line."
@@ -90,9 +93,9 @@ def _table_lacks(wanted: Wanted) -> str:
     return ""
 
 
-def read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
-    """Read the file of a sensor table; as `load_sensors`."""
-    return load_sensors(wanted.path, wanted, unit, owner)
+def read_table(source: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    """Read a sensor table as `load_sensors` does."""
+    return load_sensors(source.path, source, unit, owner)
 
 
 PRICE_PAID = Loader(
@@ -119,8 +122,8 @@ LOADERS: dict[str, Loader] = {loader.name: loader for loader in (PRICE_PAID, SEN
 
 
 def loader_of(wanted: Wanted, known: Mapping[str, Loader] = LOADERS) -> Loader:
-    """Return the loader that a source names, or else the one that its other words mean: with a `value`, or
-    with nothing that only sales have, a sensor table. Raise `DataError` for an unknown name."""
+    """Return the loader that a source names. Without a name, infer it: a source with a `value`, or
+    without any setting of sales, is a sensor table. Raise `DataError` for an unknown name."""
     if wanted.loader is None:
         of_sales = wanted.postcodes is not None or bool(wanted.years) or wanted.segment != "all"
         return PRICE_PAID if of_sales and wanted.value is None else SENSOR_TABLE

@@ -1,6 +1,6 @@
-"""Private names of records and numbers of owners, and the rows that list a record again.
+"""Private names of records, numbers of owners, and the rows that repeat a record.
 
-A record counts once, however often a file lists it.
+A record counts once, no matter how many rows list it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import STRIDE, Column, strides
+from data_loaders.files.spool import STRIDE, Column, strides
 from data_loaders.observations import Observations
 
 _AROUND = " \t\r\n{}"
-LONGEST = 64  # bytes of an identifier; a longer one is replaced by its hash, in as many hexadecimal digits
+# bytes of an identifier; a longer one is replaced by its hash, in as many hexadecimal digits
+LONGEST = 64
 
 Hashes = NDArray[np.uint64]
 EqualRows = Literal["once", "each"]
-"""Whether rows without an identifier that agree in everything count once, or each of them is a record."""
+"""Whether equal rows without an identifier count once, or each of them is a record."""
 CONTENT = ("x", "y", "value", "time", "owner", "place_sd")
-"""What two rows must agree in to be one record, as far as a table has it."""
+"""The columns in which two rows must agree to be one record, as far as a table has them."""
 
 CLASHING = "has an identifier that another row has with other contents"
 _DROPPED: ContextVar[bool] = ContextVar("clashes_dropped", default=False)
@@ -38,10 +39,10 @@ _DROPPED: ContextVar[bool] = ContextVar("clashes_dropped", default=False)
 
 @contextmanager
 def clashes_dropped(dropped: bool) -> Iterator[None]:
-    """Whether rows that differ under one identifier are left out in this thread; by default they are refused.
+    """In this thread, drop rows that differ under one identifier; by default they raise an error.
 
-    A refusal tells that there are such rows, more than a release may tell that hides how many records there
-    are. One row more then leaves the records as they are, or changes them by one more or one less."""
+    The error reveals that such rows exist, which a release that hides the number of records may not
+    reveal. With the rows dropped, one further row changes the set of records by at most one."""
     token = _DROPPED.set(dropped)
     try:
         yield
@@ -50,34 +51,36 @@ def clashes_dropped(dropped: bool) -> Iterator[None]:
 
 
 def are_dropped() -> bool:
-    """Whether `clashes_dropped` holds."""
+    """Whether `clashes_dropped` is active."""
     return _DROPPED.get()
 
 
 LISTED_AGAIN = "lists a record again that an earlier row lists, by its identifier"
-_SEED = np.uint64(int.from_bytes(os.urandom(8)))  # of this process alone: nobody can choose rows that collide
+# Random for each process, so that collisions cannot be constructed.
+_SEED = np.uint64(int.from_bytes(os.urandom(8)))
 _UNNAMED = np.uint64(0x9E3779B97F4A7C15)  # keeps contents apart from names
 
 
 def record_names(column: Any) -> Any:
-    """Write n names of records (Arrow strings without nulls) so that one record has one name in every file.
-    Drop blanks around a name and braces, capitalise: yearly Price Paid files write "{F887F88E-...}", the
-    report builder "F887F88E-...". Names have at most 64 ASCII letters, "" for a blank; others become the 64
-    hexadecimal digits of their BLAKE2b hash, so that one long entry cannot widen all rows."""
+    """Normalise n names of records (Arrow strings without nulls), so that a record has one name in
+    all files. Strip blanks and braces, and capitalise: yearly Price Paid files write
+    "{F887F88E-...}", the report builder "F887F88E-...". A name has at most 64 ASCII letters, "" for
+    a blank; a longer or other one becomes the 64 hexadecimal digits of its BLAKE2b hash, so that
+    one long entry cannot widen all rows."""
     plain = pc.string_is_ascii(column)
-    if pc.all(plain).as_py():  # ASCII alone is worked on several times as fast
+    if pc.all(plain).as_py():  # Arrow's functions for ASCII are several times as fast
         names = pc.ascii_trim(pc.ascii_upper(column), characters=_AROUND)
     else:
         names = pc.utf8_trim(pc.utf8_upper(column), characters=_AROUND)
         plain = pc.string_is_ascii(names)
     odd = pc.or_(pc.greater(pc.binary_length(names), LONGEST), pc.invert(plain))
-    letters = names.buffers()[2]  # row by row only where there is a zero byte at all
+    letters = names.buffers()[2]  # search row by row only if the column has a zero byte
     if letters is not None and b"\0" in letters.to_pybytes():
         odd = pc.or_(odd, pc.match_substring(names, "\0"))
     if pc.any(odd).as_py():
         pairs = zip(names.to_pylist(), odd.to_pylist(), strict=True)
-        written = [_hashed(name) if out else name for name, out in pairs]
-        names = pa.array(written, pa.string())
+        texts = [_hashed(name) if out else name for name, out in pairs]
+        names = pa.array(texts, pa.string())
     return names
 
 
@@ -86,9 +89,9 @@ def as_bytes(names: Any) -> NDArray[np.bytes_]:
     binary = names.cast(pa.binary())
     widths = pc.unique(pc.binary_length(binary)).to_pylist()
     if len(widths) == 1 and widths[0] > 0:  # as most files have it
-        whole = binary.cast(pa.binary(widths[0]))
-        letters = np.frombuffer(whole.buffers()[1], dtype=f"S{widths[0]}")
-        return letters[whole.offset : whole.offset + len(whole)]
+        fixed_width = binary.cast(pa.binary(widths[0]))
+        letters = np.frombuffer(fixed_width.buffers()[1], dtype=f"S{widths[0]}")
+        return letters[fixed_width.offset : fixed_width.offset + len(fixed_width)]
     return np.array(binary.to_pylist(), dtype="S")
 
 
@@ -97,14 +100,15 @@ def _hashed(name: str) -> str:
 
 
 class OwnerNumbers:
-    """Numbers the owners that a column names, block by block, from 0 in order of first appearance."""
+    """Numbers the owners that a column names, block by block, from 0 in order of first
+    appearance."""
 
     def __init__(self) -> None:
         self._known: dict[str, int] = {}
 
     def of(self, column: Any) -> NDArray[np.int64]:
-        """Number the owners in a block of n Arrow strings: equal (n,) int64 for equal names, over all blocks.
-        Blanks around a name do not count, capitals do."""
+        """Return (n,) int64 numbers for a block of n Arrow strings: equal for equal names, in all
+        blocks. Blanks around a name are ignored; capitals are not."""
         encoded = pc.utf8_trim_whitespace(column).dictionary_encode()
         names = encoded.dictionary.to_pylist()
         numbers = np.array([self._known.setdefault(name, len(self._known)) for name in names], dtype=np.int64)
@@ -112,13 +116,14 @@ class OwnerNumbers:
 
     @property
     def alike(self) -> int:
-        """How many names differ from an earlier one in capitals, blanks or leading zeros only."""
+        """The number of names that differ from an earlier one only in capitals, blanks or leading
+        zeros."""
         plain = {"".join(name.casefold().split()).lstrip("0") for name in self._known}
         return len(self._known) - len(plain)
 
 
 def numbered_again(owner: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber (n,) owners without gaps, from 0 in order of first appearance, where some lost all their
+    """Renumber (n,) owners without gaps, from 0 in order of first appearance, after some lost all
     rows."""
     _, first, back = np.unique(owner, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[back], dtype=np.int64)
@@ -126,18 +131,18 @@ def numbered_again(owner: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Which rows are kept as records; private to the curator."""
+    """The rows that count as records; private to the curator."""
 
     kept: NDArray[np.bool_]  # (n,) True at the first row of each record
-    named: int  # rows left out that carry the identifier of an earlier row
-    unnamed: int  # rows left out without an identifier that equal an earlier row
+    named: int  # dropped rows with the identifier of an earlier row
+    unnamed: int  # dropped rows without an identifier that equal an earlier row
     timed: bool  # whether times were compared
-    each: int = 0  # rows kept, by the settings, which equal an earlier row
-    clashing: int = 0  # rows left out because rows with their identifier differ
+    each: int = 0  # rows that equal an earlier row and are kept by the settings
+    clashing: int = 0  # dropped rows whose identifier has rows that differ
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
-        """Why rows are left out, and how many, for a report."""
+        """The reasons for dropped rows and their numbers, for a report."""
         alike = "place, value and time" if self.timed else "place and value"
         return (
             (LISTED_AGAIN, self.named),
@@ -147,7 +152,7 @@ class Repeats:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What became of equal rows, and what to do where each is a record."""
+        """How equal rows were counted, and the remedy where each is a record."""
         if self.each:
             rows = "1 row that equals" if self.each == 1 else f"Each of {self.each:,} rows that equal"
             return (f"{rows} an earlier one is a record, as was said.",)
@@ -161,7 +166,8 @@ class Repeats:
 
 
 def refuse_to_guess(repeats: Repeats, name: str) -> None:
-    """Raise `DataError` for equal rows of answers or of places alone: they may be one record or several."""
+    """Raise `DataError` for equal rows of answers or of places alone: they may be one record or
+    several."""
     if repeats.unnamed:
         rows = "1 row" if repeats.unnamed == 1 else f"{repeats.unnamed:,} rows"
         raise DataError(
@@ -172,67 +178,75 @@ def refuse_to_guess(repeats: Repeats, name: str) -> None:
 
 
 def find_repeats(columns: Mapping[str, NDArray[Any]], equal: EqualRows = "once") -> Repeats:
-    """Find the rows of (n,) columns that list a record again. Rows with one `identifier` (bytes, b"" for
-    none) are one record; so are rows without one that agree in everything of `CONTENT` that the table has:
-    `x`, `y`, `value`, and where there are any `time` with its `stamp` (uint64: a month is no day, an unread
-    time no other, `times.TimesRead`), `owner` and `place_sd`. The first is kept. Raise
-    `DataError` where rows with one identifier differ in anything of `CONTENT`: which of them is the record is
-    not the program's to say; under `clashes_dropped` all of them are left out. Where `equal` is "each", every
-    row without an identifier is a record.
+    """Find the rows of (n,) columns that repeat a record. Rows with the same `identifier` (bytes,
+    b"" if absent) are one record. Rows without an identifier are one record if they agree in all
+    columns of `CONTENT` that the table has: `x`, `y`, `value`, `time` with its `stamp` (uint64,
+    which tells a month from a day and one unread time from another, `times.TimesRead`), `owner` and
+    `place_sd`. Keep the first row. Raise `DataError` if rows with one identifier differ in a column
+    of `CONTENT`, since the program cannot decide which of them is the record; under
+    `clashes_dropped` drop all of them. If `equal` is "each", every row without an identifier is a
+    record.
 
-    Which rows are kept is a public rule that looks at nothing but whether rows agree. It makes a set of
-    records out of a list of rows, and that is stable (docs/units-of-protection.md, lemma 2). One row more or
-    less changes the set by at most one record. One row exchanged for another either leaves the set as it is,
-    exchanges one of its records for another, or changes their number by one; two sets of equally many
-    records, which is what exchanged records compare, differ in at most one.
+    The rule is public and depends only on whether rows agree. It turns a list of rows into a set of
+    records, and it is stable (docs/units-of-protection.md, lemma 2). Adding or removing a row
+    changes the set by at most one record. Exchanging a row leaves the set unchanged, exchanges one
+    of its records, or changes their number by one; two sets of equal size, as the relation of
+    exchanged records compares them, differ in at most one record.
 
-    Rows are compared by 64-bit hashes that begin with bits of this process alone, so that nobody can choose
-    two different rows that agree: among 30 million the chance that any two different ones agree is below
-    3e-5, and then one record is missing, which costs no privacy."""
+    Rows are compared by 64-bit hashes with a random seed for each process, so that nobody can
+    construct two different rows with one hash. Among 30 million rows the probability of any
+    collision is below 3e-5, and a collision loses one record, which costs no privacy."""
     content = _content_hashes(columns)
     names = columns.get("identifier")
     if names is None:
-        kept, named = one_of_each(content, "first"), np.zeros(content.size, dtype=bool)
-        return _repeats(kept, named, equal, "time" in columns)
-    records, rows, named = Column(), Column(), np.empty(content.size, dtype=bool)
+        first_rows, has_name = one_of_each(content, "first"), np.zeros(content.size, dtype=bool)
+        return _repeats(first_rows, has_name, equal, "time" in columns)
+    records, rows, has_name = Column(), Column(), np.empty(content.size, dtype=bool)
     for part in strides(content.size):
-        named[part] = names[part] != b""
+        has_name[part] = names[part] != b""
         unnamed = pd.util.hash_array(content[part] ^ _UNNAMED)
-        record = np.where(named[part], hashed_names(names[part]), unnamed)
+        record = np.where(has_name[part], hashed_names(names[part]), unnamed)
         records.add(record)
         rows.add(pd.util.hash_array(record ^ pd.util.hash_array(content[part])))
-    kept = one_of_each(records.array("u8"), "first")
-    differing = np.zeros(0, bool) if kept.all() else one_of_each(rows.array("u8"), "first") & ~kept
+    first_rows = one_of_each(records.array("u8"), "first")
+    differing = (
+        np.zeros(0, bool) if first_rows.all() else one_of_each(rows.array("u8"), "first") & ~first_rows
+    )
     if differing.any() and are_dropped():
         clash = np.isin(records.array("u8"), records.array("u8")[differing])
-        found = _repeats(kept | clash, named, equal, "time" in columns)
-        return replace(found, kept=found.kept & ~clash, clashing=int(clash.sum()))
+        repeats = _repeats(first_rows | clash, has_name, equal, "time" in columns)
+        return replace(repeats, kept=repeats.kept & ~clash, clashing=int(clash.sum()))
     if differing.any():
         raise DataError(
             "Rows with one identifier differ in place, value or time, so it names no single record "
             "here: if it names a sensor or a person, give that column as owner (--owner) with records per "
             "owner (--records-per-owner); otherwise leave the identifier out, or keep one row of each."
         )
-    return _repeats(kept, named, equal, "time" in columns)
+    return _repeats(first_rows, has_name, equal, "time" in columns)
 
 
-def _repeats(kept: NDArray[np.bool_], named: NDArray[np.bool_], equal: EqualRows, timed: bool) -> Repeats:
-    """Count the rows (n,) that are left out: none without a name where each row is a record."""
-    again, unnamed = int(np.count_nonzero(~kept & named)), int(np.count_nonzero(~kept & ~named))
+def _repeats(
+    first_rows: NDArray[np.bool_], has_name: NDArray[np.bool_], equal: EqualRows, timed: bool
+) -> Repeats:
+    """Count the (n,) dropped rows; if each row is a record, keep all rows without a name."""
+    again, unnamed = (
+        int(np.count_nonzero(~first_rows & has_name)),
+        int(np.count_nonzero(~first_rows & ~has_name)),
+    )
     if equal == "each":
-        return Repeats(kept | ~named, again, 0, timed, unnamed)
-    return Repeats(kept, again, unnamed, timed)
+        return Repeats(first_rows | ~has_name, again, 0, timed, unnamed)
+    return Repeats(first_rows, again, unnamed, timed)
 
 
 def repeats_of(observations: Observations, equal: EqualRows = "once") -> Repeats:
-    """Find the rows of loaded observations that list a record again; errors as `find_repeats`."""
-    given = {name: getattr(observations, name) for name in (*CONTENT, "identifier")}
-    return find_repeats({name: column for name, column in given.items() if column is not None}, equal)
+    """Find the rows of loaded observations that repeat a record; errors as `find_repeats`."""
+    columns = {name: getattr(observations, name) for name in (*CONTENT, "identifier")}
+    return find_repeats({name: column for name, column in columns.items() if column is not None}, equal)
 
 
 def hashed_names(names: NDArray[np.bytes_]) -> Hashes:
-    """Hash (n,) identifiers of at most 64 bytes. Eight bytes after eight are mixed in, as many for short
-    names as for long ones: a name has one hash beside whatever other names it stands."""
+    """Hash (n,) identifiers of at most 64 bytes. Mix in all 64 bytes, eight at a time, also of a
+    short name, so that its hash does not depend on the width of the column."""
     letters = np.zeros((names.size, LONGEST), np.uint8)
     plain = np.ascontiguousarray(names)
     letters[:, : plain.itemsize] = plain.view(np.uint8).reshape(plain.size, -1)
@@ -240,30 +254,31 @@ def hashed_names(names: NDArray[np.bytes_]) -> Hashes:
 
 
 def unhashed(count: int) -> Hashes:
-    """(count,) what hashes begin with in this process, so that nobody can choose rows that collide."""
+    """Return (count,) initial hashes, random for each process, against constructed collisions."""
     return np.full(count, _SEED)
 
 
 def mixed(hashes: Hashes, *columns: NDArray[np.uint64]) -> Hashes:
-    """Mix further columns of (n,) uint64 into (n,) hashes, one after the other."""
+    """Mix columns of (n,) uint64 into (n,) hashes, one after the other."""
     for column in columns:
         hashes = pd.util.hash_array(hashes ^ column)
     return hashes
 
 
 def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
-    """(n,) the 8 bytes of each number or time, one pattern for 0.0 and -0.0."""
-    whole = column + 0.0 if column.dtype.kind == "f" else column
-    return np.ascontiguousarray(whole).view(np.uint64)
+    """Return the (n,) 8-byte patterns of numbers or times; 0.0 and -0.0 have the same."""
+    numbers = column + 0.0 if column.dtype.kind == "f" else column
+    return np.ascontiguousarray(numbers).view(np.uint64)
 
 
 def one_of_each(hashes: Hashes, which: Literal["first", "last"]) -> NDArray[np.bool_]:
-    """Mark the first, or the last, row of each of (n,) evenly spread hashes, a part of the rows at a time."""
-    chosen = np.ones(hashes.size, dtype=bool)
+    """Mark the first or the last row of each of (n,) uniform hashes, working on a part of them at a
+    time."""
+    marks = np.ones(hashes.size, dtype=bool)
     parts = max(1, -(-hashes.size // (4 * STRIDE)))
     for part in range(parts):
         at = np.concatenate(
-            [rows.start + np.flatnonzero(hashes[rows] % parts == part) for rows in strides(chosen.size)]
+            [rows.start + np.flatnonzero(hashes[rows] % parts == part) for rows in strides(marks.size)]
             or [np.empty(0, np.int64)]
         )
         ordered = hashes[at]
@@ -271,23 +286,23 @@ def one_of_each(hashes: Hashes, which: Literal["first", "last"]) -> NDArray[np.b
         again = ordered[1:][ordered[1:] == ordered[:-1]]
         del ordered
         again = again[np.concatenate([[True], again[1:] != again[:-1]])] if again.size else again
-        seen = np.zeros(again.size, dtype=bool)
+        flags = np.zeros(again.size, dtype=bool)
         blocks = list(strides(at.size)) if again.size else []
         for block in blocks if which == "first" else reversed(blocks):
             rows = at[block]
             place = np.searchsorted(again, hashes[rows]).clip(max=again.size - 1)
             repeated = again[place] == hashes[rows]
             rows, place = rows[repeated], place[repeated]
-            chosen[rows] = ~(pd.Index(place).duplicated(keep=which) | seen[place])
-            seen[place] = True
-    return chosen
+            marks[rows] = ~(pd.Index(place).duplicated(keep=which) | flags[place])
+            flags[place] = True
+    return marks
 
 
 def _content_hashes(columns: Mapping[str, NDArray[Any]]) -> Hashes:
-    """(n,) one hash for each row of everything in `CONTENT`."""
-    given = [columns[name] for name in (*CONTENT, "stamp") if name in columns]
+    """Return (n,) hashes of the columns of `CONTENT`."""
+    contents = [columns[name] for name in (*CONTENT, "stamp") if name in columns]
     hashes = Column()
-    for rows in strides(given[0].size):
-        begin = unhashed(given[0][rows].size)
-        hashes.add(mixed(begin, *(bits_of(column[rows]) for column in given)))
+    for rows in strides(contents[0].size):
+        begin = unhashed(contents[0][rows].size)
+        hashes.add(mixed(begin, *(bits_of(column[rows]) for column in contents)))
     return hashes.array("u8")

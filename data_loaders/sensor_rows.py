@@ -1,4 +1,4 @@
-"""Reads the rows of a sensor table block by block, and remembers what is kept of them."""
+"""Reads the rows of a sensor table block by block and stores the columns of those kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.coordinates import hemisphere_column, names_hemisphere, parse_degrees
+from data_loaders.columns.coordinates import parse_coordinates, parse_degrees
 from data_loaders.columns.forms import forms_of, letters_of, undressed
 from data_loaders.columns.numbers import (
     USUAL,
@@ -23,9 +23,10 @@ from data_loaders.columns.numbers import (
     parse_censored,
     parse_numbers,
     told_alone,
+    with_points,
 )
 from data_loaders.columns.place_forms import Places
-from data_loaders.columns.qualifiers import NO_UNIT, Conversion, Qualifiers, units_beside
+from data_loaders.columns.qualifiers import Conversion, Qualifiers
 from data_loaders.columns.sensortable import (
     Shape,
     blocks_of,
@@ -38,53 +39,21 @@ from data_loaders.columns.sensortable import (
 )
 from data_loaders.columns.specification import ReadingSpecification
 from data_loaders.columns.times import DateOrder, read_times, settled
-from data_loaders.files.blocks import Block, Column, mask, text
-from data_loaders.files.layers import POINT_X, POINT_Y
+from data_loaders.files.blocks import Block, mask, text
 from data_loaders.files.sources import Table
-from data_loaders.observations import OwnerWord, Tally
+from data_loaders.files.spool import Column
+from data_loaders.observations import Tally
 from data_loaders.repeats import OwnerNumbers, as_bytes, record_names
+from data_loaders.roles import ONE_EACH, Columns, positions_of
 from data_loaders.wanted import Wanted, ruled
 
-_BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
-_COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$"
-
-ONE_EACH = "\0one each"
-"""Stands for the column of values of a table whose rows are counted: each is 1."""
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which column serves for what; None where none does."""
-
-    value: str
-    x: str
-    y: str
-    identifier: str | None
-    time: str | None
-    owner: str | None
-    owner_word: OwnerWord | None
-    place_sd: str | None
-    conditions: Mapping[str, tuple[str, ...]]
-    degrees: bool = False
-    unit: str = ""  # of the values, as stated
-    place: str | None = None  # column of whole places
-    zone: str | None = None
-
-    @property
-    def numeric(self) -> tuple[str, ...]:
-        return self.value, self.x, self.y, *(() if self.place_sd is None else (self.place_sd,))
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Columns that are kept as text, but for those of the owner."""
-        return tuple(name for name in (self.identifier, self.time) if name is not None)
+_BETWEEN = "\x1f"  # the unit separator, so that owners of several columns stay distinct when joined
 
 
 @dataclass
 class Found:
-    """Columns kept so far, on disk where they are long, and how the tables were written. Dates such as
-    3/4/2018 are kept as read with the day first and with the month first: which of the two is meant may show
-    in a later row."""
+    """The columns stored so far, on disk if long, and the formats of the tables. Dates such as
+    3/4/2018 are stored in both orders, because a later row may decide between them."""
 
     numbers: dict[str, Column] = field(default_factory=dict)
     names: Column = field(default_factory=Column)
@@ -93,7 +62,7 @@ class Found:
     numbered: OwnerNumbers = field(default_factory=OwnerNumbers)
     times: tuple[Column, Column] = field(default_factory=lambda: (Column(), Column()))
     stamps: Column = field(default_factory=Column)
-    forms: Counter[str] = field(default_factory=Counter)  # of values that are not read
+    forms: Counter[str] = field(default_factory=Counter)  # of unread values
     forms_of_times: Counter[str] = field(default_factory=Counter)
     order: DateOrder = field(default_factory=DateOrder)
     systems: set[str] = field(default_factory=set)
@@ -110,7 +79,7 @@ class Found:
         return self.numbers.get(name, Column()).array()
 
     def time(self, month_first: bool) -> tuple[NDArray[np.datetime64], NDArray[np.uint64]]:
-        """(n,) when each row was measured, seconds, as its dates are meant, and what else tells it."""
+        """Return (n,) times of the rows in seconds, in an order of dates, and their stamps."""
         time = self.times[int(month_first)].array("M8[s]")
         return time, settled(self.stamps.array("u8"), time)
 
@@ -123,251 +92,209 @@ class Found:
         self.order = self.order.with_(read.order)
 
 
-def read_rows(table: Table, chosen: Columns, stated: Wanted, tally: Tally, found: Found) -> None:
-    """Read the rows of one table, add to what was found, and tally every row. Raise `DataError` for a table
-    that cannot be read, lacks a column, or leaves its decimal mark open."""
-    shape = shape_of(table, stated.written)
-    numeric = {
-        column: shape.position(column, table.name)
-        for column in dict.fromkeys(chosen.numeric)
-        if column != ONE_EACH and not (chosen.place and column in (POINT_X, POINT_Y))
-    }
-    wanted = {f"n:{column}": at for column, at in numeric.items()}
-    limits = (column for column in (stated.condition, stated.limit_column) if column)
-    kept_as_text = (*chosen.conditions, *chosen.named, *limits)
-    wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
-    parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
-    wanted |= {f"o:{at}": at for at in parts}
-    turned = None
-    if chosen.place is not None or chosen.zone is not None:
-        turned = Places(table.name, shape, chosen.place, chosen.zone, (chosen.x, chosen.y))
-        wanted["p:place"] = turned.position
-    sides = _hemispheres(table.name, shape, chosen, wanted, stated) if chosen.degrees else {}
-    wanted |= {f"h:{column}": position for column, position in sides.items()}
+def read_rows(table: Table, roles: Columns, request: Wanted, tally: Tally, store: Found) -> None:
+    """Read the rows of one table into `store` and tally every row. Raise `DataError` if the table
+    is unreadable, lacks a column, or leaves its decimal mark open."""
+    shape = shape_of(table, request.written)
+    positions = positions_of(table, shape, roles, request)
+    numeric = {role[2:]: at for role, at in positions.items() if role.startswith("n:")}
+    sides = {role[2:]: at for role, at in positions.items() if role.startswith("h:")}
+    places = None
+    if roles.place is not None or roles.zone is not None:
+        places = Places(table.name, shape, roles.place, roles.zone, (roles.x, roles.y))
     for column, position in sides.items():
-        found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
+        store.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     marks = marks_of(
-        table, shape, numeric, (chosen.x, chosen.y), chosen.degrees, stated.decimal,
-        lambda column, entries: _bare(entries, chosen, stated) if column == chosen.value else entries,
+        table, shape, numeric, (roles.x, roles.y), roles.degrees, request.decimal,
+        lambda column, entries: _bare(entries, roles, request) if column == roles.value else entries,
     )  # fmt: skip
-    reading = _Reading(table, chosen, stated, marks)
-    made = replace(
+    reading = _Reading(table, roles, request, marks)
+    specification = replace(
         shape.specification,
         decimal=tuple(marks.items()),
         sides=tuple((column, shape.names[position]) for column, position in sides.items()),
-        missing=stated.missing,
+        missing=request.missing,
     )
-    found.specifications.append(made)
-    found.written |= dict.fromkeys((made.line(), *table.notes, *shape.header.notes))
-    reading.look_at_others(shape, wanted)
-    wanted |= {f"q:{at}": at for at in reading.others.columns}
-    for block in blocks_of(table, shape, wanted):
-        _take(block if turned is None else turned.added(block), reading, tally, found)
-    found.written |= {} if turned is None else {turned.note(): None}
+    store.specifications.append(specification)
+    store.written |= dict.fromkeys((specification.line(), *table.notes, *shape.header.notes))
+    reading.look_at_others(shape, positions)
+    positions |= {f"q:{at}": at for at in reading.others.columns}
+    for block in blocks_of(table, shape, positions):
+        _take(block if places is None else places.added(block), reading, tally, store)
+    store.written |= {} if places is None else {places.note(): None}
     reading.check_marks()
     if reading.units is not None:
         reading.units.check()
-    found.written |= dict.fromkeys(reading.notes())
+    store.written |= dict.fromkeys(reading.notes())
 
 
 _WRITTEN_OTHERWISE = (
     ("value has a percent sign: state % as its unit", r"[0-9] ?%$"),
     ("value is in brackets: write -12 or 12 for (12)", r"^\([^()]*[0-9][^()]*\)$"),
 )
-"""Numbers that one word about the table would make readable: why they are dropped, and how they look."""
+"""Numbers that a setting would make readable: the reason for dropping them, and their pattern."""
 
 
 class _Reading:
-    """How the columns of one table are read, and what their entries say about that on the way."""
+    """How the columns of one table are read, with the evidence that its entries add on the way."""
 
-    def __init__(self, table: Table, chosen: Columns, stated: Wanted, marks: dict[str, Decimal]) -> None:
-        ones: dict[str, Decimal] = {ONE_EACH: "."} if chosen.value == ONE_EACH else {}
-        if chosen.place is not None or chosen.zone is not None:
-            ones |= {chosen.x: ".", chosen.y: "."}
-        self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks | ones
-        self.missing = missing_of(stated.missing)
+    def __init__(self, table: Table, roles: Columns, request: Wanted, marks: dict[str, Decimal]) -> None:
+        ones: dict[str, Decimal] = {ONE_EACH: "."} if roles.value == ONE_EACH else {}
+        if roles.place is not None or roles.zone is not None:
+            ones |= {roles.x: ".", roles.y: "."}
+        self.table, self.chosen, self.stated, self.marks = table, roles, request, marks | ones
+        self.missing = missing_of(request.missing)
         self.evidence = {column: Evidence() for column in self.marks}
         self.units: Conversion | None = None
         self.limit_units: Conversion | None = None
         self.others = Qualifiers((), (), owner=True, identifier=True)
 
-    def look_at_others(self, shape: Shape, wanted: dict[str, int]) -> None:
-        """Find the columns that qualify the value, and add those of units to the `wanted` ones."""
-        chosen, stated = self.chosen, self.stated
-        if chosen.value != ONE_EACH and stated.unit_column != NO_UNIT:
-            of_value, of_limit = units_beside(
-                shape.called, shape.sample, chosen.value, chosen.unit, stated.limit_column, wanted.values(),
-                None if (said := stated.unit_column) is None else shape.position(said, self.table.name),
-            )  # fmt: skip
-            if of_value is not None:
-                wanted["u:value"] = of_value
-                self.units = Conversion(shape.called[of_value], chosen.unit)
-            if of_limit is not None:
-                wanted["u:limit"] = of_limit
-                self.limit_units = Conversion(shape.called[of_limit], chosen.unit)
+    def look_at_others(self, shape: Shape, positions: Mapping[str, int]) -> None:
+        """Find the columns that qualify the value, its units among them."""
+        roles = self.chosen
+        if (at := positions.get("u:value")) is not None:
+            self.units = Conversion(shape.called[at], roles.unit)
+        if (at := positions.get("u:limit")) is not None:
+            self.limit_units = Conversion(shape.called[at], roles.unit)
         self.others = Qualifiers(
             shape.called,
-            wanted.values(),
-            owner=chosen.owner is not None,
-            identifier=chosen.identifier is not None,
+            positions.values(),
+            owner=roles.owner is not None,
+            identifier=roles.identifier is not None,
         )
 
     def notes(self) -> list[str]:
-        """What was converted, and which columns qualify the value."""
+        """Return sentences about converted units and columns that qualify the value."""
         units = [] if self.units is None else self.units.notes()
-        return [*units, *(one.sentence for one in self.others.findings())]
+        return [*units, *(finding.sentence for finding in self.others.findings())]
 
     def numbers(self, column: str, entries: Any) -> Numbers:
-        typed = is_typed(self.table, column)
+        typed, mark = is_typed(self.table, column), self.marks[column]
+        if column in (self.chosen.x, self.chosen.y):
+            self.evidence[column].add(told_alone(entries) if typed else entries)
+            return parse_coordinates(entries, mark, degrees=self.chosen.degrees)
         entries = told_alone(entries) if typed else entries
         self.evidence[column].add(entries)
-        mark = self.marks[column]
         missing = self.missing if column == self.chosen.value else USUAL
-        if typed and mark == ",":  # numbers have points beside texts with commas
-            entries = pc.replace_substring_regex(entries, _COMMA_ALONE, r"\1.\2")
-            return parse_numbers(entries, ".", missing, grouping=False)
-        grouping = self.stated.decimal is not None or not typed
-        if self.chosen.degrees and column in (self.chosen.x, self.chosen.y):
-            grouping = False
-        return parse_numbers(entries, mark, missing, grouping=grouping)
+        if typed and mark == ",":  # the column mixes numbers with points and texts with commas
+            return parse_numbers(with_points(entries), ".", missing, grouping=False)
+        return parse_numbers(entries, mark, missing, grouping=self.stated.decimal is not None or not typed)
 
     def check_marks(self) -> None:
-        """Refuse marks that further rows than the sample leave open or contradict."""
-        known = self.marks if self.stated.decimal else (self.chosen.x, self.chosen.y, ONE_EACH)
-        wrong = [
-            column
-            for column, evidence in self.evidence.items()
-            if column not in known and evidence.mark(is_typed(self.table, column)) != self.marks[column]
-        ]
-        if wrong:
-            raise mark_wanted(self.table.name, wrong)
+        """Raise `DataError` if rows after the sample contradict a decimal mark or leave it open."""
+        if self.stated.decimal is None:
+            places = (self.chosen.x, self.chosen.y)
+            given = (ONE_EACH, *(places if self.chosen.degrees or self.chosen.place else ()))
+            wrong = [
+                column
+                for column, evidence in self.evidence.items()
+                if column not in given and evidence.mark(is_typed(self.table, column)) != self.marks[column]
+            ]
+            if wrong:
+                raise mark_wanted(self.table.name, wrong)
         value, typed = self.chosen.value, is_typed(self.table, self.chosen.value)
         if typed and self.stated.decimal == "," and self.evidence[value].may_group_by_point(typed):
             raise open_cells(self.table.name, value)
 
 
-def _hemispheres(
-    where: str, shape: Shape, chosen: Columns, wanted: Mapping[str, int], stated: Wanted
-) -> dict[str, int]:
-    """Positions of the columns of letters beside each coordinate, where there are any."""
-    used = [at for key, at in wanted.items() if key.startswith("n:")]
-    coordinates = ((chosen.x, False), (chosen.y, True))
-    if stated.sides == ("none",):
-        return {}
-    if stated.sides:
-        at = [shape.position(column, where) for column in stated.sides]
-        named = {
-            column: [one for one in at if names_hemisphere(shape.names[one], of_latitude=of_latitude)]
-            for column, of_latitude in coordinates
-        }
-        if len(at) == 2:  # in the order of the coordinates
-            return {chosen.x: at[0], chosen.y: at[1]}
-        return {column: ones[0] for column, ones in named.items() if ones} or {chosen.x: at[0]}
-    found = {
-        column: hemisphere_column(where, shape, used, of_latitude=of_latitude)
-        for column, of_latitude in coordinates
-    }
-    return {column: at for column, at in found.items() if at is not None}
-
-
-def _bare(entries: Any, chosen: Columns, stated: Wanted) -> Any:
-    """The entries of the value without what stands before and behind its numbers."""
-    if chosen.value == ONE_EACH:
+def _bare(entries: Any, roles: Columns, request: Wanted) -> Any:
+    """Strip the entries of the value down to their numbers."""
+    if roles.value == ONE_EACH:
         return entries
-    return undressed(entries, chosen.unit, letters_of(stated.behind, chosen.unit))
+    return undressed(entries, roles.unit, letters_of(request.behind, roles.unit))
 
 
-def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
-    chosen, stated = reading.chosen, reading.stated
-    before = tally.rows_read
+def _take(block: Block, reading: _Reading, tally: Tally, store: Found) -> None:
+    roles, request = reading.chosen, reading.stated
+    first_row = tally.rows_read
     tally.read(block.rows + block.malformed)
     tally.drop("wrong number of columns", block.malformed)
     alive = np.ones(block.rows, dtype=bool)
-    for column, words in chosen.conditions.items():
+    for column, words in roles.conditions.items():
         match = matches(text(block.columns[f"w:{column}"]), words)
         if match.any():
-            found.unmatched.discard(column)
-        alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
+            store.unmatched.discard(column)
+        alive = tally.filter_where(f"{column} is not {' or '.join(words)}", ~match, alive)
     rows = pa.array(np.flatnonzero(alive))
-    ones = {ONE_EACH: pa.array(["1"] * len(rows), pa.string())} if chosen.value == ONE_EACH else {}
-    entries = ones | {key: text(block.columns[f"n:{key}"].take(rows)) for key in chosen.numeric[len(ones) :]}
-    entries[chosen.value] = _bare(entries[chosen.value], chosen, stated)
-    read = [reading.numbers(column, entries[column]) for column in chosen.numeric]
-    condition = None if stated.condition is None else text(block.columns[f"w:{stated.condition}"].take(rows))
+    ones = {ONE_EACH: pa.array(["1"] * len(rows), pa.string())} if roles.value == ONE_EACH else {}
+    entries = ones | {key: text(block.columns[f"n:{key}"].take(rows)) for key in roles.numeric[len(ones) :]}
+    entries[roles.value] = _bare(entries[roles.value], roles, request)
+    read = [reading.numbers(column, entries[column]) for column in roles.numeric]
+    name = request.condition
+    condition = None if name is None else text(block.columns[f"w:{name}"].take(rows))
     value = parse_censored(
-        entries[chosen.value], read[0], reading.marks[chosen.value], reading.missing, condition
+        entries[roles.value], read[0], reading.marks[roles.value], reading.missing, condition
     )
     if reading.units is not None:
-        value = replace(
-            value, value=reading.units.converted(block.columns["u:value"].take(rows), value.value)
-        )
+        units = block.columns["u:value"].take(rows)
+        value = replace(value, value=reading.units.converted(units, value.value))
     x, y = read[1:3]
     places = x.value, y.value
     alive = np.ones(len(rows), dtype=bool)
     alive = tally.drop_where("coordinate missing", x.missing | y.missing, alive)
-    if chosen.degrees:
-        places, unsided = _in_degrees(block, reading, entries, read, rows, found)
+    if roles.degrees:
+        places, unsided = _in_degrees(block, reading, entries, read, rows, store)
         alive = tally.drop_where("hemisphere letter missing or unknown", unsided, alive)
     alive = tally.drop_where("coordinate is not a number", np.isnan(places[0]) | np.isnan(places[1]), alive)
-    if chosen.degrees:
+    if roles.degrees:
         nowhere = (places[0] == 0.0) & (places[1] == 0.0)
         alive = tally.drop_where("place at 0, 0, which devices write without a fix", nowhere, alive)
     alive = tally.drop_where("value missing", value.missing, alive)
     beyond = value.below | value.above
-    if stated.censored == "drop":
-        alive = tally.drop_where("below or above a limit", beyond, alive)
+    if request.censored == "drop":
+        alive = tally.filter_where("below or above a limit", beyond, alive)
     limits = None
-    if stated.limit_column is not None:
-        written = text(block.columns[f"w:{stated.limit_column}"].take(rows))
-        limits = parse_numbers(written, reading.marks[chosen.value]).value
-        converted = reading.limit_units or reading.units
-        if converted is not None:
+    if request.limit_column is not None:
+        entry_texts = text(block.columns[f"w:{request.limit_column}"].take(rows))
+        limits = parse_numbers(entry_texts, reading.marks[roles.value]).value
+        conversion = reading.limit_units or reading.units
+        if conversion is not None:
             key = "u:value" if reading.limit_units is None else "u:limit"
-            factor, shift = converted.factors(text(block.columns[key].take(rows)))
+            factor, shift = conversion.factors(text(block.columns[key].take(rows)))
             limits = limits * factor + shift
-    measured = ruled(value, stated, alive, reading.table.name, chosen.value, limits)
+    measured = ruled(value, request, alive, reading.table.name, roles.value, limits)
     unread = np.isnan(measured)
     if unread.any():
-        written = pc.utf8_trim_whitespace(entries[chosen.value])
+        entry_texts = pc.utf8_trim_whitespace(entries[roles.value])
         for reason, pattern in _WRITTEN_OTHERWISE:
-            alive = tally.drop_where(reason, unread & mask(pc.match_substring_regex(written, pattern)), alive)
-        left = np.flatnonzero(unread & alive)
-        found.forms.update(forms_of(written.take(pa.array(left)).to_pylist()))
+            match = mask(pc.match_substring_regex(entry_texts, pattern))
+            alive = tally.drop_where(reason, unread & match, alive)
+        remaining = np.flatnonzero(unread & alive)
+        store.forms.update(forms_of(entry_texts.take(pa.array(remaining)).to_pylist()))
     alive = tally.drop_where("value is not a number", unread, alive)
     for spread in read[3:]:
-        alive = tally.drop_where(
-            "noise of the place is not a number of metres", ~(spread.value >= 0.0), alive
-        )
-    texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in chosen.named}
-    if chosen.owner is not None:
+        bad = ~(spread.value >= 0.0)
+        alive = tally.drop_where("noise of the place is not a number of metres", bad, alive)
+    texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in roles.named}
+    if roles.owner is not None:
         owners = _owners(block, rows)
-        nobody = mask(pc.equal(owners, ""))
-        alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
+        no_owner = mask(pc.equal(owners, ""))
+        alive = tally.drop_where(f"{roles.owner_word} not named", no_owner, alive)
     if reading.units is not None:
         units = block.columns["u:value"].take(rows)
         if np.isnan(reading.units.factors(units)[0][alive]).any():
             raise reading.units.refuse()
         reading.units.count(units, alive)
-    kept = rows.filter(pa.array(alive))
-    reading.others.add({at: text(block.columns[f"q:{at}"].take(kept)) for at in reading.others.columns})
-    found.grouped += value.grouped + x.grouped + y.grouped
-    found.below += int(np.count_nonzero(value.below & alive))
-    found.above += int(np.count_nonzero(value.above & alive))
-    numbers = [measured, *places, *(each.value for each in read[3:])]
-    for column, given in zip(chosen.numeric, numbers, strict=True):
-        found.numbers.setdefault(column, Column()).add(given[alive])
-    found.rows.add(before + rows.to_numpy()[alive])
+    final_rows = rows.filter(pa.array(alive))
+    reading.others.add({at: text(block.columns[f"q:{at}"].take(final_rows)) for at in reading.others.columns})
+    store.grouped += value.grouped + x.grouped + y.grouped
+    store.below += int(np.count_nonzero(value.below & alive))
+    store.above += int(np.count_nonzero(value.above & alive))
+    numbers = [measured, *places, *(deviation.value for deviation in read[3:])]
+    for column, column_values in zip(roles.numeric, numbers, strict=True):
+        store.numbers.setdefault(column, Column()).add(column_values[alive])
+    store.rows.add(first_row + rows.to_numpy()[alive])
     texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
-    if chosen.identifier is not None:
-        found.names.add(as_bytes(record_names(texts[chosen.identifier])))
-    if chosen.time is not None:
-        found.add_times(texts[chosen.time])
-    if chosen.owner is not None:
-        found.owners.add(found.numbered.of(owners.filter(pa.array(alive))))
+    if roles.identifier is not None:
+        store.names.add(as_bytes(record_names(texts[roles.identifier])))
+    if roles.time is not None:
+        store.add_times(texts[roles.time])
+    if roles.owner is not None:
+        store.owners.add(store.numbered.of(owners.filter(pa.array(alive))))
 
 
 def _owners(block: Block, rows: Any) -> Any:
-    """Arrow array of the owners' names: those of several columns together, "" where one of them is blank."""
+    """Return the owners' names as an Arrow array: columns joined, "" if one of them is blank."""
     parts = [
         pc.utf8_trim_whitespace(text(column.take(rows)))
         for key, column in block.columns.items()
@@ -380,12 +307,12 @@ def _owners(block: Block, rows: Any) -> Any:
 
 
 def _in_degrees(
-    block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any, found: Found
+    block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any, store: Found
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]:
-    """The degrees of both coordinates, and rows whose hemisphere is not known."""
-    chosen, places = reading.chosen, []
+    """Return the degrees of both coordinates, and a mask of rows with an unknown hemisphere."""
+    roles, places = reading.chosen, []
     unsided = np.zeros(len(rows), dtype=bool)
-    for column, numbers, of_latitude in ((chosen.x, read[1], False), (chosen.y, read[2], True)):
+    for column, numbers, of_latitude in ((roles.x, read[1], False), (roles.y, read[2], True)):
         key = f"h:{column}"
         letters = text(block.columns[key].take(rows)) if key in block.columns else None
         degrees, bad = parse_degrees(
@@ -395,5 +322,5 @@ def _in_degrees(
         unsided |= bad & ~numbers.missing
         if not of_latitude:
             with np.errstate(invalid="ignore"):
-                found.wrapped += int(np.count_nonzero((numbers.value > 180.0) & (numbers.value <= 360.0)))
+                store.wrapped += int(np.count_nonzero((numbers.value > 180.0) & (numbers.value <= 360.0)))
     return (places[0], places[1]), unsided

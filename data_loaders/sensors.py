@@ -1,4 +1,4 @@
-"""Loads tables of sensor readings: one place in a stated system and one measured value a row."""
+"""Loads tables of sensor readings: one place in a stated system and one measured value per row."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from data_loaders.columns.qualifiers import zeros_alone
 from data_loaders.columns.sensortable import shape_of
 from data_loaders.columns.times import MONTH, WEEK
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import chosen as kept_rows
-from data_loaders.files.blocks import strides
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, open_tables, source_name
+from data_loaders.files.spool import chosen as kept_rows
+from data_loaders.files.spool import strides
 from data_loaders.observations import LoadReport, Observations, OwnerWord, Tally, crs_name, tables_note
 from data_loaders.repeats import find_repeats, numbered_again, refuse_to_guess
-from data_loaders.sensor_rows import ONE_EACH, Columns, Found, read_rows
+from data_loaders.roles import ONE_EACH, Columns
+from data_loaders.sensor_rows import Found, read_rows
 from data_loaders.systems import in_degrees
 from data_loaders.wanted import Wanted
 
@@ -40,99 +41,101 @@ def load_sensors(
     word: OwnerWord | None = None,
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
-    """Load one reading per row of a CSV table, a sheet, or the places of a file that `files.drivers` knows.
-    Without a `value` the rows are counted, and each is 1. Without `x` (easting or longitude) and `y` the
-    points of a file serve; a system that the file states for them is believed, else `crs` holds. Rows of one
-    `identifier` are one record, and must be equal. `owner` is the column of sensors or of persons; `word`
-    says which of the two, by default the column's name does. Without an owner every reading is on its own.
+    """Load one reading per row of a CSV table, a sheet, or a file of places that `files.drivers`
+    lists. Without a `value`, count rows: every value is 1. Without `x` (easting or longitude) and
+    `y`, take the points of the file, in the system that the file states, otherwise in `crs`. Rows
+    with one `identifier` are one record and must be equal. `owner` is the column of sensors or
+    persons; `word` states which of the two, by default the column's name decides. Without an owner
+    every reading is a unit.
 
-    Every row without two coordinates in range, a finite value and (where asked for) an owner and the noise of
-    its place is dropped and counted by reason. So is every row that lists a record again
-    (`repeats.find_repeats`): without an identifier one that equals another, unless `wanted` says that
-    each is a record. Raise `DataError` for unusable settings or tables; for degrees offered as
-    metres, metres as degrees, and columns that are swapped by name; for rows that differ under one
-    identifier."""
-    counted, value = wanted.value is None, ONE_EACH if wanted.value is None else wanted.value
-    if counted:
+    Drop, and count by reason, every row that lacks two coordinates in range, a finite value or (if
+    the settings name their columns) an owner and the noise of its place. Drop every row that
+    repeats a record (`repeats.find_repeats`); rows without an identifier repeat one if they are
+    equal, unless `wanted` declares each row a record. Raise `DataError` for unusable settings or
+    tables, for degrees given as metres, metres given as degrees and columns swapped by name, and
+    for rows that differ under one identifier."""
+    is_count, value = wanted.value is None, ONE_EACH if wanted.value is None else wanted.value
+    if is_count:
         unit, wanted = unit or "records", replace(wanted, missing=("none",))
     identifier, time, day_first = wanted.identifier, wanted.time, wanted.day_first
-    chosen = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
-    chosen = replace(chosen, unit=unit.strip(), place=wanted.place_column, zone=wanted.zone_column)
+    roles = _columns(value, wanted, owner, word or (None if owner is None else owner_word_of(owner)))
+    roles = replace(roles, unit=unit.strip(), place=wanted.place_column, zone=wanted.zone_column)
     if not unit.strip():
         raise DataError(
             "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
         )
     wanted.check_table()
     name = source_name(source)
-    tally, found = Tally(), Found(unmatched=set(chosen.conditions))
+    tally, store = Tally(), Found(unmatched=set(roles.conditions))
     for table in open_tables(source, limits, layer=wanted.layer):
-        if chosen.x == POINT_X and not table.points and chosen.place is None:
+        if roles.x == POINT_X and not table.points and roles.place is None:
             raise without_places(table, wanted.written)
-        system = system_of(table, chosen.x, wanted.crs)
-        if chosen.place is not None or chosen.zone is not None:
+        system = system_of(table, roles.x, wanted.crs)
+        if roles.place is not None or roles.zone is not None:
             shape = shape_of(table, wanted.written)
-            turned = Places(table.name, shape, chosen.place, chosen.zone, (chosen.x, chosen.y))
-            system = turned.crs or crs_name(wanted.crs)
-        check_named(chosen.x, chosen.y, system)
-        found.systems.add(system)
-        found.tables.append(table.name)
-        chosen = replace(chosen, degrees=in_degrees(system))
-        read_rows(table, chosen, wanted, tally, found)
-    places = found.number(chosen.x), found.number(chosen.y)
-    system = next(iter(found.systems))
-    check_places(name, system, chosen.x, chosen.y, *places)
+            place_reader = Places(table.name, shape, roles.place, roles.zone, (roles.x, roles.y))
+            system = place_reader.crs or crs_name(wanted.crs)
+        check_named(roles.x, roles.y, system)
+        store.systems.add(system)
+        store.tables.append(table.name)
+        roles = replace(roles, degrees=in_degrees(system))
+        read_rows(table, roles, wanted, tally, store)
+    places = store.number(roles.x), store.number(roles.y)
+    system = next(iter(store.systems))
+    check_places(name, system, roles.x, roles.y, *places)
     inside = in_range(system, *places)
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
-        raise _nothing_left(name, value, tally, found)
-    if not wanted.missing and zeros_alone(found.number(chosen.value)):
+        raise _nothing_left(name, value, tally, store)
+    if not wanted.missing and zeros_alone(store.number(roles.value)):
         raise DataError(
             f"{name} has many numbers in {value!r} that are 0, and hardly another comes near 0: they may "
             "stand for a missing value, such as a transfer without a price. State `missing` (--missing 0) "
             "where they do, or `none` (--missing none) where every 0 is a measurement."
         )
-    far = suspects(found.number(chosen.value)) if not wanted.missing else ()
-    if repeated(found.number(chosen.value), far):
+    far = suspects(store.number(roles.value)) if not wanted.missing else ()
+    if repeated(store.number(roles.value), far):
         raise DataError(
             f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
             "missing value, such as -99 or 9999: state them with `missing` (--missing -99 9999), or `none` "
             "(--missing none) if every number is a measurement."
         )
-    columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=found.number(chosen.value))
-    columns["row"] = found.rows.array("i8")
+    columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=store.number(roles.value))
+    columns["row"] = store.rows.array("i8")
     if identifier is not None:
-        columns["identifier"] = found.names.array("S1")
+        columns["identifier"] = store.names.array("S1")
     if time is not None:
-        if day_first is not None and found.order.contradicts(day_first):
+        if day_first is not None and store.order.contradicts(day_first):
             raise DataError(
                 f"{name} has dates in {time!r} that have the {'month' if day_first else 'day'} first, since "
                 "their other number is above 12: leave `day_first` (--day-first) out, or say the opposite."
             )
-        told = found.order.month_comes_first()
-        if day_first is None and told is None:
+        month_order = store.order.month_comes_first()
+        if day_first is None and month_order is None:
             raise DataError(
                 f"{name} has dates such as 3/4/2018 in {time!r} of which a single one, or few among many, "
                 "would tell that the month stands first: say which stands first with `day_first` "
                 "(--day-first or --no-day-first)."
             )
-        month_first = bool(told) if day_first is None else not day_first
-        columns["time"], columns["stamp"] = found.time(month_first)
-    if chosen.owner is not None:
-        columns["owner"] = found.owners.array("i8")
+        month_first = bool(month_order) if day_first is None else not day_first
+        columns["time"], columns["stamp"] = store.time(month_first)
+    if roles.owner is not None:
+        columns["owner"] = store.owners.array("i8")
     if wanted.place_metres is not None:
         columns["place_sd"] = np.full(places[0].size, wanted.place_metres)
-    elif chosen.place_sd is not None:
-        columns["place_sd"] = found.number(chosen.place_sd)
+    elif roles.place_sd is not None:
+        columns["place_sd"] = store.number(roles.place_sd)
     columns = kept_rows(columns, inside)
     repeats = find_repeats(columns, wanted.equal_rows or "once")
-    lost = columns["stamp"][~repeats.kept] if time is not None else np.empty(0, np.uint64)
-    within = bool(np.any((lost >= MONTH) & (lost <= WEEK)))  # two of one month may be two
+    lost_stamps = columns["stamp"][~repeats.kept] if time is not None else np.empty(0, np.uint64)
+    # Two rows with the same month as their time may still be two records.
+    within = bool(np.any((lost_stamps >= MONTH) & (lost_stamps <= WEEK)))
     if wanted.equal_rows is None and (within or np.isin(columns["value"], (0, 1)).all()):
         refuse_to_guess(repeats, name)
     for reason, count in repeats.reasons:
         tally.drop(reason, count)
     columns = kept_rows(columns, repeats.kept)
-    if chosen.owner is not None and not inside.all():
+    if roles.owner is not None and not inside.all():
         columns["owner"] = numbered_again(columns["owner"])
     observations = Observations(
         x=columns["x"],
@@ -141,65 +144,65 @@ def load_sensors(
         value=columns["value"],
         unit=unit.strip(),
         kind="reading",
-        title="records" if counted else f"{value} ({unit.strip()})",
+        title="records" if is_count else f"{value} ({unit.strip()})",
         identifier=columns.get("identifier"),
         time=columns.get("time"),
         owner=columns.get("owner"),
-        owner_word=chosen.owner_word,
+        owner_word=roles.owner_word,
         place_sd=columns.get("place_sd"),
         row=columns["row"],
     )
-    notes = [*_notes(found, observations, chosen, wanted), *repeats.notes]
+    notes = [*_notes(store, observations, roles, wanted), *repeats.notes]
     if far:
         notes.append(
             f"A number in column {value!r} lies far from all others. If it means no value, name it "
             "with `missing` (--missing)."
         )
-    if found.order.slashed and day_first is None:
+    if store.order.slashed and day_first is None:
         remedy = "; if the month stands first, say so with `day_first` (--no-day-first)"
         notes.append(
             f"Dates such as 3/4/2018 in column {time!r} were read with the "
-            f"{'month' if found.order.month_comes_first() else 'day'} first"
-            f"{remedy if found.order.open else ''}."
+            f"{'month' if store.order.month_comes_first() else 'day'} first"
+            f"{remedy if store.order.open else ''}."
         )
     return observations, tally.report(name, observations.size, tuple(notes))
 
 
-def _columns(value: str, wanted: Wanted, owner: str | None, word: OwnerWord | None) -> Columns:
-    if (wanted.x is None) != (wanted.y is None):
+def _columns(value: str, request: Wanted, owner: str | None, word: OwnerWord | None) -> Columns:
+    if (request.x is None) != (request.y is None):
         raise DataError("Name both coordinate columns, x and y, or neither for the points of the file.")
     conditions: dict[str, tuple[str, ...]] = {}
-    for column, entry in wanted.where:
+    for column, entry in request.where:
         conditions[column] = (*conditions.get(column, ()), entry.strip())
-    if wanted.place_column is not None and (wanted.x is not None or wanted.zone_column is not None):
+    if request.place_column is not None and (request.x is not None or request.zone_column is not None):
         raise DataError(
             "Name a column of whole places with `place_column` (--place-column), or columns of x and y."
         )
-    if wanted.zone_column is not None and wanted.x is None:
+    if request.zone_column is not None and request.x is None:
         raise DataError("A column of UTM zones needs the columns of easting and northing, `x` and `y`.")
-    places = wanted.x or POINT_X, wanted.y or POINT_Y
-    unsure = wanted.place_sd if wanted.place_metres is None else None
-    chosen = Columns(value, *places, wanted.identifier, wanted.time, owner, word, unsure, conditions)
-    if chosen.x != chosen.y and len(set(chosen.numeric)) < len(chosen.numeric):
+    places = request.x or POINT_X, request.y or POINT_Y
+    unsure = request.place_sd if request.place_metres is None else None
+    roles = Columns(value, *places, request.identifier, request.time, owner, word, unsure, conditions)
+    if roles.x != roles.y and len(set(roles.numeric)) < len(roles.numeric):
         raise DataError(
             "One column was named for two things: name different ones for the value, for each coordinate and "
             "for the noise of the place."
         )
-    return chosen
+    return roles
 
 
-def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataError:
+def _nothing_left(name: str, value: str, tally: Tally, store: Found) -> DataError:
     if tally.rows_read == 0:
         return DataError(f"{name} holds no rows below its header: choose a file with measurements.")
-    if found.unmatched:
-        column = sorted(found.unmatched)[0]
+    if store.unmatched:
+        column = sorted(store.unmatched)[0]
         return DataError(f"No row of {name} has the value asked for in column {column!r}: check the filter.")
     number = "" if value == ONE_EACH else f" and a number in {value!r}"
     words = ""
-    if tally.main_reason == "value is not a number" and found.forms:
-        if any("9" in form for form in found.forms):
+    if tally.main_reason == "value is not a number" and store.forms:
+        if any("9" in form for form in store.forms):
             words = (
-                f", {in_words(found.forms)}; name letters that may stand behind a number with `behind` "
+                f", {in_words(store.forms)}; name letters that may stand behind a number with `behind` "
                 "(--behind), and the currency or unit of the cells as the values' unit"
             )
         else:
@@ -209,51 +212,51 @@ def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataErro
     )
 
 
-def _places(made: Observations) -> int:
-    """How many different places the rows have."""
-    known = np.empty(0, dtype=np.complex128)
-    for rows in strides(made.size):
-        known = np.unique(np.concatenate([known, made.x[rows] + 1j * made.y[rows]]))
-    return int(known.size)
+def _places(observations: Observations) -> int:
+    """Return the number of distinct places."""
+    distinct = np.empty(0, dtype=np.complex128)
+    for rows in strides(observations.size):
+        distinct = np.unique(np.concatenate([distinct, observations.x[rows] + 1j * observations.y[rows]]))
+    return int(distinct.size)
 
 
-def _notes(found: Found, made: Observations, chosen: Columns, wanted: Wanted) -> list[str]:
-    notes = [*tables_note(found.tables), *found.written]
-    if found.grouped:
-        notes.append(f"{found.grouped:,} numbers were written with thousands separators.")
-    if found.below or found.above:
+def _notes(store: Found, observations: Observations, roles: Columns, request: Wanted) -> list[str]:
+    notes = [*tables_note(store.tables), *store.written]
+    if store.grouped:
+        notes.append(f"{store.grouped:,} numbers were written with thousands separators.")
+    if store.below or store.above:
         notes.append(
-            f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
-            f"count {_RULE_WORDS[wanted.censored]} (`censored`)."
+            f"{store.below:,} readings lie below a detection limit and {store.above:,} above a limit: they "
+            f"count {_RULE_WORDS[request.censored]} (`censored`)."
         )
-    if found.forms_of_times:
-        many = sum(found.forms_of_times.values())
+    if store.forms_of_times:
+        count = sum(store.forms_of_times.values())
         notes.append(
-            f"{many:,} {'time' if many == 1 else 'times'} could not be read, "
-            f"{in_words(found.forms_of_times)}: write years with four digits, as in 2018-02-01. Each counts "
+            f"{count:,} {'time' if count == 1 else 'times'} could not be read, "
+            f"{in_words(store.forms_of_times)}: write years with four digits, as in 2018-02-01. Each counts "
             "as it is written."
         )
-    if found.forms:
+    if store.forms:
         notes.append(
-            f"Values that were not read: {in_words(found.forms)}. Letters behind a number that leave it as "
+            f"Values that were not read: {in_words(store.forms)}. Letters behind a number that leave it as "
             "it is are named with `behind` (--behind); a sign or unit beside it, as the values' unit."
         )
-    if found.wrapped:
-        notes.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
-    if made.owners is not None:
-        notes.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
-        if alike := found.numbered.alike:
+    if store.wrapped:
+        notes.append(f"{store.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
+    if observations.owners is not None:
+        notes.append(f"The readings belong to {observations.owners:,} {roles.owner_word}s.")
+        if alike := store.numbered.alike:
             names = "1 name differs" if alike == 1 else f"{alike:,} names differ"
             notes.append(
                 f"{names} from another in capitals, blanks or leading zeros only, and counts as another "
-                f"{chosen.owner_word}: write each name in one way if they are the same."
+                f"{roles.owner_word}: write each name in one way if they are the same."
             )
-    places = _places(made)
-    if places < made.size:
+    places = _places(observations)
+    if places < observations.size:
         advice = (
-            "; if the table mixes quantities or years, keep the rows of one" if not chosen.conditions else ""
+            "; if the table mixes quantities or years, keep the rows of one" if not roles.conditions else ""
         )
-        shared = made.size - places
+        shared = observations.size - places
         share = "1 row shares its" if shared == 1 else f"{shared:,} rows share their"
         notes.append(f"{share} coordinates with another row{advice}.")
     return notes

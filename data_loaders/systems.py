@@ -1,4 +1,4 @@
-"""Coordinate systems: what PROJ knows of a code, and the code of what a file states."""
+"""Coordinate systems: their properties in PROJ, and the code of a system that a file states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _EPSG = re.compile(r"(EPSG|ESRI|OGC):[A-Z0-9]{1,12}")
 
 @lru_cache(maxsize=64)
 def _parsed(system: str) -> CRS | None:
-    """What PROJ knows of a system; None for an unknown code, which whoever converts the places refuses."""
+    """Return PROJ's description of a system; None for an unknown code, which the conversion
+    refuses."""
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
@@ -28,34 +29,34 @@ def _parsed(system: str) -> CRS | None:
 
 
 def in_degrees(system: str) -> bool:
-    """Whether a system "AUTHORITY:CODE" counts in degrees: not projected, unknown, grads or radians."""
+    """Whether a system "AUTHORITY:CODE" is in degrees; False if projected, unknown, in grads or
+    radians."""
     crs = _parsed(system)
     return crs is not None and crs.is_geographic and all(a.unit_name == "degree" for a in crs.axis_info[:2])
 
 
 def is_projected(system: str) -> bool:
-    """Whether a system "AUTHORITY:CODE" counts in metres or feet on a plane: False for geographic and unknown
-    ones."""
+    """Whether a system "AUTHORITY:CODE" is projected; False for geographic and unknown systems."""
     crs = _parsed(system)
     return crs is not None and crs.is_projected
 
 
 def system_named(name: str, crs: str) -> str:
-    """A system as "AUTHORITY:CODE"; raise `DataError` where it has no code."""
+    """Return a system as "AUTHORITY:CODE"; raise `DataError` if it has no code."""
     if not _EPSG.fullmatch(crs):
         from pyproj import CRS
         from pyproj.exceptions import CRSError
 
         try:
-            known = CRS.from_user_input(crs).to_authority(min_confidence=70)
+            authority = CRS.from_user_input(crs).to_authority(min_confidence=70)
         except CRSError:
-            known = None
-        if known is None:
+            authority = None
+        if authority is None:
             raise DataError(
                 f"{name} states a coordinate system without an EPSG code: export the layer in one that has a "
                 "code, such as EPSG:4326."
             )
-        crs = ":".join(known)
+        crs = ":".join(authority)
     return WGS84 if crs == "OGC:CRS84" else crs
 
 
@@ -67,6 +68,7 @@ def _from_zone(zone: int, south: bool) -> Transformer:
 
 
 def from_utm(zone: int, south: bool, east: float, north: float) -> tuple[float, float]:
-    """Longitude and latitude (degrees, WGS 84) of an easting and a northing in metres in a UTM zone."""
+    """Convert an easting and a northing in metres in a UTM zone to longitude and latitude (WGS
+    84)."""
     longitude, latitude = _from_zone(zone, south).transform(east, north)
     return float(longitude), float(latitude)

@@ -1,4 +1,4 @@
-"""What the settings say of one source of rows."""
+"""The settings of one source of rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _METRES = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MOST_METRES = 1_000_000
 
 
-def is_metres(said: str) -> bool:
-    """Whether `place_sd` gives a number of metres; otherwise it names a column."""
-    return _METRES.fullmatch(said.strip()) is not None
+def is_metres(text: str) -> bool:
+    """Whether `place_sd` is a number of metres; otherwise it names a column."""
+    return _METRES.fullmatch(text.strip()) is not None
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the settings say of one source of rows; each loader reads the fields that it needs."""
+    """The settings of one source of rows; each loader reads the fields that it needs."""
 
     path: str
     postcodes: str | None = None
@@ -35,51 +35,56 @@ class Wanted:
     value: str | None = None
     x: str | None = None
     y: str | None = None
-    place_column: str | None = None  # column with whole places, such as POINT (x y), in place of x and y
+    # column with whole places, such as POINT (x y), in place of x and y
+    place_column: str | None = None
     zone_column: str | None = None  # column with the UTM zone of each row's x and y
     crs: str = "EPSG:4326"
     where: tuple[tuple[str, str], ...] = ()
     identifier: str | None = None
     time: str | None = None
     layer: str | None = None  # sheet of a workbook, or layer of a GeoPackage
-    header_row: int | None = None  # which row names the columns, counted from 1 as a spreadsheet does
-    decimal: Decimal | None = None  # None: it is found out, as everything below
-    # numbers that stand for "no value" beside the usual ones, or "none" alone
+    header_row: int | None = None  # the row that names the columns, from 1 as in a spreadsheet
+    decimal: Decimal | None = None  # None: detected, like every setting below
+    # further codes for "no value", or "none" alone for no codes at all
     missing: tuple[str, ...] = ()
-    # measurements beyond a limit count as it, those below as half of it, or are dropped
+    # measurements beyond a limit count as the limit, those below as half of it, or are dropped
     censored: Rule = "limit"
-    detection_limit: float | None = None  # for measurements below a limit that they do not name
-    condition: str | None = None  # column that says which measurements are below or above a limit
-    limit_column: str | None = None  # column with limits that measurements do not name
+    # for measurements below a limit that the cell does not name
+    detection_limit: float | None = None
+    condition: str | None = None  # column that marks measurements below or above a limit
+    limit_column: str | None = None  # column of limits for cells that do not name theirs
     day_first: bool | None = None  # whether 3/4/2018 is in April
-    equal_rows: EqualRows | None = None  # "once" where nobody says, but asked for where values are 0 and 1
-    # column with the unit of each value; "none" where one that is called so has another meaning
+    # default "once"; must be stated where all values are 0 and 1
+    equal_rows: EqualRows | None = None
+    # column with the unit of each value; "none" if the column with such a name means something else
     unit_column: str | None = None
     # column of a place's standard deviation in metres per axis, or a number of metres
     place_sd: str | None = None
     trip: str | None = None
-    # how a text is written, where a person says so: `specification.Written`
+    # the text format, as far as a person states it: `specification.Written`
     encoding: Encoding | None = None
     delimiter: Delimiter | None = None
     quoting: Quoting | None = None
-    # columns with the letters E and W, and N and S, of the coordinates; ("none",) for none
+    # columns with the letters E and W, and N and S, of the coordinates; ("none",) for no columns
     sides: tuple[str, ...] = ()
-    # letters that may stand behind a number of the value; () for those of laboratories, ("none",) for none
+    # letters allowed after a number of the value; () for those of laboratories, ("none",) for no
+    # letters
     behind: tuple[str, ...] = ()
-    loader: str | None = None  # a name in LOADERS; None: found by the other fields
+    loader: str | None = None  # a name in LOADERS; None: inferred from the other fields
 
     @property
     def written(self) -> Written:
-        """What is said of how a text is written."""
+        """The stated part of the text format."""
         return Written(self.header_row, self.encoding, self.delimiter, self.quoting)
 
     @property
     def place_metres(self) -> float | None:
-        """The standard deviation of every row's place in metres per axis, where a number is stated."""
+        """The standard deviation of all places in metres per axis; None unless stated as a
+        number."""
         return float(self.place_sd) if self.place_sd is not None and is_metres(self.place_sd) else None
 
     def check_table(self) -> None:
-        """Raise `DataError` where a field that says how a table is written has an impossible value."""
+        """Raise `DataError` if a field about the format of a table has an impossible value."""
         missing_of(self.missing)
         if self.censored not in RULES:
             raise DataError(f"What becomes of measurements beyond a limit is one of {', '.join(RULES)}.")
@@ -99,26 +104,26 @@ class Wanted:
 
 def ruled(
     value: Censored,
-    stated: Wanted,
+    request: Wanted,
     alive: NDArray[np.bool_],
     where: str,
     column: str,
     limits: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
-    """(n,) values with those beyond a limit as the public rule says. Raise `DataError` where a limit that
-    no cell names must be stated."""
-    measured = value.value
+    """Return (n,) values with the public rule applied to those beyond a limit. Raise `DataError` if
+    the rule needs a limit that neither the cells nor the settings state."""
+    numbers = value.value
     if limits is not None:
-        measured = np.where(value.below & np.isnan(measured), limits, measured)
-    unnamed = value.below & np.isnan(measured)
+        numbers = np.where(value.below & np.isnan(numbers), limits, numbers)
+    unnamed = value.below & np.isnan(numbers)
     if unnamed.any():
-        if stated.detection_limit is None and stated.censored != "drop" and np.any(unnamed & alive):
+        if request.detection_limit is None and request.censored != "drop" and np.any(unnamed & alive):
             raise DataError(
                 f"{where} has readings in {column!r} below a detection limit that they do not name (such as "
                 "ND, BDL or <LOD): they are low, not unknown. State the limit with `detection_limit` "
                 "(--detection-limit), name the column that holds it with `limit_column` (--limit-column), or "
                 "leave all readings beyond a limit out with `censored` (--censored drop)."
             )
-        limit = np.nan if stated.detection_limit is None else stated.detection_limit
-        measured = np.where(unnamed, limit, measured)
-    return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured
+        limit = np.nan if request.detection_limit is None else request.detection_limit
+        numbers = np.where(unnamed, limit, numbers)
+    return np.where(value.below, numbers / 2.0, numbers) if request.censored == "half" else numbers

@@ -1,6 +1,6 @@
-"""The forms of entries that cannot be read, and what stands beside a number and leaves it as it is.
+"""The forms of unreadable entries, and the signs and letters around a number that do not change it.
 
-A form shows no entry: digits become 9, and longer words a word.
+A form does not reveal its entry: digits become 9, and long words become "word".
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-SHOWN = 4  # forms that a sentence names
+SHOWN = 4  # forms named in a sentence
 
 LABORATORY = (
     "J", "J+", "J-", "B", "BJ", "JB", "D", "DJ", "JD", "E", "EJ", "H", "HJ", "JH", "NJ", "JN", "P", "Q",
 )  # fmt: skip
-"""Letters of laboratories behind a number that stays the result: estimated, diluted, found in blanks."""
+"""Letters that laboratories write after a valid result: estimated, diluted, detected in blanks."""
 
 _CURRENCIES: dict[str, tuple[str, ...]] = {
     "€": ("EUR",), "£": ("GBP",), "$": ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN"),
@@ -35,12 +35,13 @@ _WIDE = str.maketrans(
 _PLAIN = r"^[0-9.,+\- ]*$"
 _NO_CENTS = r"[.,]\s?[-–—]{1,2}"  # 245.- and 245,--
 _TIMES = {"k": "e3", "tsd": "e3", "m": "e6", "mio": "e6", "mn": "e6", "b": "e9", "bn": "e9", "mrd": "e9"}
-"""What amounts of money are multiplied by, where one of these words stands behind them."""
+"""The factor of an amount of money by the word after it."""
 _BOUND = r"\s*(?:±|\+/-|\+-)\s*[0-9.,]+\s*"
 
 
 def form_of(entry: str) -> str:
-    """The form of an entry: 9 for each run of digits, its words of up to three letters."""
+    """Return the form of an entry: 9 for each run of digits, and its words of up to three
+    letters."""
     short = re.sub(r"\d+", "9", entry[:40].strip())
     return re.sub(r"[^\W\d_]{4,}", "word", short)
 
@@ -51,25 +52,27 @@ def forms_of(entries: Iterable[str]) -> Mapping[str, int]:
 
 
 def in_words(forms: Mapping[str, int]) -> str:
-    """The most frequent forms with their counts, in words: "35 like `9.9 J`"."""
-    most = sorted(forms.items(), key=lambda pair: (-pair[1], pair[0]))
-    listed = ", ".join(f"{count:,} like `{form}`" for form, count in most[:SHOWN])
-    more = sum(count for _, count in most[SHOWN:])
-    return listed + (f" and {more:,} in other forms" if more else "")
+    """Write the most frequent forms with their counts, as in "35 like `9.9 J`"."""
+    ranked = sorted(forms.items(), key=lambda pair: (-pair[1], pair[0]))
+    listed = ", ".join(f"{count:,} like `{form}`" for form, count in ranked[:SHOWN])
+    remainder = sum(count for _, count in ranked[SHOWN:])
+    return listed + (f" and {remainder:,} in other forms" if remainder else "")
 
 
 def letters_of(behind: tuple[str, ...], unit: str) -> tuple[str, ...]:
-    """The letters that may stand behind a number: those that a person states, "none" alone for no letters,
-    else those of laboratories, but not behind amounts of money, where B is a billion."""
+    """Return the letters allowed after a number: those that a person states ("none" alone for no
+    letters), otherwise those of laboratories, except after amounts of money, where B is a
+    billion."""
     if behind:
         return () if behind == ("none",) else behind
     return () if unit.upper() in _CODES else LABORATORY
 
 
 def undressed(column: Any, unit: str, letters: tuple[str, ...]) -> Any:
-    """Take from n Arrow strings what stands before and behind a number and leaves it as it is: signs of the
-    unit's currency, the unit itself, a bound behind a plus-minus, stars, and `letters`. Digits of other
-    scripts become ASCII. Each entry is read by itself; one with anything else stays as it is."""
+    """Strip from n Arrow strings whatever surrounds a number without changing it: signs of the
+    unit's currency, the unit, a bound after a plus-minus sign, stars, and `letters`. Turn digits of
+    other scripts into ASCII. Read each entry on its own, and leave an entry with other text
+    unchanged."""
     plain = pc.match_substring_regex(column, _PLAIN)
     if pc.all(plain).as_py():
         return column
@@ -77,9 +80,9 @@ def undressed(column: Any, unit: str, letters: tuple[str, ...]) -> Any:
     dress = _dress(unit, letters)
     entries = column.take(pa.array(odd)).to_pylist()
     bare = {entry: _undressed(entry, dress) for entry in set(entries)}
-    whole = np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)
-    whole[odd] = [bare[entry] for entry in entries]
-    return pa.array(whole, pa.string())
+    texts = np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)
+    texts[odd] = [bare[entry] for entry in entries]
+    return pa.array(texts, pa.string())
 
 
 def _dress(unit: str, letters: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -88,13 +91,13 @@ def _dress(unit: str, letters: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pat
     signs = [sign for sign, codes in _CURRENCIES.items() if not other or code in codes]
     words = [*signs, *([code] if other else _CODES)]
     same = [unit.strip()] if unit.strip() else []
-    before = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    after = "|".join(map(re.escape, sorted([*words, *same], key=len, reverse=True)))
+    prefixes = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    suffixes = "|".join(map(re.escape, sorted([*words, *same], key=len, reverse=True)))
     flags = "|".join(map(re.escape, sorted(letters, key=len, reverse=True)))
     times = rf"(?:\s*(?P<times>(?i:{'|'.join(_TIMES)}))\b\.?)?" if other else "(?P<times>)"
-    ending = rf"(?:\s*(?i:{after})|{_BOUND}|\s*[*†‡]+" + (rf"|\s*(?:{flags}))" if flags else ")")
+    ending = rf"(?:\s*(?i:{suffixes})|{_BOUND}|\s*[*†‡]+" + (rf"|\s*(?:{flags}))" if flags else ")")
     number = r"[+\-−]?[0-9.,][0-9., '’\u00a0\u2009\u202f]*?"
-    start = rf"(?P<less>[<>≤≥]=?\s*)?(?P<sign>[+\-−]?)\s*(?:(?i:{before})\s*)?"
+    start = rf"(?P<less>[<>≤≥]=?\s*)?(?P<sign>[+\-−]?)\s*(?:(?i:{prefixes})\s*)?"
     return re.compile(rf"{start}(?P<number>{number})(?:{_NO_CENTS})?{times}{ending}*"), re.compile(r".*[0-9]")
 
 

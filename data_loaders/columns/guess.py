@@ -1,4 +1,4 @@
-"""Guesses which columns of a table are coordinates and value, for a person to confirm."""
+"""Guesses the columns of coordinates and value of a table, for a person to confirm."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ _DUTCH = {"rd", "rijksdriehoek", "rdnew", "dutch", "rdx"}
 _NO_VALUE = re.compile(
     r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|"
     r"probability|nr|number|nummer|zip|plz|postcode|point|zone|elevation|altitude|elev|ele|alt|[hvptg]?dop|"
-    r"satellites|heading|identifier|ident|uuid|guid|serial|geohash|h3|mesh|fips|insee|ags|nuts)($|[^a-z])|"
+    r"satellites|heading|identifier|ident|uuid|guid|serial|geohash|h3|mesh|fips|insee|ags|nuts|"
+    r"elevaci[oó]n|altitud|altura|quota|hoogte|(see)?h(ö|oe)he|masl|dem|dtm|dsm|z|rownames?|rownum|unnamed)"
+    r"($|[^a-z])|^height($|[^a-z])|"
     r"(sample|site|point|station|plot|well|row|record|case|lab|object|user|sensor|device)[ _-]?(id|no|nr)$|"
     r"(nummer|number)$|(^|[^a-z])no\.$"  # "No.", a running number; "NO" is nitric oxide
 )
@@ -58,40 +60,43 @@ _VALUE = re.compile(
     r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
 )
 MAX_CHOICES = 30
+FEWEST_RUNNING = 8  # consecutive numbers from which a column counts as row numbers
 
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """A proposal from the first 64 KB of a table, which a person confirms or changes; None: a person must
-    choose."""
+    """A proposal from the first 64 KB of a table, which a person confirms or changes; None where
+    the person must choose."""
 
     columns: tuple[str, ...]
-    numeric: tuple[str, ...]  # those whose sampled entries are numbers
+    numeric: tuple[str, ...]  # columns whose sampled entries are numbers
     x: str | None
     y: str | None
     crs: str | None
     value: str | None
     unit: str | None
-    choices: tuple[tuple[str, tuple[str, ...]], ...]  # entries met, by column that may serve as a row filter
+    # entries by column, for columns fit for a row filter
+    choices: tuple[tuple[str, tuple[str, ...]], ...]
     specification: ReadingSpecification
     decimal: Decimal | None  # None where the sample leaves it open
     reasons: tuple[str, ...]  # one sentence per guess
     owner: str | None = None  # column that seems to name the sensor or person of a row
     owner_word: OwnerWord | None = None
     question: str = ""  # about owners: without an answer each reading is protected on its own
-    identifier: str | None = None  # column that seems to name each row for good
+    identifier: str | None = None  # column of permanent identifiers
     time: str | None = None
     layers: tuple[str, ...] = ()  # sheets of a workbook or layers of a GeoPackage
-    layer: str | None = None  # the one the guess is about
-    header_row: int = 1  # the row that names the columns, from 1 as a spreadsheet counts
-    top: tuple[tuple[int, tuple[str, ...]], ...] = ()  # the first rows that are not blank, and their numbers
-    points: bool = False  # whether the file holds points, whose columns are always named
-    suspects: tuple[float, ...] = ()  # numbers of the value's sample that may stand for a missing value
-    beyond: bool = False  # whether sampled values lie below or above a limit
+    layer: str | None = None  # the sheet or layer of this guess
+    header_row: int = 1  # the row that names the columns, from 1 as in a spreadsheet
+    # numbers and cells of the first rows not blank
+    top: tuple[tuple[int, tuple[str, ...]], ...] = ()
+    points: bool = False  # whether the file holds points, whose columns have fixed names
+    suspects: tuple[float, ...] = ()  # possible codes for a missing value in the value's sample
+    beyond: bool = False  # whether sampled values are below or above a limit
     known: Recognised | None = None  # the agency's profile that the columns fit
-    place: str | None = None  # column that seems to hold whole places
+    place: str | None = None  # column of whole places
     findings: tuple[Finding, ...] = ()  # columns that may qualify the value, or name owners
-    answers: bool = False  # whether the value's sample holds nothing but 1 and 0
+    answers: bool = False  # whether the value's sample holds only 1 and 0
 
 
 def guess_columns(
@@ -100,9 +105,9 @@ def guess_columns(
     layer: str | None = None,
     said: Written = Written(),  # noqa: B008 - frozen
 ) -> ColumnGuess:
-    """Propose columns for `load_sensors` from the first rows of a table. Without `layer` the first sheet or
-    layer with a table counts; `said` is how a person says that it is written.
-    Raise `DataError` for unusable tables, as `load_sensors` does."""
+    """Propose columns for `load_sensors` from the first rows of a table. Without `layer` take the
+    first sheet or layer with a table; `said` is the text format that a person states. Raise
+    `DataError` for unusable tables, as `load_sensors` does."""
     table, shape = _opened(source, layer, said)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
@@ -139,7 +144,7 @@ def guess_columns(
     if len(table.layers) > 1:
         reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
     owner, word = guess_names.guess_owner(shape, (x, y, value))
-    taken = (x, y, value, owner)
+    used_columns = (x, y, value, owner)
     return ColumnGuess(
         columns=shape.called,
         numeric=sampled.numeric,
@@ -155,9 +160,9 @@ def guess_columns(
         owner=owner,
         owner_word=word,
         question=guess_names.owner_question(shape, owner, word),
-        identifier=guess_names.guess_identifier(shape, taken),
-        time=guess_names.guess_time(shape, taken),
-        layers=tuple(one for one in table.layers if one),
+        identifier=guess_names.guess_identifier(shape, used_columns),
+        time=guess_names.guess_time(shape, used_columns),
+        layers=tuple(sheet for sheet in table.layers if sheet),
         layer=table.layer or None,
         header_row=shape.header.number,
         top=shape.top,
@@ -178,21 +183,22 @@ def profile_of(
     said: Written = Written(),  # noqa: B008 - frozen
     named: str | None = None,
 ) -> Recognised | None:
-    """Find the agency's profile that a table's columns fit: the one named, or the one recognised, else None.
-    Raise `DataError` as `guess_columns` does, and for an unknown name."""
+    """Match a table's columns to an agency's profile: the one `named`, otherwise the one
+    recognised; None without one. Raise `DataError` as `guess_columns` does, and for an unknown
+    name."""
     shape = _opened(source, layer, said)[1]
     return shape.known if named is None else held_against(named_profile(named), shape.called)
 
 
-def without_places(table: Table, said: Written) -> DataError:
-    """The error for a table of which nobody says where its places are: it names the columns that look so."""
-    shape, likely = shape_of(table, said), ""
+def without_places(table: Table, layout: Written) -> DataError:
+    """Return the error for a table without stated places; it names the likely columns."""
+    shape, likely = shape_of(table, layout), ""
     x, y, _ = _places(table, _Sample(shape, table), [])
-    written = place_columns(shape.called, [shape.column(at) for at in range(len(shape.called))])
+    candidates = place_columns(shape.called, [shape.column(at) for at in range(len(shape.called))])
     if x is not None and y is not None:
         likely = f": {x!r} and {y!r} look like them (--lon {shlex.quote(x)} --lat {shlex.quote(y)})"
-    elif written:
-        name, form = written[0]
+    elif candidates:
+        name, form = candidates[0]
         likely = f": {name!r} holds places, written as {form.words} (--place-column {shlex.quote(name)})"
     return DataError(
         f"{table.name} holds no points of its own: name its columns of longitude (or easting) and latitude "
@@ -200,29 +206,30 @@ def without_places(table: Table, said: Written) -> DataError:
     )
 
 
-def _opened(source: Source, layer: str | None, said: Written) -> tuple[Table, Shape]:
-    """The table and its shape; of several sheets or layers the first with two columns of numbers."""
+def _opened(source: Source, layer: str | None, layout: Written) -> tuple[Table, Shape]:
+    """Open the table and its shape; of several sheets or layers, the first with two columns of
+    numbers."""
     with closing(open_tables(source, layer=layer, ask=False)) as tables:
         table = next(tables)
         alone = layer is not None or len(table.layers) < 2
         if alone:
-            return table, shape_of(table, said)
+            return table, shape_of(table, layout).of_records()
     first: tuple[Table, Shape] | None = None
     for name in table.layers[:MAX_CHOICES]:
         try:
-            found = _opened(source, name, said)
+            candidate = _opened(source, name, layout)
         except DataError:  # an empty sheet, or one of titles alone
             continue
-        if len(_Sample(found[1], found[0]).numeric) >= 2:
-            return found
-        first = first or found
-    return first or _opened(source, table.layers[0], said)
+        if len(_Sample(candidate[1], candidate[0]).numeric) >= 2:
+            return candidate
+        first = first or candidate
+    return first or _opened(source, table.layers[0], layout)
 
 
 def _with_sign(entry: str) -> bool:
-    """Whether an entry is a number with a percent sign behind it."""
-    before = entry.strip().removesuffix("%")
-    return before != entry.strip() and looks_numeric(before)
+    """Whether an entry is a number followed by a percent sign."""
+    number = entry.strip().removesuffix("%")
+    return number != entry.strip() and looks_numeric(number)
 
 
 class _Sample:
@@ -241,19 +248,23 @@ class _Sample:
             column = pa.array([entry.strip() for entry in shape.column(position)], pa.string())
             column = column if is_place(name) else undressed(column, "%", LABORATORY)
             column = told_alone(column) if typed else column
-            mark = decimal_mark(column, typed)
+            mark = decimal_mark(column, typed, grouped=not is_place(name))
             self.marks.setdefault(name, mark)
             parsed = parse_numbers(column, mark or ",")
             value = parsed.value
             if is_place(name):
                 value, _ = parse_degrees(column, parsed, name, of_latitude=is_latitude(name))
-            given, low = value[~parsed.missing], 0
-            if not is_place(name) and not np.isfinite(given).all():
-                found = parse_censored(column, parsed, mark or ",", USUAL)
-                given = found.value[~found.missing]
-                low = int(np.count_nonzero(found.below & np.isnan(found.value)))
-            read = given[np.isfinite(given)]
-            if read.size and read.size + low >= 0.8 * given.size and read.size >= 0.2 * given.size:
+            entries_read, low = value[~parsed.missing], 0
+            if not is_place(name) and not np.isfinite(entries_read).all():
+                censored = parse_censored(column, parsed, mark or ",", USUAL)
+                entries_read = censored.value[~censored.missing]
+                low = int(np.count_nonzero(censored.below & np.isnan(censored.value)))
+            read = entries_read[np.isfinite(entries_read)]
+            if (
+                read.size
+                and read.size + low >= 0.8 * entries_read.size
+                and read.size >= 0.2 * entries_read.size
+            ):
                 self.numbers.setdefault(name, read)
         self.numeric = tuple(self.numbers)
 
@@ -261,20 +272,21 @@ class _Sample:
         return next((name for name in self.numeric if fits(name.strip().lower())), None)
 
     def within(self, name: str, low: float, high: float) -> bool:
-        """Whether nearly all entries lie between the bounds; a stray one must not hide a column."""
+        """Whether at least 4 in 5 entries are between the bounds, so that a stray one hides no
+        column."""
         values = self.numbers[name]
         return bool(np.mean((values >= low) & (values <= high)) >= 0.8)
 
 
 def _ends(fits: Callable[[str], bool]) -> Callable[[str], bool]:
-    """Whether a word of a name fits: "start latitude"."""
+    """Return a test whether any word of a name fits, as in "start latitude"."""
     return lambda name: any(map(fits, re.split(r"[\W_]+", name)))
 
 
 def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | None, str | None, str | None]:
     if table.points:
-        stated = f", in {table.crs}" if table.crs else "; state their coordinate system"
-        reasons.append(f"The file holds points{stated}.")
+        system = f", in {table.crs}" if table.crs else "; state their coordinate system"
+        reasons.append(f"The file holds points{system}.")
         return POINT_X, POINT_Y, table.crs or None
     for of_longitude, of_latitude in ((is_longitude, is_latitude), (_ends(is_longitude), _ends(is_latitude))):
         x, y = sample.first(of_longitude), sample.first(of_latitude)
@@ -305,15 +317,16 @@ def _words(name: str) -> set[str]:
 
 
 def _paired(sample: _Sample) -> tuple[str | None, str | None]:
-    """Columns of easting and northing; also names that differ in one word only: "x_rd", "y_rd"."""
-    whole = {bare(name): name for name in reversed(sample.numeric)}
+    """Find the columns of easting and northing, also by names that differ in one word: "x_rd",
+    "y_rd"."""
+    by_name = {bare(name): name for name in reversed(sample.numeric)}
     for east, north in PAIRS:
-        if east in whole and north in whole:
-            return whole[east], whole[north]
-    named = {frozenset(_words(name)): name for name in reversed(sample.numeric)}
+        if east in by_name and north in by_name:
+            return by_name[east], by_name[north]
+    by_words = {frozenset(_words(name)): name for name in reversed(sample.numeric)}
     for east, north in PAIRS:
-        for words, x in named.items():
-            y = named.get(words - {east} | {north})
+        for words, x in by_words.items():
+            y = by_words.get(words - {east} | {north})
             if east in words and y is not None and y != x:
                 return x, y
     return None, None
@@ -329,24 +342,31 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
         and not guess_names.names_owner(name)
         and not _NO_VALUE.search(name[: guess_names.LONGEST_NAME].strip().lower())
     ]
-    named = [name for name in free if _VALUE.search(name.lower())]
-    return next(iter(named or free), None)
+    likely = [name for name in free if _VALUE.search(name.lower())]
+    counting = [name for name in free if _runs(sample.numbers.get(name))]
+    return next(iter(likely or [name for name in free if name not in counting]), None)
+
+
+def _runs(numbers: np.ndarray | None) -> bool:
+    """Whether (n,) numbers are row numbers: each is one more than the number before."""
+    return numbers is not None and numbers.size >= FEWEST_RUNNING and bool(np.all(np.diff(numbers) == 1.0))
 
 
 def _suspects(values: np.ndarray) -> tuple[float, ...]:
-    """Numbers of a sample that may stand for a missing value, 0 where hardly another comes near it."""
+    """Return possible codes for a missing value in a sample; 0 is one if hardly a number is near
+    it."""
     return (*((0.0,) if zeros_alone(values) else ()), *suspects(values))
 
 
 def _findings(shape: Shape, used: tuple[str | None, ...]) -> tuple[Finding, ...]:
-    taken = [at for at, name in enumerate(shape.called) if name in used]
-    others = Qualifiers(shape.called, taken, owner=False, identifier=False)
-    others.add({at: pa.array(shape.column(at), pa.string()) for at in others.columns})
-    return tuple(others.findings())
+    positions = [at for at, name in enumerate(shape.called) if name in used]
+    qualifiers = Qualifiers(shape.called, positions, owner=False, identifier=False)
+    qualifiers.add({at: pa.array(shape.column(at), pa.string()) for at in qualifiers.columns})
+    return tuple(qualifiers.findings())
 
 
 def _rounded(sample: _Sample, x: str | None, y: str | None, crs: str | None) -> tuple[Finding, ...]:
-    """Say that places are rounded, which larger hexagons or a number of metres answer."""
+    """Report rounded places; the remedy is larger hexagons or a stated number of metres."""
     if x not in sample.numbers or y not in sample.numbers:
         return ()
     places = sample.numbers[x], sample.numbers[y]
@@ -364,16 +384,17 @@ def _rounded(sample: _Sample, x: str | None, y: str | None, crs: str | None) -> 
 
 def _beyond(entries: list[str], decimal: Decimal) -> bool:
     column = pa.array(entries, pa.string())
-    found = parse_censored(column, parse_numbers(column, decimal), decimal, USUAL)
-    return bool(found.below.any() or found.above.any())
+    censored = parse_censored(column, parse_numbers(column, decimal), decimal, USUAL)
+    return bool(censored.below.any() or censored.above.any())
 
 
 def _choices(shape: Shape, used: tuple[str | None, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Columns with few distinct entries (species, year, type), which a person may want to filter by."""
-    found: list[tuple[str, tuple[str, ...]]] = []
+    """Return the columns with few distinct entries (species, year, type), by which a person may
+    filter."""
+    choices: list[tuple[str, tuple[str, ...]]] = []
     for position, name in enumerate(shape.called):
         entries = {entry for entry in shape.column(position) if entry}
-        whole = all(re.fullmatch(r"[^.,]*", entry) for entry in entries)
-        if name not in used and whole and 1 <= len(entries) <= min(MAX_CHOICES, len(shape.sample) // 4):
-            found.append((name, tuple(sorted(entries))))
-    return tuple(found)
+        plain = all(re.fullmatch(r"[^.,]*", entry) for entry in entries)
+        if name not in used and plain and 1 <= len(entries) <= min(MAX_CHOICES, len(shape.sample) // 4):
+            choices.append((name, tuple(sorted(entries))))
+    return tuple(choices)

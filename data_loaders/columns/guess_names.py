@@ -1,4 +1,4 @@
-"""Guesses which columns of a table name the owner, the record and the time of a row."""
+"""Guesses the columns of the owner, the identifier and the time of a row."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ _TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "mea
 
 
 def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None, OwnerWord | None]:
-    """Guess the column that names the sensor or person of a row, and which of the two; `used` columns are
-    left out. The first column with such a name (station, site code, device id, participant) counts, persons
-    first."""
+    """Guess the column of sensors or persons, and which of the two, outside `used`: the first
+    column with such a name (participant, station, site code, device id), persons before sensors."""
     for word in _OWNERS:
         for name in shape.called:
             if name not in used and _bare(name) in _spelled(word):
@@ -36,12 +35,12 @@ def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None,
 
 
 def names_owner(name: str) -> bool:
-    """Whether a column's name is that of a sensor, a person or the like, which is no measurement."""
+    """Whether a column's name means a sensor or a person, and therefore not a measurement."""
     return any(_bare(name) in _spelled(word) for word in _OWNERS)
 
 
 def owner_word_of(column: str) -> OwnerWord:
-    """Return "person" where the name of a column of owners says so, "sensor" otherwise."""
+    """Return "person" if the name of a column of owners means persons, otherwise "sensor"."""
     words = re.findall(r"[a-z]+", column[:LONGEST_NAME].lower())
     people = any(word.rstrip("s") in _OWNERS["person"] for word in words) or _bare(column) in _spelled(
         "person"
@@ -50,23 +49,23 @@ def owner_word_of(column: str) -> OwnerWord:
 
 
 def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> str:
-    """Word the question about owners that a person must answer, and what follows from the answer."""
+    """Write the question about owners for a person, with the consequence of the answer."""
     if owner is None:
         return (
             "Does a column name the sensor or the person that a row belongs to? Without one each reading is "
             "protected on its own, and somebody with several is protected less."
         )
-    named = len({entry for entry in shape.column(shape.called.index(owner)) if entry})
+    count = len({entry for entry in shape.column(shape.called.index(owner)) if entry})
     return (
-        f"Does column {owner!r} name the {word} that a row belongs to ({named:,} different in the first "
+        f"Does column {owner!r} name the {word} that a row belongs to ({count:,} different in the first "
         f"{len(shape.sample):,} rows)? Then a {word} with several readings can be protected as a whole; "
         "without it each reading is protected on its own."
     )
 
 
 def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
-    """Guess the column that names each row for good: one called id, sample number or the like whose sampled
-    entries are all given and all different; `used` columns are left out."""
+    """Guess the column of permanent identifiers, outside `used`: its name is id, sample number or
+    similar, and its sampled entries are all different and not blank."""
     spellings = {*_RECORD, *(f"{noun}{naming}" for noun in _RECORD_OF for naming in _NAMING[1:])}
     for position, name in enumerate(shape.called):
         if name not in used and _bare(name) in spellings:
@@ -77,8 +76,8 @@ def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
 
 
 def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
-    """Guess the column that holds the time of a reading: one called date, timestamp or the like of which at
-    least 4 in 5 sampled entries can be read; `used` columns are left out."""
+    """Guess the column of times, outside `used`: its name is date, timestamp or similar, and at
+    least 4 in 5 of its sampled entries are readable."""
     for position, name in enumerate(shape.called):
         words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
         if name in used or not set(words) & set(_TIME):

@@ -1,7 +1,8 @@
-"""Numbers as people write them: decimal marks, thousands, codes for "no value", and limits such as "<0.5".
+"""Numbers as people write them: decimal marks, thousands, codes for "no value", and limits such as
+"<0.5".
 
-Evidence tells which mark a column has and where that stays open; numbers that look like unknown codes are for
-a person to explain; a measurement beyond a limit is low or high, and not unknown.
+Counts of notations decide the decimal mark of a column, or leave it open. A person must explain
+numbers that look like unknown codes. A measurement beyond a limit is low or high, and not missing.
 """
 
 from __future__ import annotations
@@ -16,18 +17,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import mask, strides
+from data_loaders.files.blocks import mask
+from data_loaders.files.spool import strides
 
 Decimal: TypeAlias = Literal[".", ","]
 
 _SIGN = r"^[<>≤≥=~ ]*[+-]?"
 _END = r"([eE][+-]?[0-9]{1,3})?$"
-_CUT = r"[1-9][0-9]{0,2}"  # what stands before a first group of thousands: never a 0
+_CUT = r"[1-9][0-9]{0,2}"  # the digits before the first group of thousands, never starting with 0
 _BLANKS = " '’\u00a0\u2009\u202f"
 """Between groups of three digits; office programs write spaces that do not break."""
 _BLANK_CUT = rf"{_CUT}([{_BLANKS}][0-9]{{3}})+"
 _LAKHS = r"[1-9][0-9]?(,[0-9]{2})+,[0-9]{3}(\.[0-9]+)?"  # as in India: 12,34,567
-# One or the other mark alone, where the other mark cannot group these digits; and both of them.
+# Numbers with one mark where the other mark cannot be grouping these digits, and numbers with both
+# marks.
 _POINT = (
     rf"{_SIGN}([0-9]*\.[0-9]{{0,2}}|[0-9]*\.[0-9]{{4,}}|(0[0-9]*|[0-9]{{4,}})?\.[0-9]{{3}}){_END}"
     rf"|{_SIGN}{_CUT}(,[0-9]{{3}})+\.[0-9]+{_END}|{_SIGN}{_CUT}(,[0-9]{{3}}){{2,}}{_END}"
@@ -40,13 +43,13 @@ _COMMA = (
 )
 _ONE_GROUP = {".": rf"{_SIGN}{_CUT},[0-9]{{3}}$", ",": rf"{_SIGN}{_CUT}\.[0-9]{{3}}$"}
 _CELLS = 10
-_OUTWEIGHED = 10  # as many numbers must speak for one mark as for the other, for the others to be slips
+_OUTWEIGHED = 10  # one mark must be this many times as frequent for the other to count as slips
 
 MISSING_WORDS = (
     "", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "---", "..", ".", ":", "#n/a",
     "#value!", "#div/0!", "#num!", "#null!", "#ref!", "missing", "no data", "nodata", "<na>",
 )  # fmt: skip
-"""Entries in small letters that stand for "no value"."""
+"""Entries in small letters that mean "no value"."""
 
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _MINUS = "\u2212"  # as typesetters and some web pages write it
@@ -61,6 +64,7 @@ _ALONE = (
     (rf"{_SIGN}{_CUT}((\.[0-9]{{3}})+,[0-9]+|(\.[0-9]{{3}}){{2,}})$", r"\."),
     (rf"{_SIGN}{_CUT}([{_BLANKS}][0-9]{{3}})+([.,][0-9]+)?$", f"[{_BLANKS}]"),
 )
+_COMMA_ALONE = rf"^([+\-{_MINUS}]?[0-9]*),([0-9]+(?:[eE][+-]?[0-9]+)?)$"
 _NUMERIC = re.compile(rf"^[+\-{_MINUS}]?[0-9.,][0-9.,{_BLANKS}]*([eE][+-]?[0-9]{{1,3}})?$")
 _SEPARATORS = {".": f"[,{_BLANKS}]", ",": f"[.{_BLANKS}]"}
 _NINES = [float("9" * digits) for digits in range(2, 8)]
@@ -69,8 +73,8 @@ _HUNDREDTHS = [float("9" * digits + ".99") for digits in range(2, 5)]
 _CODES = np.array(
     [sign * code for code in (*_NINES, *_TENTHS, *_HUNDREDTHS, 32767.0, 32766.0) for sign in (1, -1)]
 )
-_SMALL = (-1.0, -9.0)  # where no other number is negative
-_CODE_GAP, _REPEATED_GAP, _ALONE_GAP = 1.0, 3.0, 100.0  # in spreads of all others
+_SMALL = (-1.0, -9.0)  # codes if no other number is negative
+_CODE_GAP, _REPEATED_GAP, _ALONE_GAP = 1.0, 3.0, 100.0  # in spreads of all other numbers
 NONE = "none"
 OFTEN, SHARE = 10, 0.01
 Rule: TypeAlias = Literal["limit", "half", "drop"]
@@ -92,7 +96,7 @@ _HIGH_SAYS = r"^>|≥|above|greater than|more than"
 
 @dataclass
 class Evidence:
-    """Counts of how the numbers of one column are written."""
+    """Counts of the notations of the numbers in one column."""
 
     point: int = 0  # entries that are numbers only with a decimal point
     comma: int = 0  # ... only with a decimal comma
@@ -102,7 +106,8 @@ class Evidence:
     def add(self, column: Any) -> None:
         """Count the entries of a block of Arrow strings without nulls."""
         commas = bool(pc.any(pc.match_substring(column, ",")).as_py())
-        if not commas and self.point > 1:  # a column of decimal points, as most are: need no patterns
+        # most columns have decimal points only and need no patterns
+        if not commas and self.point > 1:
             self.point += int(pc.sum(pc.match_substring(column, ".")).as_py() or 0)
             return
         self.point += _matching(column, _POINT)
@@ -111,8 +116,9 @@ class Evidence:
         self.grouped_by_point += _matching(column, _ONE_GROUP[","])
 
     def may_group_by_point(self, typed: bool) -> bool:
-        """Whether nearly all that tells of a mark are numbers such as "245.000": of `typed` cells, whose own
-        numbers have seldom three decimals all, `_CELLS` and no other."""
+        """Whether nearly all evidence consists of numbers such as "245.000". In `typed` cells,
+        whose numbers rarely all have three decimals, this takes `_CELLS` of them and no other
+        evidence."""
         if self.comma or self.grouped_by_comma:
             return False
         if typed:
@@ -120,9 +126,9 @@ class Evidence:
         return self.point <= 1 and self.grouped_by_point > 0
 
     def mark(self, typed: bool = False) -> Decimal | None:
-        """Return the decimal mark of the column, None where either is possible; `typed` numbers have a point.
-        No single entry, exchanged for another, changes one mark into the other where that would change what
-        further entries mean."""
+        """Return the decimal mark of the column, None if either is possible; `typed` numbers have a
+        point. Exchanging a single entry never turns one mark into the other where that would change
+        the meaning of other entries."""
         if typed:
             if self.comma > 1 or (self.comma and not self.grouped_by_comma):
                 return ","
@@ -140,38 +146,38 @@ def _matching(column: Any, pattern: str) -> int:
 
 
 def evidence_of(entries: list[str]) -> Evidence:
-    """The evidence of a sample of written numbers."""
-    found = Evidence()
-    found.add(pa.array([entry.strip() for entry in entries], pa.string()))
-    return found
+    """Return the evidence of a sample of written numbers."""
+    evidence = Evidence()
+    evidence.add(pa.array([entry.strip() for entry in entries], pa.string()))
+    return evidence
 
 
 @dataclass(frozen=True)
 class Missing:
-    """What stands for "no value" in a table."""
+    """The codes for "no value" in a table."""
 
     words: tuple[str, ...] = MISSING_WORDS  # entries in small letters
-    # however written: -999 is -999.0 and -9.99e2
+    # in any notation: -999 is -999.0 and -9.99e2
     numbers: tuple[float, ...] = (-999.0, -9999.0, -99999.0, -999999.0, -32768.0)
     largest: float = 1e30  # numbers further from 0 than this are missing too
 
     def among(self, value: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """(n,) whether each of (n,) values is one of the numbers that stand for none; False for NaN."""
+        """Return whether each of (n,) values is a code for "no value"; False for NaN."""
         low, high = np.fmin.reduce(value, initial=np.inf), np.fmax.reduce(value, initial=-np.inf)
         with np.errstate(invalid="ignore"):
-            found = np.abs(value) > self.largest
+            matches = np.abs(value) > self.largest
             for number in self.numbers:
                 near = 1e-9 * abs(number)
                 if low <= number + near and number - near <= high:
-                    found |= np.abs(value - number) <= near
-        return np.asarray(found)
+                    matches |= np.abs(value - number) <= near
+        return np.asarray(matches)
 
 
 USUAL = Missing()
-"""What stands for "no value" unless a person says otherwise."""
+"""The default codes for "no value"."""
 
 NOTHING = Missing((), (), np.inf)
-"""Every entry is meant."""
+"""No codes: every entry is a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,18 +186,18 @@ class Numbers:
 
     value: NDArray[np.float64]  # (n,) NaN where the entry is missing or unreadable
     missing: NDArray[np.bool_]  # blank entries and codes for "no value"
-    grouped: int  # how many were written with thousands separators
+    grouped: int  # entries with thousands separators
 
 
 def parse_numbers(
     column: Any, decimal: Decimal = ".", missing: Missing = USUAL, *, grouping: bool = True
 ) -> Numbers:
-    """Parse n Arrow strings without nulls as numbers as people write them; NaN for anything else or not
-    finite. With `grouping` thousands may be grouped by the other mark, a space or an apostrophe, three digits
-    each, of which the first is no 0."""
+    """Parse n Arrow strings without nulls as numbers; NaN for other or infinite entries. With
+    `grouping` thousands may be grouped by the other mark, a space or an apostrophe, in groups of
+    three digits, of which the first does not begin with 0."""
     codes = pa.array(missing.words, pa.string())
     simple = _all_simple(column) if decimal == "." else None
-    if simple is not None:  # as most files have it: nothing to find out about any entry
+    if simple is not None:  # the usual case, which needs no pattern
         absent = missing.among(simple)
         return Numbers(np.where(absent | ~np.isfinite(simple), np.nan, simple), absent, 0)
     absent = pc.is_in(pc.utf8_lower(column), value_set=codes)
@@ -203,7 +209,7 @@ def parse_numbers(
         bare = pc.replace_substring_regex(column, _SEPARATORS[decimal], "")
         plain = pc.if_else(grouped, bare, column)
     if decimal == ",":
-        # A dot that is left over is no grouping: make it unreadable rather than a decimal mark.
+        # A remaining dot does not group digits: make it unreadable rather than a decimal mark.
         plain = pc.replace_substring(pc.replace_substring(plain, ".", "?"), ",", ".")
     readable = pc.and_(pc.match_substring_regex(plain, _PLAIN), pc.invert(absent))
     digits = pc.if_else(readable, pc.utf8_ltrim(plain, characters="+"), pa.scalar(None, pa.string()))
@@ -213,18 +219,25 @@ def parse_numbers(
 
 
 def told_alone(column: Any) -> Any:
-    """n Arrow strings of a sheet's cells, with a point and no groups where a cell tells both marks by itself:
-    1,234.5 and 1.234,5 and 1 234,5 are one number. What leaves its mark open stays as it is."""
+    """Rewrite those of n Arrow strings of a sheet's cells that have an unambiguous mark with a
+    point and without groups: 1,234.5 and 1.234,5 and 1 234,5 are one number. Leave ambiguous cells
+    unchanged."""
     for pattern, groups in _ALONE:
-        found = pc.match_substring_regex(column, pattern)
-        if pc.any(found).as_py():
+        matches = pc.match_substring_regex(column, pattern)
+        if pc.any(matches).as_py():
             bare = pc.replace_substring(pc.replace_substring_regex(column, groups, ""), ",", ".")
-            column = pc.if_else(found, bare, column)
+            column = pc.if_else(matches, bare, column)
     return column
 
 
+def with_points(column: Any) -> Any:
+    """Rewrite those of n Arrow strings with a single comma as with a point."""
+    return pc.replace_substring_regex(column, _COMMA_ALONE, r"\1.\2")
+
+
 def _all_simple(column: Any) -> NDArray[np.float64] | None:
-    """(n,) numbers where every entry is a number of digits, minus and decimal point alone; else None."""
+    """Parse (n,) numbers if all entries consist of digits, minus and decimal point; otherwise
+    None."""
     if pc.any(pc.not_equal(pc.ascii_trim(column, characters="0123456789.-"), "")).as_py():
         return None
     try:
@@ -234,19 +247,19 @@ def _all_simple(column: Any) -> NDArray[np.float64] | None:
 
 
 def _values(digits: Any) -> NDArray[np.float64]:
-    """(n,) numbers of Arrow strings; NaN for null and for what is not finite."""
+    """Convert Arrow strings to (n,) numbers; NaN for null and for infinite values."""
     value = np.asarray(pc.cast(digits, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     return np.where(np.isfinite(value), value, np.nan)
 
 
 def looks_numeric(entry: str) -> bool:
-    """Tell whether an entry starts as a number does and holds only digits, marks and an exponent."""
+    """Whether an entry starts like a number and holds only digits, marks and an exponent."""
     return bool(_NUMERIC.match(entry.strip()))
 
 
 def missing_of(stated: tuple[str, ...] | None) -> Missing:
-    """Return what stands for "no value": numbers a person states beside the usual ones, or "none" alone where
-    every number is a measurement. Raise `DataError` for anything else."""
+    """Return the codes for "no value": the default ones and the numbers that a person states;
+    "none" alone means that every number is a measurement. Raise `DataError` for anything else."""
     if not stated:
         return USUAL
     if tuple(word.strip().lower() for word in stated) == (NONE,):
@@ -261,10 +274,11 @@ def missing_of(stated: tuple[str, ...] | None) -> Missing:
 
 
 def suspects(values: NDArray[np.float64]) -> tuple[float, ...]:
-    """Find numbers that may stand for "no value" in (n,) finite values. They are numbers such as 9999 and
-    -99.9 further from all others than these are spread; the smallest and the largest of the others where it
-    repeats and lies three times as far off, or a hundred times if it does not; -1 and -9 where they repeat
-    and nothing else is negative. None for fewer than five others."""
+    """Find possible codes for "no value" in (n,) finite values. Report numbers such as 9999 and
+    -99.9 whose distance from all others exceeds the spread of these; the smallest and the largest
+    other number if its distance is three spreads and it repeats, or a hundred spreads; and -1 and
+    -9 if they repeat and no other number is negative. Report nothing if fewer than five other
+    numbers remain."""
     low = high = np.nan
     met: set[float] = set()
     for rows in strides(values.size):
@@ -277,25 +291,27 @@ def suspects(values: NDArray[np.float64]) -> tuple[float, ...]:
     small = [code for code in _SMALL if low == code and _count(values, code) > 1]
     if small and _next(values, low, 1.0, met) >= 0:
         return (small[0], *_far_codes(met, 0.0, high))
-    found: list[float] = []
+    outliers: list[float] = []
     for sign, extreme, other in ((1.0, high, low), (-1.0, low, high)):
         inner = _next(values, extreme, -sign, met)
         spread, gap = abs(inner - other), abs(extreme - inner)
         enough = _REPEATED_GAP if _count(values, extreme) > 1 else _ALONE_GAP
         if np.isfinite(inner) and spread > 0 and gap > enough * spread:
-            found.append(extreme)
+            outliers.append(extreme)
             low, high = (low, inner) if sign > 0 else (inner, high)
-    if _others(values, met, found) < 5:
+    if _others(values, met, outliers) < 5:
         return ()
-    return (*found, *_far_codes(met, low, high))
+    return (*outliers, *_far_codes(met, low, high))
 
 
 def repeated(values: NDArray[np.float64], numbers: tuple[float, ...]) -> tuple[float, ...]:
-    """Of some numbers those that are a code by their number alone: OFTEN of (n,) values, and SHARE of them.
+    """Return those of `numbers` that occur often enough to be a code: at least OFTEN times and in a
+    SHARE of (n,) values.
 
-    Fewer are said and stop nothing: whether a file is read must not hang on a record or two."""
-    least = max(OFTEN, SHARE * values.size)
-    return tuple(number for number in numbers if _count(values, number) >= least)
+    Fewer occurrences only cause a note, because one or two records must not decide whether a file
+    loads."""
+    threshold = max(OFTEN, SHARE * values.size)
+    return tuple(number for number in numbers if _count(values, number) >= threshold)
 
 
 def _far_codes(met: set[float], low: float, high: float) -> list[float]:
@@ -311,13 +327,14 @@ def _count(values: NDArray[np.float64], number: float) -> int:
     return sum(int(np.count_nonzero(values[rows] == number)) for rows in strides(values.size))
 
 
-def _others(values: NDArray[np.float64], met: set[float], found: list[float]) -> int:
-    left_out = [*met, *found]
+def _others(values: NDArray[np.float64], met: set[float], outliers: list[float]) -> int:
+    left_out = [*met, *outliers]
     return sum(int(np.count_nonzero(~np.isin(values[rows], left_out))) for rows in strides(values.size))
 
 
 def _next(values: NDArray[np.float64], number: float, sign: float, met: set[float]) -> float:
-    """The nearest value above a number (sign 1) or below it (sign -1) that is no code; infinite for none."""
+    """Return the nearest value above (sign 1) or below (sign -1) a number that is no code; else
+    infinity."""
     nearest = np.inf
     for rows in strides(values.size):
         part = np.asarray(values[rows])
@@ -330,35 +347,36 @@ def _next(values: NDArray[np.float64], number: float, sign: float, met: set[floa
 class Censored:
     """A column of n measurements, some of them below or above a limit."""
 
-    # (n,) the limit itself beyond one; NaN where missing, unreadable, or below an unnamed limit
+    # (n,) values, limits for those beyond one; NaN if missing, unreadable or below an unnamed limit
     value: NDArray[np.float64]
     missing: NDArray[np.bool_]
     below: NDArray[np.bool_]  # measurements below a limit; `above` likewise
     above: NDArray[np.bool_]
-    grouped: int  # how many were written with thousands separators
+    grouped: int  # entries with thousands separators
 
 
 def parse_censored(
     column: Any, read: Numbers, decimal: Decimal, missing: Missing, condition: Any | None = None
 ) -> Censored:
-    """Find the measurements below or above a limit in a column of n Arrow strings without nulls. `read` is
-    what `parse_numbers` makes of it; `condition`, another such column, says of each "<" or "Not Detected"."""
+    """Find the measurements below or above a limit in a column of n Arrow strings without nulls.
+    `read` is the result of `parse_numbers`; `condition` is another column with marks such as "<" or
+    "Not Detected"."""
     value, absent = read.value.copy(), read.missing.copy()
     below, above = np.zeros(value.size, dtype=bool), np.zeros(value.size, dtype=bool)
     grouped = read.grouped
     odd = np.flatnonzero(np.isnan(value) & ~absent)
     if odd.size:
         entries = pc.utf8_lower(column.take(pa.array(odd)))
-        less, more = _says(entries, _LESS), _says(entries, _MORE)
+        less, greater = _says(entries, _LESS), _says(entries, _MORE)
         marked = _says(entries, rf"[0-9.,]{_UNDETECTED_NUMBER}")
         words = _says(entries, _WORDS)
         for pattern in (_LESS, _MORE, _UNDETECTED_NUMBER):
             entries = pc.replace_substring_regex(entries, pattern, "")
         limits = parse_numbers(entries, decimal, missing)
-        named = (less | more | marked) & np.isfinite(limits.value)
-        value[odd[named]] = limits.value[named]
-        below[odd[(named & ~more) | words]] = True
-        above[odd[named & more]] = True
+        has_limit = (less | greater | marked) & np.isfinite(limits.value)
+        value[odd[has_limit]] = limits.value[has_limit]
+        below[odd[(has_limit & ~greater) | words]] = True
+        above[odd[has_limit & greater]] = True
         grouped += limits.grouped
     if condition is not None:
         lowered = pc.utf8_lower(condition)

@@ -1,7 +1,9 @@
-"""Places written in one column: pairs, WKT and WKB, cells of H3, geohash and plus code, letters of grids.
+"""Places written in one column: pairs, WKT and WKB, cells of H3, geohash and plus code, letters of
+grids.
 
-Every row is read by itself, by the form that nearly all of the first rows have; a table whose rows mix forms
-is refused. Short codes are read by code of our own: no library that we have knows them.
+The first rows determine the form, and every row is read on its own in that form; a table of mixed
+forms is refused. The short codes have parsers here, because no library among the dependencies reads
+them.
 """
 
 from __future__ import annotations
@@ -21,26 +23,27 @@ from data_loaders.errors import DataError
 from data_loaders.files.blocks import Block, text
 from data_loaders.systems import WGS84, from_utm
 
-Read = tuple[float, float, float]  # x, y, and metres across the cell whose centre that is, 0 for a point
+# x, y and the width in metres of the cell with this centre, 0 for a point
+Read = tuple[float, float, float]
 _BASE32 = "0123456789bcdefghjkmnpqrstuvwxyz"
 _PLUS = "23456789CFGHJMPQRVWX"
-_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I, as grids of letters have them
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # the letters of grids, without I and O
 _METRES = 111_320.0  # of a degree of latitude
 _NUMBER = r"[+-]?[0-9]+(?:\.[0-9]+)?"
 _HALVES = (
     "(?:" + "|".join(f"[0-9]{{{one}}} ?[0-9]{{{one}}}" for one in (2, 3, 4, 5)) + ")"
 )  # of easting, northing
-_LEAST, _SHARE = 3, 0.8  # entries of one form, and their share, that tell a column's form
+_LEAST, _SHARE = 3, 0.8  # entries of one form, and their share, that determine a column's form
 
 
 @dataclass(frozen=True)
 class Form:
-    """One way to write a place."""
+    """A notation of places."""
 
     words: str
     pattern: re.Pattern[str]
-    read: Callable[[str], Read]  # raises `ValueError` for what is no place
-    crs: str | None = WGS84  # None: the system that is stated
+    read: Callable[[str], Read]  # raises `ValueError` if the entry is not a place
+    crs: str | None = WGS84  # None: the stated system
 
 
 def _pair(entry: str) -> Read:
@@ -89,7 +92,8 @@ def _plus_code(entry: str) -> Read:
         south += step * _PLUS.index(digits[at])
         west += step * _PLUS.index(digits[at + 1])
     columns = rows
-    for letter in digits[10:]:  # beyond ten digits a cell is divided into five rows and four columns
+    # each digit after the tenth divides a cell into five rows, four columns
+    for letter in digits[10:]:
         rows, columns = rows / 5, columns / 4
         row, column = divmod(_PLUS.index(letter), 4)
         south, west = south + row * rows, west + column * columns
@@ -97,7 +101,7 @@ def _plus_code(entry: str) -> Read:
 
 
 def _in_square(digits: str) -> tuple[float, float, float]:
-    """East and north in metres within a square of 100 km, and the cell's width."""
+    """Return east and north in metres within a square of 100 km, and the cell's width."""
     half = len(digits) // 2
     width = 10.0 ** (5 - half)
     east, north = (int(part or 0) * width for part in (digits[:half], digits[half:]))
@@ -128,19 +132,19 @@ _ROWS = "ABCDEFGHJKLMNPQRSTUV"
 
 
 def _mgrs(entry: str) -> Read:
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"([0-9]{1,2})([C-HJ-NP-X])([A-HJ-NP-Z])([A-HJ-NP-V])([0-9]*)", entry.replace(" ", "")
     )
-    if found is None or not 1 <= int(found[1]) <= 60:
+    if match is None or not 1 <= int(match[1]) <= 60:
         raise ValueError
-    zone, band = int(found[1]), _BANDS.index(found[2])
-    column = _LETTERS.index(found[3]) - 8 * ((zone - 1) % 3)
-    x, y, width = _in_square(found[5])
+    zone, band = int(match[1]), _BANDS.index(match[2])
+    column = _LETTERS.index(match[3]) - 8 * ((zone - 1) % 3)
+    x, y, width = _in_square(match[5])
     if not 0 <= column < 8:
         raise ValueError
-    row = (_ROWS.index(found[4]) - (5 if zone % 2 == 0 else 0)) % 20
+    row = (_ROWS.index(match[4]) - (5 if zone % 2 == 0 else 0)) % 20
     south = band < 10
-    # The band's middle tells which of the rows of 2,000 km is meant.
+    # The middle of the band selects one of the rows, which repeat every 2,000 km.
     near = (8.0 * (band - 10) + 4.0) * 110_600.0 + (1e7 if south else 0.0)
     north = 1e5 * row + y
     north += 2e6 * round((near - north) / 2e6)
@@ -190,35 +194,36 @@ FORMS: tuple[Form, ...] = (
     _form("Japanese mesh codes", r"[3-6][0-9][2-5][0-9][0-7]{2}(?:[0-9]{2}[1-4]{0,3})?", _mesh),
     _form(GEOHASHES, r"[0-9b-hjkmnp-z]{5,12}", _geohash),
 )  # fmt: skip
-"""The forms, of which the first that fits an entry counts."""
+"""The forms; the first that fits an entry applies."""
 
 
 def form_of(entries: Sequence[str]) -> Form | None:
-    """The form of at least four in five of the entries that are given, and of three; None without one."""
-    given = [entry for entry in entries if entry]
-    fits = [next((form for form in FORMS if form.pattern.fullmatch(entry)), None) for entry in given]
+    """Return the form of at least three entries and of four in five that are not blank; None
+    without one."""
+    filled = [entry for entry in entries if entry]
+    fits = [next((form for form in FORMS if form.pattern.fullmatch(entry)), None) for entry in filled]
     for form in FORMS:
-        if fits.count(form) >= max(_LEAST, _SHARE * len(given)):
-            return form if form.words != GEOHASHES or _mixed(given) else None
+        if fits.count(form) >= max(_LEAST, _SHARE * len(filled)):
+            return form if form.words != GEOHASHES or _mixed(filled) else None
     return None
 
 
 def _mixed(entries: Sequence[str]) -> bool:
-    """Whether a quarter of the entries has digits and letters, as geohashes have and words have not."""
-    both = sum(bool(re.search("[0-9]", entry) and re.search("[a-z]", entry)) for entry in entries)
-    return 4 * both >= len(entries)
+    """Whether a quarter of the entries mix digits and letters, as geohashes do and words do not."""
+    mixed = sum(bool(re.search("[0-9]", entry) and re.search("[a-z]", entry)) for entry in entries)
+    return 4 * mixed >= len(entries)
 
 
 def place_columns(names: Sequence[str], columns: Sequence[Sequence[str]]) -> list[tuple[str, Form]]:
-    """Columns whose entries are places of one form, the plainest form first."""
-    found = ((name, form_of(entries)) for name, entries in zip(names, columns, strict=True))
-    named = [(name, form) for name, form in found if form is not None]
-    return sorted(named, key=lambda one: FORMS.index(one[1]))
+    """Return the columns whose entries are places of one form, in the order of `FORMS`."""
+    forms = ((name, form_of(entries)) for name, entries in zip(names, columns, strict=True))
+    matches = [(name, form) for name, form in forms if form is not None]
+    return sorted(matches, key=lambda pair: FORMS.index(pair[1]))
 
 
 class Places:
-    """Turns a column of places, or eastings and northings with a column of zones, into the texts of the two
-    coordinates that the reader of rows takes."""
+    """Converts a column of places, or eastings and northings with a column of zones, into two
+    columns of coordinates as text for the reader of rows."""
 
     def __init__(
         self, where: str, shape: Shape, place: str | None, zone: str | None, xy: tuple[str, str]
@@ -235,16 +240,17 @@ class Places:
 
     @property
     def crs(self) -> str | None:
-        """The system of the coordinates; None where the stated one counts."""
+        """The system of the coordinates; None for the stated one."""
         return WGS84 if self.form is None else self.form.crs
 
     def added(self, block: Block) -> Block:
-        """The block with texts of x and y; "?" where an entry is no place of the form."""
+        """Return the block with x and y as text; "?" for an entry that is not a place of the
+        form."""
         if self.form is None:
             return in_degrees_by_zone(block, *self._xy)
         entries = text(block.columns["p:place"]).dictionary_encode()
         read = [self._read(entry) for entry in entries.dictionary.to_pylist()]
-        x, y = (pa.array([one[at] for one in read], pa.string()).take(entries.indices) for at in (0, 1))
+        x, y = (pa.array([pair[at] for pair in read], pa.string()).take(entries.indices) for at in (0, 1))
         return replace(block, columns={**block.columns, f"n:{self._xy[0]}": x, f"n:{self._xy[1]}": y})
 
     def _read(self, entry: str) -> tuple[str, str]:
@@ -260,15 +266,15 @@ class Places:
         return repr(float(x)), repr(float(y))
 
     def note(self) -> str:
-        """How places were read, and how large the cells are whose centres count."""
+        """Report the form of the places, and the size of the cells whose centres represent them."""
         if self.form is None:
             return f"Eastings and northings were read by the UTM zone in {self._column!r}."
-        said = f"Places in {self._column!r} were read as {self.form.words}"
+        sentence = f"Places in {self._column!r} were read as {self.form.words}"
         return (
-            f"{said}, at the centre of cells up to {self._across:,.0f} m across, a standard deviation of "
+            f"{sentence}, at the centre of cells up to {self._across:,.0f} m across, a standard deviation of "
             f"{self._across / 12**0.5:,.0f} m: `place_sd` (--place-sd {self._across / 12**0.5:.0f}) says so."
             if self._across
-            else f"{said}."
+            else f"{sentence}."
         )
 
 
@@ -278,28 +284,29 @@ _ZONE = re.compile(
 
 
 def in_degrees_by_zone(block: Block, x: str, y: str) -> Block:
-    """A block whose eastings and northings (UTM on WGS 84) are turned into degrees, each row by its own zone:
-    "30", "30N", "30U" or "32630". The letter S is a band of the north where the northing lies in it. "?" for
-    a zone that is not read, or could be of both hemispheres."""
+    """Convert the eastings and northings of a block (UTM on WGS 84) to degrees, each row in its own
+    zone: "30", "30N", "30U" or "32630". The letter S means the northern band if it contains the
+    northing, otherwise south. Write "?" for a zone that is unreadable or fits both hemispheres."""
     zones = text(block.columns["p:place"]).to_pylist()
-    east, north = (parse_numbers(text(block.columns[f"n:{one}"])).value for one in (x, y))
-    written = [_degrees(*row) for row in zip(zones, east.tolist(), north.tolist(), strict=True)]
+    east, north = (parse_numbers(text(block.columns[f"n:{name}"])).value for name in (x, y))
+    degrees = [_degrees(*row) for row in zip(zones, east.tolist(), north.tolist(), strict=True)]
     columns = {
-        f"n:{name}": pa.array([one[at] for one in written], pa.string()) for at, name in ((0, x), (1, y))
+        f"n:{name}": pa.array([pair[at] for pair in degrees], pa.string()) for at, name in ((0, x), (1, y))
     }
     return replace(block, columns={**block.columns, **columns})
 
 
 def _degrees(zone: str, east: float, north: float) -> tuple[str, str]:
-    found = _ZONE.fullmatch(zone.strip())
-    if found is None or not (np.isfinite(east) and np.isfinite(north)):
+    match = _ZONE.fullmatch(zone.strip())
+    if match is None or not (np.isfinite(east) and np.isfinite(north)):
         return ("", "") if not zone else ("?", "?")
-    number = int(found[2] or found[3])
-    letter = (found[4] or "").upper()
-    south = found[1] == "7" if found[1] else letter != "" and letter in "CDEFGHJKLM"
+    number = int(match[2] or match[3])
+    letter = (match[4] or "").upper()
+    south = match[1] == "7" if match[1] else letter != "" and letter in "CDEFGHJKLM"
     if letter == "S":
         band = 3.5e6 <= north <= 4.45e6
-        if band and number in (18, 19, 20, 21, 58):  # Patagonia and islands: both are land or near it
+        # Patagonia and islands: both are land or near it
+        if band and number in (18, 19, 20, 21, 58):
             return "?", "?"
         south = not band
     if not 1 <= number <= 60:

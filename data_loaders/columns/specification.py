@@ -1,12 +1,13 @@
-"""The reading specification: how a text is written, by which its rows are read one by one.
+"""The reading specification: the format of a text, by which its rows are read one by one.
 
-Whatever a person does not say is found in the first rows, and used only where no single row decides it: the
-specification without any one row must be the same (docs/units-of-protection.md, lemma 4).
+The first rows determine the parts that a person does not state, provided that no single row decides
+them: leaving out any one row must give the same specification (docs/units-of-protection.md, lemma
+4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from data_loaders.columns.numbers import MISSING_WORDS, Decimal, looks_numeric
@@ -16,27 +17,83 @@ from data_loaders.files.blocks import (
     Delimiter,
     Line,
     Quoting,
+    check_cells,
     delimiter_named,
     evenest,
     first_lines,
+    first_rows,
     usual_width,
 )
-from data_loaders.files.codings import Encoding, coding_of, decode, first_text
+from data_loaders.files.codings import Encoding, coding_of, decode, first_text, marked_coding
+from data_loaders.files.guarded import HEAD, MOST_HEAD
 from data_loaders.files.sources import Table
 
-_SEARCHED = 200  # rows in which the header is looked for
-_ALONE = 12  # first rows that are left out one by one; of further ones, one of each form
-_NUMERIC = 0.8  # share of a column's entries that are numbers where the column is one of numbers
+_SEARCHED = 200  # rows searched for the header
+_ALONE = 12  # first rows that are left out one by one; of later rows, one of each form
+_NUMERIC = 0.8  # share of numbers among the entries that makes a column one of numbers
 SAMPLE_ROWS = 1000
 DELIMITER_WORDS: dict[Delimiter, str] = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 MARK_WORDS: dict[Decimal, str] = {".": "point", ",": "comma"}
 
 
+def settled(yes: int, no: int, rows: int, share: float) -> bool | None:
+    """Whether more than a `share` of the entries of a sample say yes: `yes` do and `no` do not, the
+    others of its `rows` are blank. None if one row decides: it alone says yes, or the answer changes
+    without it."""
+    if rows == 1:
+        return yes == 1
+    left = [(yes, no), *([(yes - 1, no)] if yes else []), *([(yes, no - 1)] if no else [])]
+    answers = {_most(*counts, rows, share) for counts in left}
+    return None if (yes, no) == (1, 0) or len(answers) > 1 else answers.pop()
+
+
+def _most(yes: int, no: int, rows: int, share: float) -> bool:
+    """Whether most entries say yes; a single one does only in a table of two rows."""
+    return (yes > 1 or (yes == 1 and rows == 2)) and yes > share * (yes + no)
+
+
+def counted(answers: Iterable[bool]) -> tuple[int, int]:
+    """Count the answers that say yes, and those that say no."""
+    given = list(answers)
+    return sum(given), len(given) - sum(given)
+
+
+def first_part(table: Table, encoding: Encoding, delimiter: Delimiter | None, rows: int) -> str:
+    """Return the beginning of a table with at least `rows` rows, each on one line, or all of it; a
+    `delimiter` says that cells may hold line breaks. So what one row says never depends on how
+    many others its letters or line breaks leave room for. Raise `DataError` if the rows are too
+    long for that."""
+    head = table.head
+    while True:
+        text = first_text(head, encoding, delimiter, table.name)
+        if sum(map(bool, text.split("\n"))) > rows:
+            return text
+        longer = table.stream.head(2 * (head.count(b"\n") + head.count(b"\r")) + 2)
+        if len(longer) == len(head):
+            break
+        head = longer
+    if len(head) >= MOST_HEAD:
+        raise DataError(
+            f"{table.name} has rows of more than {MOST_HEAD // rows:,} letters: leave out columns that are "
+            "not needed."
+        )
+    return text
+
+
+def sample_rows(table: Table) -> list[list[str]]:
+    """Return the cells of the first rows of a table with commas, at most SAMPLE_ROWS."""
+    text = first_part(table, marked_coding(table.head) or "utf-8", None, SAMPLE_ROWS)
+    rows = first_rows(text, ",", SAMPLE_ROWS + 1)
+    # A full head may end inside its last row.
+    cut = len(table.head) >= HEAD and len(rows) > 1
+    return rows[: len(rows) - cut][:SAMPLE_ROWS]
+
+
 @dataclass(frozen=True)
 class Written:
-    """What a person says of how a text is written; None for what is to be found."""
+    """The parts of a text format that a person states; None for a part to be detected."""
 
-    header_row: int | None = None  # counted from 1 as a spreadsheet does
+    header_row: int | None = None  # from 1, as in a spreadsheet
     encoding: Encoding | None = None
     delimiter: Delimiter | None = None
     quoting: Quoting | None = None
@@ -44,33 +101,33 @@ class Written:
 
 @dataclass(frozen=True)
 class ReadingSpecification:
-    """How the rows of one table are read, one by one: public choices, and what its first rows tell where no
-    single one of them decides it."""
+    """How the rows of one table are read, one by one: public choices, and parts detected in the
+    first rows that no single row decides."""
 
     encoding: Encoding = "utf-8"
     delimiter: Delimiter = ","
     quoting: Quoting = "line"
     header_row: int = 1
-    width: int = 0  # columns of a row; a further one that is blank is passed over
-    units_row: bool = False  # whether the row below the header holds units, and is no record
+    width: int = 0  # columns of a row; a further blank one is ignored
     decimal: tuple[tuple[str, Decimal], ...] = ()  # the decimal mark of each column of numbers
-    sides: tuple[tuple[str, str], ...] = ()  # which column has the letters N and S, or E and W, of another
+    # coordinate columns with their columns of letters N/S or E/W
+    sides: tuple[tuple[str, str], ...] = ()
     day_first: bool | None = None  # how dates such as 3/4/2018 are read; None without such dates
-    missing: tuple[str, ...] = ()  # numbers that stand for a missing value beside the usual ones
-    typed: bool = False  # a sheet or layer, which needs no delimiter and no coding
+    missing: tuple[str, ...] = ()  # further numbers for a missing value
+    typed: bool = False  # a sheet or layer, which needs no delimiter and no encoding
     points: bool = False
-    mixed: bool = False  # whether bytes that are no UTF-8 were met, and read as Windows-1252
+    mixed: bool = False  # whether bytes outside UTF-8 occurred and were read as Windows-1252
 
     def line(self) -> str:
-        """The specification in one sentence, for the report of reading."""
+        """Return the specification in one sentence, for the report."""
         commas = [column for column, mark in self.decimal if mark == ","]
         if len(commas) in (0, len(self.decimal)):
             words = f"decimal {'comma' if commas else 'point'}"
         else:
             words = f"decimal comma in {' and '.join(map(repr, commas))} and decimal point elsewhere"
         if self.typed:
-            own = "the points' own coordinates" if self.points else "a sheet's own numbers"
-            return f"Read with {own}{f', {words} in texts' if commas else ''}."
+            source = "the points' own coordinates" if self.points else "a sheet's own numbers"
+            return f"Read with {source}{f', {words} in texts' if commas else ''}."
         coding = "utf-8, other bytes as windows-1252" if self.mixed else self.encoding
         lines = ", line breaks within quotes" if self.quoting == "lines" else ""
         return f"Read with delimiter {DELIMITER_WORDS[self.delimiter]}, {words}, encoding {coding}{lines}."
@@ -81,48 +138,54 @@ class Header:
     """The row that names the columns of a table."""
 
     names: tuple[str, ...]
-    number: int  # which row it is, counted from 1 as a spreadsheet does
+    number: int  # of the row, from 1 as in a spreadsheet
     skip: int  # lines of text before the data, or before the row itself where `checked`
     first: int  # position of the first row of data among the rows
     checked: bool  # whether the row is read again with the data, to compare both readings
-    notes: tuple[str, ...] = ()  # sentences about what was passed over
-    units: bool = False  # whether the row below holds units of measure
+    notes: tuple[str, ...] = ()  # sentences about skipped rows
+    units: bool = False  # whether the row below seems to hold units of measure, and so no record
     longer: bool = False  # whether most rows end in one more delimiter than the header
 
 
 @dataclass(frozen=True)
 class Found:
-    """How a text is written, with its first rows."""
+    """The format of a text, with its first rows."""
 
     specification: ReadingSpecification
     header: Header
-    rows: Sequence[Line] = field(repr=False)  # up to SAMPLE_ROWS of data, and what stands above them
+    rows: Sequence[Line] = field(repr=False)  # up to SAMPLE_ROWS of data, and the rows above them
 
 
 def find_specification(table: Table, said: Written = Written()) -> Found:
-    """Find how a table is written, but for what a person says of it. Raise `DataError` where a single row
-    decides it, naming the option that answers."""
+    """Detect the format of a table, except for the parts that a person states. Raise `DataError` if
+    a single row decides a part, with the name of the option that states it."""
+    limit = SAMPLE_ROWS + 2 + (said.header_row or 1)
     if table.typed:
-        text = decode(table.head)
-        rows = first_lines(text, ",", SAMPLE_ROWS + 1 + (said.header_row or 1), "lines")
-        header = find_header(table.name, rows, 1 if table.points else said.header_row)
+        rows = first_lines(first_part(table, "utf-8", None, limit), ",", limit - 1)
+        check_cells(table.name, rows)
+        header = find_header(table.name, rows, 1 if table.points else said.header_row, even=True)
         return Found(_of(header, ReadingSpecification(typed=True, points=table.points)), header, rows)
     encoding = said.encoding or coding_of(table.head, table.name)
     quoting = said.quoting or "line"
     plain = decode(table.head, encoding)
     mark = said.delimiter or delimiter_named(plain)
-    joined = None if quoting == "line" else mark or ","
-    text = first_text(table.head, encoding, joined, table.name)
+    if quoting == "lines" and mark is None:
+        raise DataError(
+            f"{table.name} has line breaks within cells, so that a row ends where its quotes and delimiters "
+            "say: state the delimiter with `delimiter` (--delimiter ';')."
+        )
+    text = first_part(table, encoding, mark if quoting == "lines" else None, limit)
     marks = (mark,) if mark else DELIMITERS
-    most = SAMPLE_ROWS + 2 + (said.header_row or 1)
-    split = {one: first_lines(text, one, most) for one in marks}
-    found = mark or evenest(split)
-    rows = split[found][: most - 1]
-    header = find_header(table.name, rows, said.header_row)
-    _refuse_one_row(table.name, split, said, mark, found, header)
+    split = {candidate: first_lines(text, candidate, limit) for candidate in marks}
+    delimiter = mark or evenest(split)
+    check_cells(table.name, split[delimiter])
+    rows = split[delimiter][: limit - 1]
+    further = len(table.head) >= HEAD or len(rows) >= limit - 2
+    header = find_header(table.name, rows, said.header_row, further=further)
+    _refuse_one_row(table.name, split, said, mark, delimiter, header)
     mixed = encoding == "utf-8" and "\ufffd" not in plain and not _is_utf8(table.head)
-    made = ReadingSpecification(encoding, found, quoting, mixed=mixed)
-    return Found(_of(header, made), header, rows)
+    specification = ReadingSpecification(encoding, delimiter, quoting, mixed=mixed)
+    return Found(_of(header, specification), header, rows)
 
 
 def _is_utf8(head: bytes) -> bool:
@@ -133,46 +196,52 @@ def _is_utf8(head: bytes) -> bool:
     return True
 
 
-def _of(header: Header, made: ReadingSpecification) -> ReadingSpecification:
+def _of(header: Header, specification: ReadingSpecification) -> ReadingSpecification:
     return ReadingSpecification(
-        made.encoding, made.delimiter, made.quoting, header.number, len(header.names), header.units,
-        typed=made.typed, points=made.points, mixed=made.mixed,
-    )  # fmt: skip
+        specification.encoding,
+        specification.delimiter,
+        specification.quoting,
+        header.number,
+        len(header.names),
+        typed=specification.typed,
+        points=specification.points,
+        mixed=specification.mixed,
+    )
 
 
 def _refuse_one_row(
     name: str,
     split: Mapping[Delimiter, Sequence[Line]],
-    said: Written,
+    layout: Written,
     mark: Delimiter | None,
-    found: Delimiter,
+    delimiter: Delimiter,
     header: Header,
 ) -> None:
-    """Raise `DataError` where the delimiter or the row of the header hangs on a single row below it."""
-    rows = split[found]
+    """Raise `DataError` if the delimiter or the header depends on a single row below the header."""
+    rows = split[delimiter]
     if not rows:
         return
     top = next((at for at, row in enumerate(rows) if row.number == header.number), 0)
-    sought = said.header_row is None and rows[_top(rows)].number == header.number
+    sought = layout.header_row is None and rows[_top(rows)].number == header.number
     likely, _ = _likely(rows[:_SEARCHED])
-    if said.header_row is None and top in likely[1:]:
+    if layout.header_row is None and top in likely[1:]:
         raise DataError(
             f"{name} has several rows that may name its columns, {rows[likely[0]].number:,} and "
             f"{header.number:,} among them: state the row with `header_row` (--header-row)."
         )
-    tried: set[object] = set()
+    forms: set[object] = set()
     for at in range(top + 1, min(len(rows), _SEARCHED + 1)):
-        form = at if at < top + _ALONE else (at < 50, *(_width(split, one, at) for one in split))
-        if form in tried:
+        form = at if at < top + _ALONE else (at < 50, *(_width(split, candidate, at) for candidate in split))
+        if form in forms:
             continue
-        tried.add(form)
-        less = {one: [*lines[:at], *lines[at + 1 :]] for one, lines in split.items()}
-        if mark is None and evenest(less) != found:
+        forms.add(form)
+        less = {candidate: [*lines[:at], *lines[at + 1 :]] for candidate, lines in split.items()}
+        if mark is None and evenest(less) != delimiter:
             raise DataError(
                 f"{name} leaves open what separates its columns, since one row alone decides it: state the "
                 "delimiter with `delimiter` (--delimiter ';')."
             )
-        if sought and less[found][_top(less[found])].number != header.number:
+        if sought and less[delimiter][_top(less[delimiter])].number != header.number:
             raise DataError(
                 f"{name} leaves open which row names its columns, since one row alone decides it: state the "
                 "row with `header_row` (--header-row)."
@@ -184,37 +253,39 @@ def _width(split: Mapping[Delimiter, Sequence[Line]], delimiter: Delimiter, at: 
     return len(lines[at].cells) if at < len(lines) else 0
 
 
-def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> Header:
-    """Find the header of a table: row `wanted` where a person names it, else of the rows before the first
-    data the one with the most different names, since titles and comments have fewer. A table without rows has
-    no names. Raise `DataError` where the wanted row is not there."""
-    named_by_hand = [at for at, row in enumerate(rows) if row.number == wanted]
-    if wanted is not None and not named_by_hand:
+def find_header(
+    where: str, rows: Sequence[Line], wanted: int | None = None, *, further: bool = False, even: bool = False
+) -> Header:
+    """Find the header of a table: row `wanted` if a person states it, otherwise the row before the
+    first data with the most distinct names, since titles and comments have fewer. A table without
+    rows has no names. `further` rows may follow; all have an `even` width in a sheet or layer.
+    Raise `DataError` if row `wanted` does not exist, or if one row decides whether a blank name at
+    the end is a column."""
+    stated_rows = [at for at, row in enumerate(rows) if row.number == wanted]
+    if wanted is not None and not stated_rows:
         raise DataError(f"{where} has nothing in row {wanted:,}: say which row names its columns.")
     if not rows:
         return Header((), 1, 0, 0, True)
     searched = rows[:_SEARCHED]
     width = usual_width([row.cells for row in searched if not _is_comment(row)])
-    at = named_by_hand[0] if named_by_hand else _top(rows)
+    at = stated_rows[0] if stated_rows else _top(rows)
     names = list(rows[at].cells)
     checked = True
     if wanted is None and _numbers(names) >= 2 and at and _is_comment(rows[at - 1]):
-        named = rows[at - 1].cells  # "# lon,lat,value"
-        named = [named[0].lstrip("# "), *named[1:]] if named[0].lstrip("# ") else named[1:]
-        if len(named) == width and _numbers(named) < 2:
-            at, names, checked = at - 1, named, False
+        comment = rows[at - 1].cells  # "# lon,lat,value"
+        comment = [comment[0].lstrip("# "), *comment[1:]] if comment[0].lstrip("# ") else comment[1:]
+        if len(comment) == width and _numbers(comment) < 2:
+            at, names, checked = at - 1, comment, False
     below = [row.cells for row in rows[at + 1 :]]
-    usual = usual_width(below)
-    if len(names) == usual + 1 and names[-1] == "":  # a row with an entry there is left out
-        names, checked = names[:-1], False
-    longer = usual == len(names) + 1
+    if len(names) > 1 and names[-1] == "" and not even and not _is_column(where, len(names), below, further):
+        names, checked = names[:-1], False  # a row with an entry there is left out
+    longer = usual_width(below) == len(names) + 1
     checked = checked and not longer
     notes = [f"The names of the columns stand in row {rows[at].number:,}."] if at else []
     first = at + 1
     units = _holds_units(names, below)
     if units:
-        notes.append(f"Row {rows[first].number:,} holds units of measure and was passed over.")
-        first, checked = first + 1, False
+        notes.append(f"Row {rows[first].number:,} holds units of measure, and so no record.")
     skip = rows[at].begin if checked else rows[first - 1].end
     return Header(
         tuple(names),
@@ -228,8 +299,37 @@ def find_header(where: str, rows: Sequence[Line], wanted: int | None = None) -> 
     )
 
 
+def _is_column(where: str, width: int, rows: Sequence[Sequence[str]], further: bool) -> bool:
+    """Whether the blank name at the end of a header of `width` cells names a column, because more
+    rows, by two at least, are read with that column only than without it only. Raise `DataError` if
+    one row decides this, so that others are lost."""
+    fits = [(_fits(row, width), _fits(row, width - 1)) for row in rows]
+    with_it, without = fits.count((True, False)), fits.count((False, True))
+
+    def kept(with_it: int, without: int) -> bool:
+        return with_it > without + 1 or (without == 0 and not further)
+
+    answer = kept(with_it, without)
+    changes = [(0, 0), *([(1, 0)] if with_it else []), *([(0, 1)] if without else [])]
+    for less in changes:
+        for more in ((0, 0), (1, 0), (0, 1)) if further else ((0, 0),):
+            left = with_it - less[0] + more[0], without - less[1] + more[1]
+            if kept(*left) != answer and (further or any(left)):
+                raise DataError(
+                    f"{where} leaves open whether the blank name at the end of its header names a column, "
+                    "since one row alone decides it: write a name there, or delete the last delimiter of "
+                    "the header."
+                )
+    return answer
+
+
+def _fits(row: Sequence[str], width: int) -> bool:
+    return len(row) == width or (len(row) == width + 1 and row[-1] == "")
+
+
 def _likely(rows: Sequence[Line]) -> tuple[list[int], int | None]:
-    """The positions of rows before the first data that may name the columns, and that of the first data."""
+    """Return the positions of possible headers before the first data, and the position of the first
+    data."""
     width = usual_width([row.cells for row in rows if not _is_comment(row)])
     likely: list[int] = []
     for at, row in enumerate(rows):
@@ -243,11 +343,11 @@ def _likely(rows: Sequence[Line]) -> tuple[list[int], int | None]:
 
 
 def _top(rows: Sequence[Line]) -> int:
-    """The position of the header among the rows before the first data, as long as it is no comment."""
+    """Return the position of the header among the rows before the first data, comments excluded."""
     searched = rows[:_SEARCHED]
     likely, data = _likely(searched)
     if data is not None:
-        return max(likely, key=lambda one: _names(searched[one].cells)) if likely else data
+        return max(likely, key=lambda position: _names(searched[position].cells)) if likely else data
     usable = [at for at, row in enumerate(searched) if not (_is_comment(row) or _is_order(row))]
     return (likely or usable or [0])[0]
 
@@ -269,19 +369,20 @@ def _is_comment(row: Line) -> bool:
 
 
 def _is_order(row: Line) -> bool:
-    """Whether it is the line with which Excel is told the delimiter."""
+    """Whether the row is the line "sep=;" that sets the delimiter for Excel."""
     return row.begin == 0 and row.cells[0].lower().startswith("sep=")
 
 
 def _holds_units(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row below the header has words where all others have numbers."""
+    """Whether the first row below the header has words in columns of numbers. For a person alone: the
+    row is read as all others, and left out since it has no place and no number."""
     if len(below) < 2 or len(below[0]) < len(names) or not any(below[0]):
         return False
-    rest = [row for row in below[1:] if len(row) >= len(names)]
+    data_rows = [row for row in below[1:] if len(row) >= len(names)]
     numeric = []
     for at in range(len(names)):
-        given = [row[at] for row in rest if row[at].lower() not in MISSING_WORDS]
-        if given and sum(map(looks_numeric, given)) >= _NUMERIC * len(given):
+        entries = [row[at] for row in data_rows if row[at].lower() not in MISSING_WORDS]
+        if entries and sum(map(looks_numeric, entries)) >= _NUMERIC * len(entries):
             numeric.append(below[0][at])
     words = [cell for cell in numeric if cell.lower() not in MISSING_WORDS]
     return len(numeric) >= 2 and len(words) >= 2 and not any(map(_is_number, numeric))

@@ -18,12 +18,12 @@ from data_loaders.columns.forms import forms_of
 from data_loaders.errors import DataError
 
 MONTH, QUARTER, YEAR, WEEK = 1, 2, 3, 4
-"""What an entry that is no moment but a stretch of time is known by (`TimesRead.stamp`)."""
+"""The stamps of entries that are a period instead of a moment (`TimesRead.stamp`)."""
 
 _ISO = r"^(?P<a>[0-9]{4})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{1,2})"
 _OTHER = r"^(?P<a>[0-9]{1,2})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{4})"
 _COMPACT = r"^(?P<a>[0-9]{4})(?P<b>[0-9]{2})(?P<c>[0-9]{2})$"
-# With a clock behind it: "20240501T0800", "20240501080000". Of other centuries it is a count of seconds.
+# Followed by a time: "20240501T0800", "20240501080000". Digits of other centuries count seconds.
 _LONGER = (
     r"^(?P<a>(?:19|20)[0-9]{2})(?P<b>[0-9]{2})(?P<c>[0-9]{2})"
     r"[T ]?(?P<d>[0-9]{2})(?P<e>[0-9]{2})?(?P<f>[0-9]{2})?(?:[^0-9].*)?$"
@@ -31,12 +31,12 @@ _LONGER = (
 _YEAR = r"^(?P<a>1[0-9]{3}|2[0-9]{3})$"
 _HALF = r"[0-9][ \x{a0}\x{202f}]?(?P<a>[AaPp])\.?[Mm]"  # browsers write a narrow blank before it
 _CLOCK = r"[T ](?P<a>[0-9]{1,2})(?::(?P<b>[0-9]{2})(?::(?P<c>[0-9]{2}))?|[ \x{a0}\x{202f}]?[AaPp]\.?[Mm])"
-# As twelve digits with a year of four, and with one of two, of a time with seconds.
+# Twelve digits that are a time both with a year of four digits and with one of two.
 _EITHER = r"^(?P<a>20(?:0[1-9]|1[0-2])(?:0[1-9]|1[0-2])(?:[01][0-9]|2[0-3])[0-5][0-9][0-5][0-9])$"
-_OUTWEIGHED = 10  # as many dates must speak for one order as for the other, for the others to be slips
+_OUTWEIGHED = 10  # one order must be this many times as frequent for the other to count as slips
 _FIRST_UNREAD = np.uint64(1 << 63)
-_LEFT = 1 << 62  # from here on stamps are of what stands behind a time that is read
-_BEHIND = (  # a clock as it is read behind a date; what stands behind that and tells no other moment
+_LEFT = 1 << 62  # stamps from here on hash the text that remains after a time
+_BEHIND = (  # a time after a date, without the text that follows it
     r"(?:,?[Tt ]\s*[0-9]{1,2}(?::[0-9]{2}(?::[0-9]{2})?(?:[ \x{a0}\x{202f}]?[AaPp]\.?[Mm]\.?)?"
     r"|[ \x{a0}\x{202f}]?[AaPp]\.?[Mm]\.?))?"
 )
@@ -92,17 +92,19 @@ _MONTHS = {
     )
     for word in words.split()
 }
-"""The first letters of months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+"""The first letters of months in English, German, French, Spanish, Italian, Portuguese and
+Dutch."""
 
 _PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?$"
 
 
 def parse_times(column: Any, *, day_first: bool = False) -> NDArray[np.datetime64]:
-    """Parse n Arrow strings such as "2018-03-01", "2018-03-01T12:30:59Z", "1.3.2018", "1/3/2018 8:30 PM",
-    "05-JAN-2023", "20180301123059", "240501080000", "2018", "2018-03" and "2023-Q2" (their beginnings),
-    seconds or milliseconds since 1970 and days of Excel, as (n,) datetime64[s], time zones ignored; NaT where
-    blank, unreadable or open. Unless `day_first`, "3/4/2018" is read as the column's dates tell
-    (`DateOrder`). Raise `DataError` where they leave that to a single one."""
+    """Parse n Arrow strings such as "2018-03-01", "2018-03-01T12:30:59Z", "1.3.2018", "1/3/2018
+    8:30 PM", "05-JAN-2023", "20180301123059", "240501080000", "2018", "2018-03" and "2023-Q2"
+    (their beginnings), seconds or milliseconds since 1970 and days of Excel, as (n,) datetime64[s],
+    ignoring time zones; NaT if blank, unreadable or ambiguous. Unless `day_first`, the dates of the
+    column decide the order of "3/4/2018" (`DateOrder`). Raise `DataError` if a single date decides
+    it."""
     read = read_times(column)
     month_first = False if day_first else read.order.month_comes_first()
     if month_first is None:
@@ -112,15 +114,15 @@ def parse_times(column: Any, *, day_first: bool = False) -> NDArray[np.datetime6
 
 @dataclass(frozen=True)
 class DateOrder:
-    """What is known of dates such as 3/4/2018, from a table or one block of it."""
+    """The evidence about dates such as 3/4/2018 in a table or one block of it."""
 
-    slashed: int = 0  # how many are written like that
-    first_high: int = 0  # of how many the first number is above 12; `second_high` likewise
+    slashed: int = 0  # dates in this notation
+    first_high: int = 0  # of them, those with a first number above 12; `second_high` likewise
     second_high: int = 0
 
     def month_comes_first(self) -> bool | None:
-        """Whether the month comes first: where two dates or more have a second number above 12, and ten times
-        as many as have a first one. None where a single date would decide it; the day comes first where no
+        """Whether the month comes first: at least two dates have a second number above 12, and ten
+        times as many as have such a first number. None if a single date would decide; False if no
         date has a second number above 12."""
         low, high = sorted((self.first_high, self.second_high))
         if self.second_high == 0:
@@ -131,17 +133,17 @@ class DateOrder:
 
     @property
     def open(self) -> bool:
-        """Whether no date tells which number is the day, or some dates tell one thing and some another."""
-        told = self.first_high or self.second_high
-        return self.slashed > 0 and (not told or self.month_comes_first() is None)
+        """Whether the dates do not decide the order, or contradict each other."""
+        has_evidence = self.first_high or self.second_high
+        return self.slashed > 0 and (not has_evidence or self.month_comes_first() is None)
 
     def contradicts(self, day_first: bool) -> bool:
-        """Whether what a person says leaves dates unread that the other order reads."""
+        """Whether the stated order leaves dates unread that the other order would read."""
         high, low = (self.second_high, self.first_high) if day_first else (self.first_high, self.second_high)
         return high > 0 and low == 0
 
     def with_(self, other: DateOrder) -> DateOrder:
-        """What two blocks of one table say together."""
+        """Return the joint evidence of two blocks of one table."""
         return DateOrder(
             self.slashed + other.slashed,
             self.first_high + other.first_high,
@@ -153,30 +155,32 @@ class DateOrder:
 class TimesRead:
     """A column of n times, or one block of it, read with the day first and with the month first."""
 
-    # (n,) what "3/4/2018" is; the same array in both where no entry is written like that
+    # (n,) times by the order of "3/4/2018"; the same array twice if no entry has this notation
     as_day_first: NDArray[np.datetime64]
     as_month_first: NDArray[np.datetime64]
-    order: DateOrder  # what the column says of the order
-    # (n,) 0 for a moment or a blank, else MONTH, QUARTER, YEAR or WEEK, or of an entry that one order or both
-    # leave unread, or of what stands behind a date, a number made of its text: times are equal only where
-    # these are
+    order: DateOrder  # the column's evidence about the order
+    # (n,) 0 for a moment or a blank; MONTH, QUARTER, YEAR or WEEK for a period; otherwise a hash of
+    # an entry that either order leaves unread, or of the text after a date. Two times are equal
+    # only if their stamps are equal too.
     stamp: NDArray[np.uint64]
-    counted: NDArray[np.float64]  # (n,) seconds since 1970 with their fraction where they are counted, NaN
-    forms: Mapping[str, int]  # how the unread entries are written, and how many
+    # (n,) fractional seconds since 1970 of entries that count them, else NaN
+    counted: NDArray[np.float64]
+    forms: Mapping[str, int]  # notations of the unread entries, with their numbers
 
 
 def settled(stamp: NDArray[np.uint64], time: NDArray[np.datetime64]) -> NDArray[np.uint64]:
-    """(n,) stamps, where those of unread entries count only as far as (n,) `time` is unknown."""
+    """Return (n,) stamps, with those of unread entries reset to 0 where (n,) `time` is known."""
     return np.where((stamp >= _FIRST_UNREAD) & ~np.isnat(time), np.uint64(0), stamp)
 
 
 def read_times(column: Any) -> TimesRead:
-    """Read n Arrow strings as `parse_times`, both ways: what is meant may be clear only from other rows."""
+    """Read n Arrow strings as `parse_times` does, in both orders, since other rows may decide the
+    order."""
     text = pc.utf8_trim_whitespace(column)
     plain = _all_plain(text)
     if plain is not None:
-        none = np.zeros(plain.size)
-        return TimesRead(plain, plain, DateOrder(), none.astype(np.uint64), none + np.nan, {})
+        zeros = np.zeros(plain.size)
+        return TimesRead(plain, plain, DateOrder(), zeros.astype(np.uint64), zeros + np.nan, {})
     iso, compact, year = _parts(text, _ISO), _parts(text, _COMPACT), _parts(text, _YEAR, 1)[0]
     first, second, last = _parts(text, _OTHER)
     *longer, hour, minute, past = _parts(text, _LONGER, 6)
@@ -184,19 +188,19 @@ def read_times(column: Any) -> TimesRead:
     clock = [np.nan_to_num(np.where(np.isnan(a), b, a)) for a, b in clocks]
     half = matched(text, _HALF)
     clock[0] = np.where(half == "", clock[0], clock[0] % 12 + 12 * np.isin(half, ["p", "P"]))
-    one = np.where(np.isnan(year), np.nan, 1.0)
+    ones = np.where(np.isnan(year), np.nan, 1.0)
     slashed = ~np.isnan(first)
 
     def read(*ordered: NDArray[np.float64]) -> NDArray[np.datetime64]:
-        found = iso
-        for other in (compact, tuple(longer), ordered, (year, one, one)):
-            found = tuple(np.where(np.isnan(a), b, a) for a, b in zip(found, other, strict=True))
-        return _moments(found, tuple(clock))
+        fields = iso
+        for other in (compact, tuple(longer), ordered, (year, ones, ones)):
+            fields = tuple(np.where(np.isnan(a), b, a) for a, b in zip(fields, other, strict=True))
+        return _moments(fields, tuple(clock))
 
     as_day_first = read(last, second, first)
     as_month_first = read(last, first, second) if slashed.any() else as_day_first
     stamp = np.where(np.isnan(year), 0, YEAR).astype(np.uint64)
-    counted = np.full(stamp.size, np.nan)
+    unix_seconds = np.full(stamp.size, np.nan)
     stamp = np.where(stamp == 0, _left(text, _DATED), stamp)
     blank = np.asarray(pc.equal(text, "").to_numpy(zero_copy_only=False), dtype=bool)
     twice = np.isnat(as_day_first) & np.isnat(as_month_first) | _either_century(text)
@@ -210,20 +214,21 @@ def read_times(column: Any) -> TimesRead:
         as_day_first[odd] = found
         as_month_first[odd] = found
         stamp[odd] = kinds
-        counted[odd] = seconds
+        unix_seconds[odd] = seconds
         forms = forms_of([entry for entry, time in zip(entries, found, strict=True) if np.isnat(time)])
     for at in np.flatnonzero(np.isnat(as_day_first) != np.isnat(as_month_first)):
         stamp[at] = _stamp(str(text[int(at)].as_py()).lower())
     high = (int(np.count_nonzero(number[slashed] > 12)) for number in (first, second))
     order = DateOrder(int(np.count_nonzero(slashed)), *high)
-    return TimesRead(as_day_first, as_month_first, order, stamp, counted, forms)
+    return TimesRead(as_day_first, as_month_first, order, stamp, unix_seconds, forms)
 
 
 def _left(text: Any, read: str) -> NDArray[np.uint64]:
-    """(n,) a number of what stands behind the part of each text that is `read`: "12 Uhr", "+02:00", the end
-    of a stretch; 0 where nothing does. Times are equal only where these are."""
-    rest = pc.utf8_lower(pc.replace_substring_regex(text, read, ""))
-    encoded = pc.if_else(pc.match_substring_regex(rest, _NOTHING), "", rest).dictionary_encode()
+    """Return (n,) hashes of the text after the part that matches the pattern `read`: "12 Uhr",
+    "+02:00", the end of a period; 0 without such text. Two times are equal only if these hashes are
+    equal."""
+    remainder = pc.utf8_lower(pc.replace_substring_regex(text, read, ""))
+    encoded = pc.if_else(pc.match_substring_regex(remainder, _NOTHING), "", remainder).dictionary_encode()
     words = encoded.dictionary.to_pylist()
     numbers = [int(_stamp(word)) & ~int(_FIRST_UNREAD) | _LEFT if word else 0 for word in words]
     rows = np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -231,22 +236,23 @@ def _left(text: Any, read: str) -> NDArray[np.uint64]:
 
 
 def _either_century(text: Any) -> NDArray[np.bool_]:
-    """(n,) twelve digits that are one time with a year of four digits and another with one of two."""
+    """Return which of (n,) texts are twelve digits that are a time with a year of four and of two
+    digits."""
     return np.asarray(matched(text, _EITHER) != "")
 
 
 def _others(
     entries: list[str], clock: NDArray[np.float64]
 ) -> tuple[NDArray[np.datetime64], NDArray[np.uint64], NDArray[np.float64]]:
-    """(k,) times that only few tables have, one by one: stretches of time, names of months, counts. `clock`
-    is (3, k) hours, minutes and seconds that stand behind a date."""
+    """Read (k,) times in rare notations one by one: periods, names of months, counts. `clock` is
+    (3, k) hours, minutes and seconds that follow the date."""
     times = np.full(len(entries), np.datetime64("NaT", "s"))
     stamps = np.zeros(len(entries), np.uint64)
-    counted = np.full(len(entries), np.nan)
+    unix_seconds = np.full(len(entries), np.nan)
     for at, entry in enumerate(entries):
         date, kind = _stretch(entry)
         if date is None and (count := _count(entry)) is not None:
-            counted[at] = count
+            unix_seconds[at] = count
             times[at] = np.datetime64(int(np.floor(count)), "s")
         elif date is None and (moment := _moment(entry, clock[:, at])) is not None:
             times[at], stamps[at] = np.datetime64(moment, "s"), _behind_name(entry)
@@ -254,18 +260,18 @@ def _others(
             times[at], stamps[at] = np.datetime64(date, "s"), kind
         else:
             stamps[at] = _stamp(entry)
-    return times, stamps, counted
+    return times, stamps, unix_seconds
 
 
 def _behind_name(entry: str) -> np.uint64:
-    """What stands behind a date with the name of its month and its clock, as a number."""
+    """Hash the text after a date with the name of its month and its time."""
     ends = [match.end() for pattern in _NAMED if (match := pattern.match(entry)) is not None]
-    rest = pa.array([entry[ends[0] :] if ends else ""], pa.string())
-    return np.uint64(_left(rest, f"^{_BEHIND}")[0])
+    remainder = pa.array([entry[ends[0] :] if ends else ""], pa.string())
+    return np.uint64(_left(remainder, f"^{_BEHIND}")[0])
 
 
 def _stamp(entry: str) -> np.uint64:
-    """What tells a time that is not read from another: its text."""
+    """Hash the text of an unread time, to tell it from others."""
     digest = hashlib.blake2b(entry.encode("utf-8", "replace"), digest_size=8).digest()
     return np.uint64(int.from_bytes(digest) | int(_FIRST_UNREAD))
 
@@ -278,7 +284,7 @@ def _date(year: int, month: int, day: int) -> datetime | None:
 
 
 def _stretch(entry: str) -> tuple[datetime | None, int]:
-    """The beginning of a month, a quarter or a week, and which of them it is."""
+    """Return the beginning of a month, a quarter or a week, and the kind of the period."""
     for pattern, kind in _STRETCHES:
         if (match := pattern.fullmatch(entry)) is None:
             continue
@@ -298,8 +304,8 @@ def _stretch(entry: str) -> tuple[datetime | None, int]:
 
 
 def _moment(entry: str, clock: NDArray[np.float64]) -> datetime | None:
-    """A date with the name of its month, or the number of its day in the year; days of Excel; and twelve
-    digits that begin with the last two of a year."""
+    """Read a date with the name of its month or the number of its day in the year, days of Excel,
+    and twelve digits that begin with a year of two."""
     for pattern in _NAMED:
         if (match := pattern.match(entry)) is not None:
             month = _MONTHS.get(match["name"][:4].rstrip("."), 0)
@@ -322,26 +328,28 @@ def _moment(entry: str, clock: NDArray[np.float64]) -> datetime | None:
 
 
 def _count(entry: str) -> float | None:
-    """Seconds since 1970 of a count of seconds, or by its size of milliseconds, microseconds or less."""
+    """Return the seconds since 1970 of a count of seconds or, by its size, of milliseconds or
+    less."""
     if _COUNT.fullmatch(entry) is None:
         return None
     count = float(entry)
-    for least, unit in ((1e17, 1e9), (1e14, 1e6), (1e12, 1e3), (1e8, 1.0)):
-        if count >= least:
+    for smallest, unit in ((1e17, 1e9), (1e14, 1e6), (1e12, 1e3), (1e8, 1.0)):
+        if count >= smallest:
             return count / unit if count / unit < 1e11 else None
     return None
 
 
 def _all_plain(text: Any) -> NDArray[np.datetime64] | None:
-    """(n,) times where every entry is "2018-03-01", or with "12:30" or "12:30:59" behind it; else None."""
+    """Parse (n,) times if every entry is "2018-03-01", alone or with "12:30" or "12:30:59"; else
+    None."""
     width = pc.min_max(pc.binary_length(text)).as_py()
-    # Of sixteen letters Arrow reads the wanted form alone: no time zone, which it would not leave out.
+    # With sixteen letters Arrow reads only this form; with more it would apply a time zone.
     minutes = width == {"min": 16, "max": 16}
     if not minutes and not pc.all(pc.match_substring_regex(text, _PLAIN)).as_py():
         return None
     try:
-        whole = text if minutes else _with_clock(text)
-        return np.asarray(pc.cast(whole, pa.timestamp("s")).to_numpy(zero_copy_only=False), dtype="M8[s]")
+        texts = text if minutes else _with_clock(text)
+        return np.asarray(pc.cast(texts, pa.timestamp("s")).to_numpy(zero_copy_only=False), dtype="M8[s]")
     except pa.ArrowInvalid:  # no 31st of June
         return None
 
@@ -355,25 +363,27 @@ def _with_clock(text: Any) -> Any:
 def _moments(
     date: tuple[NDArray[np.float64], ...], clock: tuple[NDArray[np.float64], ...]
 ) -> NDArray[np.datetime64]:
-    """(n,) times of years, months, days, hours, minutes and seconds; NaT where there is no such time."""
+    """Combine years, months, days, hours, minutes and seconds into (n,) times; NaT for impossible
+    ones."""
     (year, month, day), (hour, minute, second) = date, clock
     good = ~np.isnan(year) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     good &= (hour <= 23) & (minute <= 59) & (second <= 60)
-    whole = [np.where(good, part, 0).astype(np.int64) for part in (*date, *clock)]
-    months = (whole[0] - 1970) * 12 + whole[1] - 1
-    found = months.astype("M8[M]").astype("M8[D]") + (whole[2] - 1).astype("m8[D]")
-    good &= found.astype("M8[M]") == months.astype("M8[M]")  # no 31st of June
-    seconds = (whole[3] * 3600 + whole[4] * 60 + whole[5]).astype("m8[s]")
-    time = np.where(good, found.astype("M8[s]") + seconds, np.datetime64("NaT", "s"))
+    parts = [np.where(good, part, 0).astype(np.int64) for part in (*date, *clock)]
+    months = (parts[0] - 1970) * 12 + parts[1] - 1
+    days = months.astype("M8[M]").astype("M8[D]") + (parts[2] - 1).astype("m8[D]")
+    good &= days.astype("M8[M]") == months.astype("M8[M]")  # no 31st of June
+    seconds = (parts[3] * 3600 + parts[4] * 60 + parts[5]).astype("m8[s]")
+    time = np.where(good, days.astype("M8[s]") + seconds, np.datetime64("NaT", "s"))
     return np.asarray(time.astype("M8[s]"))
 
 
 def _parts(text: Any, pattern: str, count: int = 3) -> tuple[NDArray[np.float64], ...]:
-    """The groups a, b, c of a pattern as numbers, NaN where it does not match or a group is absent."""
-    found = pc.extract_regex(text, pattern)
+    """Return the groups a, b, c of a pattern as numbers; NaN without a match or for an absent
+    group."""
+    groups = pc.extract_regex(text, pattern)
     parts = []
     for index in range(count):
-        group = pc.struct_field(found, [index])
+        group = pc.struct_field(groups, [index])
         group = pc.if_else(pc.equal(group, ""), pa.scalar(None, pa.string()), group)
         parts.append(
             np.asarray(pc.cast(group, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -382,6 +392,6 @@ def _parts(text: Any, pattern: str, count: int = 3) -> tuple[NDArray[np.float64]
 
 
 def matched(text: Any, pattern: str) -> NDArray[np.str_]:
-    """(n,) what the group a of a pattern holds, "" where it does not match."""
-    found = pc.fill_null(pc.struct_field(pc.extract_regex(text, pattern), [0]), "")
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.str_)
+    """Return (n,) texts of the group a of a pattern; "" without a match."""
+    groups = pc.fill_null(pc.struct_field(pc.extract_regex(text, pattern), [0]), "")
+    return np.asarray(groups.to_numpy(zero_copy_only=False), dtype=np.str_)

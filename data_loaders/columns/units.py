@@ -1,8 +1,9 @@
-"""Units of measure as tables write them: which two mean one thing, and the factor where they differ.
+"""Units of measure as tables write them: their equality, and the factor between different ones.
 
-A table of our own, and not `pint`, because agencies write "UG/M3" and "Micrograms/cubic meter", which `pint`
-does not read, and because what is not in the table must be asked about and never guessed. Sources: BIPM, The
-International System of Units (9th edition, tables 2 to 8); NIST Special Publication 811, appendix B.
+This module has its own table because `pint` does not read "UG/M3" and "Micrograms/cubic meter", as
+agencies write them, and because the program must ask about an unknown unit instead of guessing.
+Sources: BIPM, The International System of Units (9th edition, tables 2 to 8); NIST Special
+Publication 811, appendix B.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import TypeAlias
 Dimension: TypeAlias = tuple[tuple[str, int], ...]
 
 LONGEST = 80  # letters of a unit
-LONGEST_NAME = 120  # letters of a column's name that are looked at
+LONGEST_NAME = 120  # letters of a column's name that are searched
 _PREFIXES = {"k": 1e3, "h": 1e2, "d": 1e-1, "c": 1e-2, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 _LARGE = {"M": 1e6, "G": 1e9}
-# Symbols that take a prefix: their size, what they measure, and the power of it.
+# Symbols that take a prefix: their size, the quantity, and its power.
 _PREFIXED: dict[str, tuple[float, str, int]] = {
     "g": (1.0, "mass", 1), "l": (1e-3, "length", 3), "L": (1e-3, "length", 3), "m": (1.0, "length", 1),
     "s": (1.0, "time", 1), "mol": (1.0, "amount", 1), "eq": (1.0, "charge", 1), "Bq": (1.0, "activity", 1),
@@ -43,7 +44,7 @@ _WHOLE: dict[str, tuple[float, str, int]] = {
     },
     **{code: (1.0, code.upper(), 1) for code in ("jpy", "cny", "krw", "inr", "brl", "mxn", "zar", "try")},
 }  # fmt: skip
-_CAPITALS = re.compile(r"[KMUNPC]?[GLM]")  # of which capitals alone mean the small letters: "MG", "UG", "L"
+_CAPITALS = re.compile(r"[KMUNPC]?[GLM]")  # capitals that mean small letters: "MG", "UG", "L"
 _WORDS = (
     (r"micro ?grams?", "ug"), (r"milli ?grams?", "mg"), (r"nano ?grams?", "ng"), (r"pico ?grams?", "pg"),
     (r"kilo ?grams?", "kg"), (r"grams?", "g"), (r"milli ?lit(?:er|re)s?", "ml"), (r"lit(?:er|re)s?", "l"),
@@ -71,8 +72,9 @@ _DEGREES = {
     "fahrenheit": (5 / 9, -160 / 9), "k": (1.0, -273.15), "kelvin": (1.0, -273.15),
 }  # fmt: skip
 
-# Symbols of units, with prefixes and powers, in products and quotients; a method, a year, a kind, the
-# "(s)" of a plural or the "(min)" of a least value is none, unless behind a word of time.
+# Symbols of units, with prefixes and powers, in products and quotients. A method, a year, a kind,
+# the "(s)" of a plural and the "(min)" of a minimum are not units, unless they follow a word of
+# time.
 _LASTING = "|".join(f"(?<={word} )" for word in ("time", "duration", "delay", "dauer", "zeit", "durée"))
 _SYMBOL = (
     r"(?:%|‰|°[CF]?|deg(?:rees?)?(?: [CF])?|pp[mbt][vw]?|[KFPMkhdcmunpµμ]?"
@@ -98,7 +100,7 @@ _UNITS = (
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit: a value v in it is `scale * v + offset` in the base units of its dimension."""
+    """A unit; a value v in it is `scale * v + offset` in the base units of its dimension."""
 
     scale: float
     offset: float
@@ -106,14 +108,14 @@ class Unit:
 
 
 def normal(text: str) -> str:
-    """A unit as written, without differences of letters that mean the same."""
+    """Normalise the spelling of a unit: replace letters and marks that mean the same."""
     return " ".join(text[:LONGEST].translate(_PLAIN).split()).strip("[]() ")
 
 
 @lru_cache(maxsize=1024)
 def unit_of(text: str) -> Unit | None:
-    """Read a unit such as "ug/m3", "µg m⁻³", "MG/L" or "Micrograms/cubic meter"; None where the table does
-    not know it."""
+    """Parse a unit such as "ug/m3", "µg m⁻³", "MG/L" or "Micrograms/cubic meter"; None if
+    unknown."""
     plain = re.sub(r"(?<=[A-Za-z])\.(?=[A-Za-z])", " ", normal(text))  # "ug.m-3"
     if plain.lower() in _DEGREES:
         return Unit(*_DEGREES[plain.lower()], (("temperature", 1),))
@@ -135,60 +137,63 @@ def unit_of(text: str) -> Unit | None:
 
 
 def _term(word: str) -> tuple[float, str, int] | None:
-    """Size, what it measures and the power of one symbol: "m3", "100ml", "kg"; None for others."""
+    """Return size, quantity and power of one symbol such as "m3", "100ml", "kg"; None if
+    unknown."""
     if not word:
         return None
-    found = _TERM.fullmatch(word)
-    if found is None or found[2] is None:
+    match = _TERM.fullmatch(word)
+    if match is None or match[2] is None:
         return None
-    symbol = _symbol(found[2])
+    symbol = _symbol(match[2])
     if symbol is None:
         return None
     size, what, power = symbol
-    times = int(found[3] or 1)
-    return float(found[1] or 1.0) * size**times, what, power * times
+    times = int(match[3] or 1)
+    return float(match[1] or 1.0) * size**times, what, power * times
 
 
 def _symbol(word: str) -> tuple[float, str, int] | None:
-    for known in (word, word.lower()):
-        if known in _WHOLE and (known == word or len(word) > 2):
-            return _WHOLE[known]
+    for spelling in (word, word.lower()):
+        if spelling in _WHOLE and (spelling == word or len(word) > 2):
+            return _WHOLE[spelling]
     if word in _PREFIXED:
         return _PREFIXED[word]
     if _CAPITALS.fullmatch(word) and len(word) > 1:
         word = word.lower()
-    prefix, rest = word[0], word[1:]
-    # A megagram is as good as never meant by "Mg": it is asked about.
-    factor = _PREFIXES.get(prefix) or (_LARGE.get(prefix) if rest not in ("g", "l", "L", "m") else None)
+    prefix, stem = word[0], word[1:]
+    # "Mg" hardly ever means a megagram, so the program asks.
+    factor = _PREFIXES.get(prefix) or (_LARGE.get(prefix) if stem not in ("g", "l", "L", "m") else None)
     if word.lower() == "mcg":
-        factor, rest = 1e-6, "g"
-    if factor is None or rest not in _PREFIXED:
+        factor, stem = 1e-6, "g"
+    if factor is None or stem not in _PREFIXED:
         return None
-    size, what, power = _PREFIXED[rest]
+    size, what, power = _PREFIXED[stem]
     return factor * size, what, power
 
 
 def conversion(given: str, wanted: str) -> tuple[float, float] | None:
-    """Return a and b so that a value v in `given` is `a * v + b` in `wanted`; None where that is not known.
+    """Return a and b so that a value v in `given` is `a * v + b` in `wanted`; None if unknown.
 
     >>> conversion("mg/l", "ug/l")
     (1000.0, 0.0)
     """
-    one, other = unit_of(given), unit_of(wanted)
+    source, target = unit_of(given), unit_of(wanted)
     if normal(given) == normal(wanted):
         return 1.0, 0.0
-    if one is None or other is None:  # capitals alone make no other unit where neither is "mBq" or "MBq"
+    # capitals alone make no other unit where neither is "mBq" or "MBq"
+    if source is None or target is None:
         return (1.0, 0.0) if normal(given).casefold() == normal(wanted).casefold() else None
-    if one.dimension != other.dimension:
+    if source.dimension != target.dimension:
         return None
-    factor = float(f"{one.scale / other.scale:.15g}")
-    return factor, (one.offset - other.offset) / other.scale
+    factor = float(f"{source.scale / target.scale:.15g}")
+    return factor, (source.offset - target.offset) / target.scale
 
 
 def split_unit(name: str) -> tuple[str, str | None]:
-    """Split a column's name into words and the unit of measure that it states: "Pb [mg/kg]" is Pb in mg/kg.
+    """Split a column's name into words and the unit of measure that it states: "Pb [mg/kg]" is Pb
+    in mg/kg.
 
-    The whole name and None where it states none, or nothing but a unit."""
+    Return the whole name and None for a name without a unit or with only a unit."""
     short = name[:LONGEST_NAME]
     for pattern, unit in _UNITS:
         if unit is None and (match := pattern.search(short)):

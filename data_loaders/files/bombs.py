@@ -1,7 +1,8 @@
-"""Looks into workbooks and GeoPackages before GDAL does, and refuses those that unfold without end.
+"""Inspects workbooks and GeoPackages before GDAL reads them, and refuses those that expand without
+bound.
 
-Cells of a workbook repeat one text, and one cell makes a sheet wide or deep; a GeoPackage must be made of
-plain tables only.
+Many cells of a workbook may repeat one text, and a single cell may make a sheet wide or deep. A
+GeoPackage must consist of plain tables only.
 """
 
 from __future__ import annotations
@@ -24,29 +25,32 @@ _LETTERS = re.compile(r"[A-Za-z]{1,3}")
 _LINKS = "xl/_rels/workbook.xml.rels"
 
 MAGIC = b"SQLite format 3\0"
-_STEPS = 2_000_000  # instructions of SQLite's machine for all questions asked here; a plain file needs 1,000s
+# instructions of SQLite's machine for all queries here; a plain file needs thousands
+_STEPS = 2_000_000
 _STEPS_PER_BYTE = 2  # a row takes about 40 bytes and a dozen instructions
-_FAR = 1000  # layers looked at
+_FAR = 1000  # layers inspected
 
 
 class Unfolded:
-    """Texts and places of the parts of a workbook, added one by one; memory grows with its texts alone."""
+    """Counts of the texts and cells of a workbook, part by part; memory grows only with its
+    texts."""
 
     def __init__(self) -> None:
         self._lengths: list[int] = []  # of the shared texts, in characters
-        self._cells: Counter[str] = Counter()  # how often each of them is meant
+        self._cells: Counter[str] = Counter()  # number of cells that refer to each of them
         self._inside = ""  # "text" or "number" while characters count
         self._said: list[str] = []
         self._rows = self._columns = self._column = 0
 
-        self.titles: dict[str, str] = {}  # identifiers of sheets in the workbook, by their titles
-        self.targets: dict[str, str] = {}  # parts of the workbook, by those identifiers
+        self.titles: dict[str, str] = {}  # identifiers of sheets, by title
+        self.targets: dict[str, str] = {}  # parts of the workbook, by identifier
         self.merged: dict[str, list[str]] = {}  # merged cells such as "A2:A5", by part
         self.hidden: Counter[str] = Counter()  # hidden rows, by part
 
     def add(self, part: Any, called: str = "") -> None:
-        """Read a part of XML to its end (what is none is left to the reader of workbooks); raise `DataError`
-        for a sheet of more than `MOST_PLACES`, and for a document type, whose entities may unfold."""
+        """Read a part of XML to its end, and leave malformed XML to the reader of workbooks. Raise
+        `DataError` for a sheet of more than `MOST_PLACES`, and for a document type, whose entities
+        may expand."""
         self._called = called
         self._rows = self._columns = self._column = 0
         self._shared = False
@@ -70,7 +74,7 @@ class Unfolded:
             self._lengths[at] = max(self._lengths[at], length)
 
     def unfolded(self) -> int:
-        """Characters of all cells that mean a shared text."""
+        """Return the number of characters of all cells that refer to a shared text."""
         return sum(
             self._lengths[int(at)] * count
             for at, count in self._cells.items()
@@ -82,8 +86,8 @@ class Unfolded:
         if kind == "c":
             self._shared = attributes.get("t") == "s"
             self._column += 1
-            if found := _LETTERS.match(attributes.get("r", "")):
-                self._column = column_number(found.group())
+            if match := _LETTERS.match(attributes.get("r", "")):
+                self._column = column_number(match.group())
             if self._column > self._columns:
                 self._columns = self._column
                 self._check_places()
@@ -122,22 +126,24 @@ class Unfolded:
 
 
 def refuse_doctype(*_: object) -> None:
-    """Raise `DataError`: a handler for the document type of XML, whose entities may unfold without end."""
+    """Raise `DataError`: a handler for the document type of XML, whose entities may expand without
+    bound."""
     raise DataError("A part of this file declares a document type (DOCTYPE): save the table as CSV.")
 
 
 def column_number(letters: str) -> int:
-    """The number of a column from 1: A, B, ..., Z, AA."""
-    found = 0
+    """Return the number of a column from 1: A, B, ..., Z, AA."""
+    number = 0
     for letter in letters.upper():
-        found = 26 * found + ord(letter) - 64
-    return found
+        number = 26 * number + ord(letter) - 64
+    return number
 
 
 def layers_of(path: Path, name: str) -> tuple[str, ...]:
-    """List the feature layers of a GeoPackage in order; the file is opened read-only. A view or a computed
-    column runs whatever its author wrote when it is read, for as long as it likes, so a file in which GDAL
-    would meet one is refused (`DataError`), as are damaged files and those that are no GeoPackage."""
+    """List the feature layers of a GeoPackage in order, opening the file read-only. Reading a view
+    or a computed column runs its author's SQL for an unbounded time, so raise `DataError` for a
+    file in which GDAL would read one, for a damaged file, and for a file that is not a
+    GeoPackage."""
     try:
         with closing(
             sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
@@ -150,26 +156,28 @@ def layers_of(path: Path, name: str) -> tuple[str, ...]:
             return layers
     except DataError:
         raise
-    except (sqlite3.Error, ValueError, OverflowError, MemoryError):  # ValueError: text that is no UTF-8
+    # ValueError: text that is no UTF-8
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError):
         pass
     raise DataError(f"{name} is damaged or no GeoPackage: export the layer again.")
 
 
 def check_amount(database: sqlite3.Connection, table: str, size: int) -> None:
-    """Raise `sqlite3.DatabaseError` for a table that holds more than the `size` bytes of its file (pages that
-    stand in it many times unfold without end) or is damaged. The connection's progress handler is set anew.
+    """Raise `sqlite3.DatabaseError` for a damaged table, and for one with more bytes than the
+    `size` of its file, since repeated pages expand without bound. Replace the connection's progress
+    handler.
     """
     quoted = [
         '"{}"'.format(row[1].replace('"', '""'))
         for row in database.execute("SELECT 0, name FROM pragma_table_info(?)", (table,))
     ]
     database.set_progress_handler(lambda: 1, _STEPS + _STEPS_PER_BYTE * size)
-    held = 0
+    total = 0
     name = table.replace('"', '""')
     lengths = ", ".join(f"length(CAST({column} AS BLOB))" for column in quoted)
     for row in database.execute(f'SELECT {lengths} FROM "{name}"'):
-        held += sum(each or 0 for each in row)
-        if held > 2 * size + _STEPS:  # numbers are longer as text
+        total += sum(length or 0 for length in row)
+        if total > 2 * size + _STEPS:  # numbers are longer as text
             raise sqlite3.DatabaseError("a table larger than its file")
 
 

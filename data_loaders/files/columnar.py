@@ -1,4 +1,5 @@
-"""Tables of Arrow columns as CSV text, their places as two numbers, and files that pyarrow reads itself."""
+"""Tables of Arrow columns as CSV text, their places as two numbers, and files that pyarrow
+reads."""
 
 from __future__ import annotations
 
@@ -21,17 +22,18 @@ from data_loaders.files.guarded import Limits, Pieces
 from data_loaders.systems import WGS84, system_named
 
 BLANK = "\ufdd0"
-"""Stands for a blank row of a sheet until that is written; no text holds this letter."""
+"""Marks a blank row of a sheet until it is written; no text contains this character."""
 
 ROWS = 65_536
 """Rows written as CSV at a time."""
 
-_AREAS = (3, 6)  # polygon and multipolygon, as shapely numbers them
+_AREAS = (3, 6)  # shapely's numbers of polygon and multipolygon
 
 
 def points_of(column: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """(n,) x and (n,) y of an Arrow column of shapes in WKB, or of points as a structure of x and y, and the
-    number of areas, which count at their centre; NaN for lines, several points and blanks."""
+    """Return (n,) x and (n,) y of an Arrow column of shapes in WKB, or of points as a structure of
+    x and y, and the number of areas, whose centre counts; NaN for lines, several points, blanks and
+    empty shapes."""
     if pa.types.is_struct(column.type):
         parts = pc.struct_field(column, "x"), pc.struct_field(column, "y")
         x, y = (np.asarray(pc.cast(part, pa.float64()).to_pandas(), dtype=np.float64) for part in parts)
@@ -41,19 +43,20 @@ def points_of(column: Any) -> tuple[NDArray[np.float64], NDArray[np.float64], in
     area = np.isin(kinds, _AREAS)
     centres = shapely.centroid(np.where(area, shapes, None))
     several = shapely.get_num_geometries(shapes) != 1
-    single = shapely.get_geometry(shapes, 0)  # a multipoint of one point is one
+    single = shapely.get_geometry(shapes, 0)  # a multipoint with one point counts as a point
     single[several | (shapely.get_type_id(single) != 0)] = None
     points = np.where(area, centres, single)
+    points[shapely.is_empty(points)] = None
     return shapely.get_x(points), shapely.get_y(points), int(np.count_nonzero(area))
 
 
 def open_columns(
     kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
 ) -> tuple[list[str], Iterator[Any], str, bool, tuple[str, ...]]:
-    """Open a Parquet, Arrow or ORC file: names of its columns, its batches of rows, the system of its places
-    ("" where it states none), whether it has places, which are then the first two columns of each batch
-    in place of the first name, and the names of columns of text. Raise `DataError` where it is damaged or
-    unfolds beyond `limits`."""
+    """Open a Parquet, Arrow or ORC file. Return the names of its columns, its batches of rows, the
+    system of its places ("" unless stated), whether it has places, and the names of columns of
+    text. The places are the first two columns of each batch and replace the first name. Raise
+    `DataError` if the file is damaged or unpacks beyond `limits`."""
     driver = DRIVERS[kind]
     failed = False
     try:
@@ -72,12 +75,12 @@ def open_columns(
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError, MemoryError, OverflowError):
         failed = True
-    if failed:  # outside the handler: Arrow's own messages quote what is in the file
+    if failed:  # outside the handler, because Arrow's message quotes the file
         raise DataError(f"{name} is damaged or not the {driver.words} it claims to be: export it again.")
     geometry, crs = _geometry(name, schema)
     names = [field.name for field in schema]
     if geometry is not None:
-        names = [geometry, *(one for one in names if one != geometry)]
+        names = [geometry, *(column for column in names if column != geometry)]
     return (
         names,
         _guarded(name, driver.words, _with_places(batches, names, geometry)),
@@ -88,13 +91,13 @@ def open_columns(
 
 
 def texts_of(schema: Any) -> tuple[str, ...]:
-    """The names of the columns that hold text by their type."""
+    """Return the names of the columns whose type is text."""
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
-    return tuple(one.name for one in schema if any(is_kind(one.type) for is_kind in kinds))
+    return tuple(field.name for field in schema if any(is_kind(field.type) for is_kind in kinds))
 
 
 def _opened(kind: Format, file: Any) -> tuple[Any, Iterator[Any], int]:
-    """The schema of a file, its batches, and the bytes that it says it unfolds to."""
+    """Return the schema of a file, its batches, and its stated unpacked size in bytes."""
     if kind == "Parquet":
         import pyarrow.parquet as pq
 
@@ -113,22 +116,23 @@ def _opened(kind: Format, file: Any) -> tuple[Any, Iterator[Any], int]:
 
 
 def _geometry(name: str, schema: Any) -> tuple[str | None, str]:
-    """The column of shapes that a file names (GeoParquet 1.1, GeoArrow), and their system; None without."""
+    """Return the column of shapes that a file names (GeoParquet 1.1, GeoArrow) or None, and its
+    system."""
     metadata = schema.metadata or {}
     try:
-        stated = json.loads(metadata.get(b"geo", b"null"))
+        geo = json.loads(metadata.get(b"geo", b"null"))
     except ValueError:
-        stated = None
-    if isinstance(stated, dict) and isinstance(stated.get("columns"), dict):
-        column = stated.get("primary_column")
-        about = stated["columns"].get(column)
+        geo = None
+    if isinstance(geo, dict) and isinstance(geo.get("columns"), dict):
+        column = geo.get("primary_column")
+        about = geo["columns"].get(column)
         if isinstance(about, dict) and column in schema.names:
             return column, _system(name, about.get("crs", WGS84))
     for field in schema:
-        told = field.metadata or {}
-        if told.get(b"ARROW:extension:name", b"") in (b"geoarrow.wkb", b"ogc.wkb", b"geoarrow.point"):
+        extension = field.metadata or {}
+        if extension.get(b"ARROW:extension:name", b"") in (b"geoarrow.wkb", b"ogc.wkb", b"geoarrow.point"):
             try:
-                about = json.loads(told.get(b"ARROW:extension:metadata") or b"{}")
+                about = json.loads(extension.get(b"ARROW:extension:metadata") or b"{}")
             except ValueError:
                 about = {}
             return field.name, _system(name, about.get("crs"))
@@ -136,7 +140,7 @@ def _geometry(name: str, schema: Any) -> tuple[str | None, str]:
 
 
 def _system(name: str, crs: Any) -> str:
-    """The system that PROJJSON, a code or a text means; "" for null."""
+    """Return the system of PROJJSON, a code or a text; "" for null."""
     return "" if crs is None else system_named(name, json.dumps(crs) if isinstance(crs, dict) else str(crs))
 
 
@@ -163,32 +167,36 @@ def _guarded(name: str, words: str, batches: Iterator[Any]) -> Iterator[Any]:
 
 
 class CsvText(Pieces):
-    """Batches of columns as CSV text in UTF-8, made while it is read."""
+    """Batches of columns as CSV text in UTF-8, written on demand."""
 
     def __init__(self, names: Sequence[str], batches: Iterable[Any], header: bool) -> None:
         super().__init__()
         self._batches = iter(batches)
-        self._ready = _csv([pa.array([name], pa.string()) for name in names]) if header else b""
+        self._ready = _csv([as_text(pa.array([name], pa.string())) for name in names]) if header else b""
 
     def _take(self, size: int) -> bytes:
         while not self._ready and (batch := next(self._batches, None)) is not None:
-            self._ready = _csv([_as_text(column) for column in batch.columns])
+            self._ready = _csv([as_text(column) for column in batch.columns])
         part, self._ready = self._ready[:size], self._ready[size:]
         return part
 
 
 def _csv(columns: list[Any]) -> bytes:
-    held = io.BytesIO()
+    buffer = io.BytesIO()
     names = [f"c{position}" for position in range(len(columns))]
     options = pacsv.WriteOptions(include_header=False, quoting_style="needed")
-    pacsv.write_csv(pa.Table.from_arrays(columns, names=names), held, options)
+    pacsv.write_csv(pa.Table.from_arrays(columns, names=names), buffer, options)
     blank = ",".join([f'"{BLANK}"', *['""'] * (len(columns) - 1)])
-    return held.getvalue().replace(f"{blank}\n".encode(), b"\n")
+    return buffer.getvalue().replace(f"{blank}\n".encode(), b"\n")
 
 
-def _as_text(column: Any) -> Any:
-    """A column as text; what has no plain text (pictures, lists) is left blank."""
+def as_text(column: Any) -> Any:
+    """Return a column as text, each entry on one line; blank for types without plain text (pictures,
+    lists)."""
     kind = column.type
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
         return pa.array([""] * len(column), pa.string())
-    return pc.fill_null(pc.cast(column, pa.string()), "")
+    texts = pc.fill_null(pc.cast(column, pa.string()), "")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind):
+        texts = pc.replace_substring_regex(texts, "\r\n|\r|\n", " ")
+    return texts

@@ -1,4 +1,5 @@
-"""Which driver of GDAL or pyarrow reads which file: one table; content tells, and not the name."""
+"""The table of drivers of GDAL and pyarrow; the content of a file selects its driver, not its
+name."""
 
 from __future__ import annotations
 
@@ -22,15 +23,15 @@ Format: TypeAlias = Literal[
 
 @dataclass(frozen=True)
 class Driver:
-    """How files of one format are read, and how large they may be."""
+    """How files of one format are read, and their largest size."""
 
-    words: str  # what messages call a file of it
+    words: str  # the format in messages
     suffix: str  # of the copy that GDAL opens
-    most_bytes: int  # of the file as it is read, unpacked
+    most_bytes: int  # of the unpacked file
     part: Literal["sheet", "layer"] = "layer"
-    prefix: str = ""  # names the driver in front of the path, where GDAL knows that form
+    prefix: str = ""  # selects the driver in front of the path, if GDAL supports this
     options: Mapping[str, str] = field(default_factory=dict)
-    layers: tuple[str, ...] = ()  # those that are read, where a format has the same ones always
+    layers: tuple[str, ...] = ()  # the layers read, for a format with fixed layers
     xml: bool = False
 
 
@@ -38,13 +39,10 @@ _TEXT, _BINARY = 256 << 20, 1 << 30
 DRIVERS: dict[Format, Driver] = {
     "XLSX": Driver("Excel workbook", ".xlsx", _TEXT, "sheet", "XLSX:"),
     "ODS": Driver("OpenDocument spreadsheet", ".ods", _TEXT, "sheet"),
-    # Immutable: nothing is written beside the file.
+    # Immutable, so that SQLite writes no files next to it.
     "GPKG": Driver("GeoPackage", ".gpkg", _BINARY, prefix="GPKG:", options={"IMMUTABLE": "YES"}),
-    "GeoJSON": Driver(
-        "GeoJSON file", ".geojson", _TEXT, prefix="GeoJSON:",
-        options={"DATE_AS_STRING": "YES", "ARRAY_AS_STRING": "YES"}, layers=("",),
-    ),
-    "GeoJSONSeq": Driver("GeoJSON file", ".geojsonl", _TEXT, prefix="GeoJSONSeq:", layers=("",)),
+    "GeoJSON": Driver("GeoJSON file", ".geojson", _TEXT, layers=("",)),
+    "GeoJSONSeq": Driver("GeoJSON file", ".geojsonl", _TEXT, layers=("",)),
     "ESRI Shapefile": Driver("Shapefile", ".shp", _BINARY),
     "LIBKML": Driver("KML file", ".kml", _TEXT, xml=True),
     "FlatGeobuf": Driver("FlatGeobuf file", ".fgb", _BINARY),
@@ -57,6 +55,7 @@ DRIVERS: dict[Format, Driver] = {
     "ORC": Driver("ORC file", ".orc", _BINARY, layers=("",)),
 }  # fmt: skip
 PYARROW: tuple[Format, ...] = ("Parquet", "Arrow", "ORC")
+FEATURES: tuple[Format, ...] = ("GeoJSON", "GeoJSONSeq")  # read by `features`
 SHAPEFILE_PARTS = (".shp", ".shx", ".dbf", ".prj", ".cpg")
 _MAGIC: tuple[tuple[bytes, Format], ...] = (
     (MAGIC, "GPKG"),
@@ -73,7 +72,8 @@ _LINES = re.compile(
 
 
 def driver_of(head: bytes) -> Format | None:
-    """Recognise a file by the first bytes of its content; None for text, archives and unknown formats."""
+    """Recognise a file by the first bytes of its content; None for text, archives and unknown
+    formats."""
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return kind
@@ -103,8 +103,8 @@ def driver_of_zip(members: list[zipfile.ZipInfo]) -> Format | None:
 
 
 def check_xml(name: str, stream: Any) -> None:
-    """Read an XML document to its end; raise `DataError` where it is malformed or declares a document type,
-    whose entities may unfold without end or name other files."""
+    """Read an XML document to its end; raise `DataError` if it is malformed or declares a document
+    type, whose entities may expand without bound or name other files."""
     parser = ParserCreate()
     parser.StartDoctypeDeclHandler = refuse_doctype
     failed = False
@@ -116,5 +116,5 @@ def check_xml(name: str, stream: Any) -> None:
         if isinstance(error, DataError):
             raise
         failed = True
-    if failed:  # outside the handler: expat's own error would travel with the sentence
+    if failed:  # outside the handler, so that expat's error does not travel with the sentence
         raise DataError(f"{name} is damaged: save or export it again.")

@@ -1,6 +1,6 @@
-"""A stream that can do no harm: it meters what it unpacks and turns every failure into one sentence.
+"""A safe stream: it meters the bytes it unpacks and turns every failure into one sentence.
 
-Also says of the first bytes of what is no CSV text what it is instead.
+This module also identifies files that are not CSV text by their first bytes.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import Any, Literal, TypeAlias
 
 from data_loaders.errors import DataError
 
-# How a GeoJSON object begins: it names a type of RFC 7946 within the first bytes.
+# The start of a GeoJSON object, with a type of RFC 7946 within the first bytes.
 GEOJSON_TYPE = re.compile(
     rb'\A(?:\xef\xbb\xbf)?\s*\{.*"type"\s*:\s*"(?:Feature|FeatureCollection|GeometryCollection|'
     rb'(?:Multi)?(?:Point|LineString|Polygon))"',
     re.DOTALL,
 )
 
-# (first bytes, what it is and the remedy)
+# (first bytes, format and remedy)
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document: export the table as CSV"),
     (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel: save it as .xlsx or CSV"),
@@ -48,11 +48,11 @@ _MARKUP: tuple[tuple[bytes, str], ...] = (
     (b"[{", "a JSON document: export the table as CSV"),
 )
 
-HEAD = 1 << 16  # bytes looked at before a table is parsed
-# Lines that these bytes hold where a text has as many, so that one long line moves no other out of sight.
-HEAD_LINES, MOST_HEAD = 1300, 4 << 20
-# What a read from a damaged or hostile archive can raise; RuntimeError and NotImplementedError are
-# zipfile's words for passwords and unknown methods, ValueError and the like come out of damaged headers.
+HEAD = 1 << 16  # bytes inspected before a table is parsed
+# The number of lines in the head of a longer text, so that one long line does not displace others.
+HEAD_LINES, MOST_HEAD = 1300, 32 << 20
+# The errors of reading a damaged or hostile archive. zipfile raises RuntimeError for passwords and
+# NotImplementedError for unknown methods; damaged headers cause ValueError and similar ones.
 DAMAGE = (
     OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
     RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, MemoryError,
@@ -62,8 +62,8 @@ _TELL: ContextVar[Tell | None] = ContextVar("told how far reading is", default=N
 
 
 def refusal(head: bytes) -> str | None:
-    """Say what a file that is no CSV is, by its first bytes, as a predicate with the remedy ("is empty:
-    choose a file with rows."); None where it may be CSV."""
+    """Identify a file that is not CSV by its first bytes. Return a predicate with the remedy ("is
+    empty: choose a file with rows."), or None if it may be CSV."""
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         return "is empty: choose a file with rows."
     for magic, words in _MAGIC:
@@ -79,7 +79,8 @@ def refusal(head: bytes) -> str | None:
 
 
 def wide(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
-    """Tell which UTF-16 a text begins in, by its byte order mark or the zero bytes of its first letters."""
+    """Return the UTF-16 encoding of a text, by its byte order mark or the zero bytes of its first
+    letters."""
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16-le" if head[:1] == b"\xff" else "utf-16-be"
     even, odd = head[0:8:2], head[1:8:2]
@@ -90,15 +91,16 @@ def wide(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one load may unpack: a hostile file must end in a sentence, not in a full disk or memory."""
+    """Bounds on unpacking in one load: a hostile file must cause an error, not a full disk or
+    memory."""
 
-    # of text, all tables of a source together (the complete Price Paid file has 5 GB)
+    # of text, in all tables of a source together (the complete Price Paid file has 5 GB)
     max_bytes: int = 16 << 30
     max_ratio: float = 200.0  # unpacked bytes per packed byte (Price Paid packs about 10 to 1) ...
-    # ... counted only beyond this much text, since small files can be very regular
+    # ... beyond this amount of text, since small files can be very regular
     free_bytes: int = 64 << 20
     max_members: int = 5000  # files in an archive or folder
-    max_directory: int = 4 << 20  # bytes of a zip file's directory, which is held in memory
+    max_directory: int = 4 << 20  # bytes of a zip file's directory, which is read into memory
 
 
 LIMITS = Limits()
@@ -112,8 +114,8 @@ class Meter:
         self.total = 0
 
     def add(self, name: str, count: int, unpacked: int, packed: int | None) -> None:
-        """Count bytes just read; `unpacked` of this stream so far came from `packed` bytes, where that is
-        known. Raise `DataError` where a limit is passed."""
+        """Count bytes read. `unpacked` are the bytes of this stream so far and `packed` their
+        packed size, if known. Raise `DataError` beyond a limit."""
         self.total += count
         if self.total > self.limits.max_bytes:
             raise DataError(
@@ -128,8 +130,8 @@ class Meter:
 
 @contextmanager
 def reading(tell: Tell) -> Iterator[None]:
-    """Call `tell` while this holds, in this thread, after every few megabytes, with how many bytes of a file
-    as it lies there were read; what it raises ends the reading."""
+    """In this thread, call `tell` every few megabytes with the number of bytes read of the file on
+    disk; an exception from `tell` ends the reading."""
     token = _TELL.set(tell)
     try:
         yield
@@ -138,33 +140,34 @@ def reading(tell: Tell) -> Iterator[None]:
 
 
 def tell_how_far(stream: io.RawIOBase) -> None:
-    """Tell whoever wants to know how far a `GuardedStream` is read; nothing is told of other streams."""
+    """Report the position of a `GuardedStream` to the callback of `reading`; ignore other
+    streams."""
     tell = _TELL.get()
     if tell is not None and isinstance(stream, GuardedStream):
         tell(stream.position)
 
 
 class Pieces(io.RawIOBase):
-    """A byte stream that delivers what `_take` finds, piece by piece."""
+    """A byte stream that delivers the pieces from `_take`."""
 
     def readable(self) -> bool:
         """Return True."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Read the next bytes into a buffer and return their number, 0 at the end. Raise `DataError` where
-        the source is damaged or passes a limit."""
+        """Read the next bytes into a buffer and return their number, 0 at the end. Raise
+        `DataError` if the source is damaged or exceeds a limit."""
         data = self._take(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def _take(self, size: int) -> bytes:
-        """The next bytes, at most `size`; none at the end only."""
+        """Return the next bytes, at most `size`; an empty piece only at the end."""
         raise NotImplementedError
 
 
 class GuardedStream(Pieces):
-    """A readable that meters what passes and turns every failure into a DataError."""
+    """A readable stream that meters its bytes and turns every failure into a DataError."""
 
     def __init__(self, name: str, inner: Any, meter: Meter, packed: Callable[[], int] | None = None) -> None:
         super().__init__()
@@ -193,12 +196,12 @@ class GuardedStream(Pieces):
 
     @property
     def position(self) -> int:
-        """Bytes read so far of the file as it lies there, packed or not."""
+        """The number of bytes read of the file on disk, packed or not."""
         return self._packed() if self._packed else self._seen
 
     def head(self, lines: int = 0) -> bytes:
-        """Return at least `HEAD` first bytes where there are as many, and `MOST_HEAD` at most until they hold
-        so many lines; a later read delivers them again. Errors as `readinto`."""
+        """Return the first `HEAD` bytes, or more (up to `MOST_HEAD`) until they hold `lines` lines;
+        a later read delivers them again. Errors as `readinto`."""
         parts: list[bytes] = []
         size, feeds = 0, 0
         while size < HEAD or (feeds < lines and size < MOST_HEAD):
@@ -206,14 +209,14 @@ class GuardedStream(Pieces):
             if not part:
                 break
             parts.append(part)
-            size, feeds = size + len(part), feeds + part.count(b"\n") + part.count(b"\r")
+            size, feeds = size + len(part), feeds + max(part.count(b"\n"), part.count(b"\r"))
         self._kept = b"".join(parts) + self._kept
         return self._kept
 
 
 def open_zip(name: str, handle: Any, limits: Limits) -> zipfile.ZipFile:
-    """Open a zip file whose directory is of a bearable size: 300 MB of entries would take 4 GB. Raise
-    `DataError` for a larger directory, and for what is no zip file."""
+    """Open a zip file with a bounded directory: 300 MB of entries would take 4 GB of memory. Raise
+    `DataError` for a larger directory, and for a file that is not a zip file."""
     try:
         end = zipfile._EndRecData(handle)  # type: ignore[attr-defined]  # as ZipFile will read it
         if end and end[5] > limits.max_directory:
@@ -227,8 +230,9 @@ def open_zip(name: str, handle: Any, limits: Limits) -> zipfile.ZipFile:
 
 
 def damage_sentence(name: str, error: BaseException) -> DataError:
-    """Say in one sentence why an archive cannot be read, for one of `DAMAGE`, whose own text may quote the
-    file and is not repeated. Raise it outside the handler, so that no damaged bytes travel with it."""
+    """Return a sentence for one of the `DAMAGE` errors of an archive, without the error's text,
+    which may quote the file. Raise it outside the handler, so that no damaged bytes travel with
+    it."""
     if isinstance(error, EOFError):
         return DataError(f"{name} is cut short: fetch or copy it again.")
     if isinstance(error, RuntimeError) and "password" in str(error):

@@ -1,4 +1,5 @@
-"""Lays a file out under plain names in a folder of its own, since GDAL reads paths as orders."""
+"""Links or copies a file to plain names in a temporary folder, since GDAL interprets paths as
+commands."""
 
 from __future__ import annotations
 
@@ -22,9 +23,10 @@ _ZIP = b"PK"
 def laid_out(
     kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
 ) -> Iterator[Mapping[str, Path]]:
-    """The file, linked where it has a path and else copied, by the names of the layers that it holds; the
-    name is "" where the file itself knows its layers. A packed Shapefile or KMZ file is unpacked. Raise
-    `DataError` where it is too large, damaged, lacks a part, or is XML with a document type."""
+    """Link the file if it has a path, otherwise copy it, and yield its paths by the names of its
+    layers; the name is "" for a format that lists its layers. Unpack a packed Shapefile or KMZ
+    file. Raise `DataError` if the file is too large, damaged, incomplete, or XML with a document
+    type."""
     driver = DRIVERS[kind]
     with tempfile.TemporaryDirectory(prefix="hexcursion-read-") as folder:
         try:
@@ -35,6 +37,16 @@ def laid_out(
             yield places
             return
         raise failure
+
+
+def check_size(driver: Driver, name: str, size: int, limits: Limits) -> None:
+    """Raise `DataError` if a file of `size` bytes is larger than its driver or the limits allow."""
+    limit = min(driver.most_bytes, limits.max_bytes)
+    if size > limit:
+        raise DataError(
+            f"{name} is larger than {limit >> 20:,} MiB, the most that is read of a {driver.words}: "
+            "export it as CSV."
+        )
 
 
 def _placed(
@@ -48,12 +60,7 @@ def _placed(
         places = _with_siblings(name, path, folder)
     else:
         size = os.path.getsize(path) if path is not None else int(handle.seek(0, os.SEEK_END))
-        most = min(driver.most_bytes, limits.max_bytes)
-        if size > most:
-            raise DataError(
-                f"{name} is larger than {most >> 20:,} MiB, the most that is read of a {driver.words}: "
-                "export it as CSV."
-            )
+        check_size(driver, name, size, limits)
         places = {"": folder / f"table{driver.suffix}"}
         if path is not None:
             _link(path, places[""])
@@ -76,11 +83,11 @@ def _link(path: Path, place: Path) -> None:
 
 
 def _with_siblings(name: str, path: Path | None, folder: Path) -> Mapping[str, Path]:
-    """The files of a Shapefile that stand in one folder."""
+    """Link the files of a Shapefile in one folder."""
     parts = {} if path is None else {
-        one.suffix.lower(): one
-        for one in path.absolute().parent.iterdir()
-        if one.stem == path.stem and one.suffix.lower() in SHAPEFILE_PARTS and one.is_file()
+        file.suffix.lower(): file
+        for file in path.absolute().parent.iterdir()
+        if file.stem == path.stem and file.suffix.lower() in SHAPEFILE_PARTS and file.is_file()
     }  # fmt: skip
     if not {".shp", ".dbf"} <= set(parts):
         raise DataError(
@@ -94,26 +101,26 @@ def _with_siblings(name: str, path: Path | None, folder: Path) -> Mapping[str, P
 def _unpacked(
     kind: Format, driver: Driver, name: str, handle: Any, folder: Path, limits: Limits
 ) -> Mapping[str, Path]:
-    """The Shapefiles of a zip file by their names, or the first document of a KMZ file."""
-    most = min(driver.most_bytes, limits.max_bytes)
-    meter = Meter(Limits(most, limits.max_ratio, limits.free_bytes))
-    wanted = SHAPEFILE_PARTS if kind == "ESRI Shapefile" else (".kml",)
+    """Unpack the Shapefiles of a zip file, by name, or the first document of a KMZ file."""
+    limit = min(driver.most_bytes, limits.max_bytes)
+    meter = Meter(Limits(limit, limits.max_ratio, limits.free_bytes))
+    suffixes = SHAPEFILE_PARTS if kind == "ESRI Shapefile" else (".kml",)
     failure: DataError | None = None
     places: dict[str, Path] = {}
     try:
         with open_zip(name, handle, limits) as archive:
-            members = [one for one in archive.infolist() if _suffix(one) in wanted and _visible(one)]
+            members = [item for item in archive.infolist() if _suffix(item) in suffixes and _visible(item)]
             if len(members) > limits.max_members:
                 raise DataError(f"{name} holds too many files: pack the one layer that is meant.")
             if kind == "LIBKML":
-                members = sorted(members, key=lambda one: one.filename.lower() != "doc.kml")[:1]
-            stems = list(dict.fromkeys(one.filename[: -len(_suffix(one))] for one in members))
+                members = sorted(members, key=lambda item: item.filename.lower() != "doc.kml")[:1]
+            stems = list(dict.fromkeys(item.filename[: -len(_suffix(item))] for item in members))
             for member in members:
                 at = stems.index(member.filename[: -len(_suffix(member))])
                 place = folder / f"layer{at}{_suffix(member)}"
                 with archive.open(member) as part, place.open("wb") as copy:
                     _copy(name, part, copy, meter, member)
-                if _suffix(member) == wanted[0]:
+                if _suffix(member) == suffixes[0]:
                     key = "" if kind == "LIBKML" else PurePosixPath(stems[at]).name
                     places[key if key not in places else stems[at]] = place
     except DataError:
@@ -141,5 +148,5 @@ def _suffix(member: zipfile.ZipInfo) -> str:
 
 
 def _visible(member: zipfile.ZipInfo) -> bool:
-    """Not one of the hidden files that some systems pack beside the others."""
+    """Whether a member is not one of the hidden files that some systems add to an archive."""
     return "__MACOSX" not in member.filename and not PurePosixPath(member.filename).name.startswith(".")

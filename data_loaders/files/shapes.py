@@ -1,4 +1,5 @@
-"""Reads the polygons, lines and points of a GeoPackage as GeoJSON: public areas and layers, never records."""
+"""Reads the polygons, lines and points of a GeoPackage as GeoJSON: public areas and layers, never
+records."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ MOST_ROWS = 50_000
 
 
 def is_geopackage(path: str | Path) -> bool:
-    """Tell whether a file is a GeoPackage, by how it begins; False where it cannot be read."""
+    """Whether a file is a GeoPackage, by its first bytes; False if it cannot be read."""
     try:
         with Path(path).open("rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC
@@ -28,10 +29,11 @@ def is_geopackage(path: str | Path) -> bool:
 
 
 def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
-    """Read a layer of a GeoPackage (the only one without a name) as a GeoJSON FeatureCollection: texts and
-    numbers of every row, in the file's own coordinates; its member `crs` names the system that the file
-    states, also EPSG:4326, as files of before 2016 do. Raise `DataError` for a file that cannot be opened or
-    is damaged, several layers of which none is named, a layer without shapes, and too many rows."""
+    """Read a layer of a GeoPackage (without `layer` the only one) as a GeoJSON FeatureCollection
+    with the texts and numbers of every row, in the coordinates of the file; its member `crs` names
+    the system that the file states, also EPSG:4326, as in files from before 2016. Raise `DataError`
+    for a file that cannot be opened or is damaged, several layers without a selected one, a layer
+    without shapes, and too many rows."""
     place = Path(path)
     try:
         handle = place.open("rb")
@@ -49,21 +51,21 @@ def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
             f"{place.name} holds a table without shapes: choose a layer of areas, lines or points."
         )
     column = np.asarray(table.column(geometry).to_pandas(), dtype=object)
-    read = shapely.force_2d(shapely.from_wkb(column, on_invalid="ignore"))
-    read[shapely.is_empty(read)] = None  # GeoJSON has no form for an empty point
-    shapes = shapely.to_geojson(read)
-    kept = [name for name in table.column_names if name != geometry and _plain(table.column(name).type)]
-    rows = table.select(kept).to_pylist()
+    geometries = shapely.force_2d(shapely.from_wkb(column, on_invalid="ignore"))
+    geometries[shapely.is_empty(geometries)] = None  # GeoJSON has no form for an empty point
+    shapes = shapely.to_geojson(geometries)
+    names = [name for name in table.column_names if name != geometry and _plain(table.column(name).type)]
+    rows = table.select(names).to_pylist()
     features = [
         {"type": "Feature", "properties": row, "geometry": None if shape is None else json.loads(shape)}
         for row, shape in zip(rows, shapes, strict=True)
     ]
-    stated = {"crs": {"type": "name", "properties": {"name": crs}}} if crs else {}
-    return {"type": "FeatureCollection", **stated, "features": features}
+    crs_member = {"crs": {"type": "name", "properties": {"name": crs}}} if crs else {}
+    return {"type": "FeatureCollection", **crs_member, "features": features}
 
 
 def _plain(kind: pa.DataType) -> bool:
-    """Texts and numbers; dates, pictures and lists name nothing."""
+    """Whether a type is text or a number; dates, pictures and lists are no names."""
     return bool(
         pa.types.is_string(kind)
         or pa.types.is_large_string(kind)

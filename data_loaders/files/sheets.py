@@ -1,4 +1,5 @@
-"""Looks into the sheets of a workbook: bounds on what they unfold to, merged cells, and hidden rows."""
+"""Inspects the sheets of a workbook: bounds on their unpacked size, merged cells, and hidden
+rows."""
 
 from __future__ import annotations
 
@@ -18,22 +19,24 @@ from data_loaders.files.drivers import DRIVERS, Format
 from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence, open_zip
 
 _RANGE = re.compile(r"([A-Za-z]{1,3})([0-9]{1,7}):([A-Za-z]{1,3})([0-9]{1,7})")
-_FEW = 3  # merged headers that a sentence names
+_FEW = 3  # merged headers named in a sentence
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a person sees of a sheet and its cells do not say."""
+    """The layout of a sheet that its cells do not show."""
 
-    merged: tuple[tuple[int, int, int, int], ...] = ()  # first row and column, last row and column, from 0
+    # first row and column, last row and column, from 0
+    merged: tuple[tuple[int, int, int, int], ...] = ()
     hidden: int = 0  # rows
 
 
 def check_workbook(kind: Format, name: str, handle: Any, limits: Limits) -> Mapping[str, Sheet]:
-    """Unpack all parts into nothing and count, since a workbook's directory may lie about its sizes; return
-    its sheets by title. Raise `DataError` where it is damaged or unfolds beyond the limits."""
-    most = min(limits.max_bytes, DRIVERS[kind].most_bytes)
-    meter = Meter(Limits(most, limits.max_ratio, limits.free_bytes))
+    """Return the sheets of a workbook by title. Unpack all parts and count their bytes, since the
+    directory of a workbook may state false sizes. Raise `DataError` if it is damaged or exceeds the
+    limits."""
+    limit = min(limits.max_bytes, DRIVERS[kind].most_bytes)
+    meter = Meter(Limits(limit, limits.max_ratio, limits.free_bytes))
     failure: DataError | None = None
     unfolded, open_document = Unfolded(), OpenDocument()
     try:
@@ -44,10 +47,10 @@ def check_workbook(kind: Format, name: str, handle: Any, limits: Limits) -> Mapp
             for member in members:
                 with archive.open(member) as part:
                     stream = GuardedStream(name, part, meter, lambda size=member.compress_size: size)  # type: ignore[misc]
-                    called = member.filename.lower()
-                    if kind == "ODS" and called == "content.xml":
+                    part_name = member.filename.lower()
+                    if kind == "ODS" and part_name == "content.xml":
                         open_document.add(stream)
-                    elif kind == "XLSX" and called.endswith((".xml", ".rels")):
+                    elif kind == "XLSX" and part_name.endswith((".xml", ".rels")):
                         unfolded.add(stream, member.filename)
                     while stream.read(1 << 20):
                         pass
@@ -64,26 +67,27 @@ def check_workbook(kind: Format, name: str, handle: Any, limits: Limits) -> Mapp
 
 
 def _sheets(unfolded: Unfolded) -> dict[str, Sheet]:
-    found: dict[str, Sheet] = {}
+    sheets: dict[str, Sheet] = {}
     for title, identifier in unfolded.titles.items():
         target = unfolded.targets.get(identifier, "")
         part = target.lstrip("/") if target.startswith("/") else str(PurePosixPath("xl") / target)
-        ranges = (_RANGE.fullmatch(one.strip()) for one in unfolded.merged.get(part, ()))
+        ranges = (_RANGE.fullmatch(match.strip()) for match in unfolded.merged.get(part, ()))
         merged = tuple(
-            (int(one[2]) - 1, column_number(one[1]) - 1, int(one[4]) - 1, column_number(one[3]) - 1)
-            for one in ranges
-            if one is not None
+            (int(match[2]) - 1, column_number(match[1]) - 1, int(match[4]) - 1, column_number(match[3]) - 1)
+            for match in ranges
+            if match is not None
         )
-        found[title] = Sheet(merged, unfolded.hidden[part])
-    return found
+        sheets[title] = Sheet(merged, unfolded.hidden[part])
+    return sheets
 
 
 class OpenDocument:
-    """Sheets of an OpenDocument spreadsheet: each cell and each row says how often it stands there."""
+    """Sheets of an OpenDocument spreadsheet, whose cells and rows state their number of
+    repetitions."""
 
     def __init__(self) -> None:
         self.sheets: dict[str, Sheet] = {}
-        self.letters = 0  # of all cells with their repetitions
+        self.letters = 0  # of all cells, with their repetitions
         self._merged: list[tuple[int, int, int, int]] = []
         self._title, self._hidden, self._row, self._column = "", 0, 0, 0
         self._rows_alike = self._cells_alike = 1
@@ -107,21 +111,21 @@ class OpenDocument:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         kind = name.rpartition(" ")[2]
-        said = {key.rpartition(" ")[2]: word for key, word in attributes.items()}
+        values = {key.rpartition(" ")[2]: word for key, word in attributes.items()}
         if kind == "table":
-            self._title, self._merged, self._hidden, self._row = said.get("name", ""), [], 0, 0
+            self._title, self._merged, self._hidden, self._row = values.get("name", ""), [], 0, 0
         elif kind == "table-row":
-            self._rows_alike, self._column = _count(said.get("number-rows-repeated")), 0
+            self._rows_alike, self._column = _count(values.get("number-rows-repeated")), 0
             self._of_row, self._filled = 0, False
-            if said.get("visibility") in ("collapse", "filter"):
+            if values.get("visibility") in ("collapse", "filter"):
                 self._hidden += self._rows_alike
         elif kind in ("table-cell", "covered-table-cell"):
-            self._cells_alike, self._said = _count(said.get("number-columns-repeated")), 0
-            rows, columns = (_count(said.get(f"number-{one}-spanned")) for one in ("rows", "columns"))
+            self._cells_alike, self._said = _count(values.get("number-columns-repeated")), 0
+            rows, columns = (_count(values.get(f"number-{axis}-spanned")) for axis in ("rows", "columns"))
             if rows > 1 or columns > 1:
                 last = self._row + rows - 1, self._column + columns - 1
                 self._merged.append((self._row, self._column, *last))
-            self._filled |= "value" in said or "date-value" in said
+            self._filled |= "value" in values or "date-value" in values
 
     def _characters(self, text: str) -> None:
         self._said += len(text)
@@ -141,17 +145,20 @@ class OpenDocument:
             self.sheets[self._title] = Sheet(tuple(self._merged), self._hidden)
 
 
-def _count(written: str | None) -> int:
-    return int(written) if written and written.isdecimal() and len(written) < 8 else 1
+def _count(text: str | None) -> int:
+    return int(text) if text and text.isdecimal() and len(text) < 8 else 1
 
 
-def as_shown(table: pa.Table, sheet: Sheet | None) -> tuple[pa.Table, tuple[str, ...]]:
-    """A sheet of text whose merged cells are filled downwards, and sentences about what was filled, is hidden
-    or stands above several columns."""
+def as_shown(
+    table: pa.Table, sheet: Sheet | None
+) -> tuple[pa.Table, tuple[str, ...], tuple[tuple[int, int, int], ...]]:
+    """Fill the merged cells of a sheet of text downwards. Return sentences about filled cells,
+    hidden rows and headers over several columns, and the first row, last row and column of cells
+    merged over several rows."""
     if sheet is None:
-        return table, ()
+        return table, (), ()
     notes: list[str] = []
-    tall = [one for one in sheet.merged if one[2] > one[0] and one[1] < table.num_columns]
+    tall = [cells for cells in sheet.merged if cells[2] > cells[0] and cells[1] < table.num_columns]
     columns: dict[int, Any] = {}
     filled = 0
     for first, at, last, _ in tall:
@@ -165,22 +172,24 @@ def as_shown(table: pa.Table, sheet: Sheet | None) -> tuple[pa.Table, tuple[str,
         table = table.set_column(at, table.column_names[at], pa.array(entries, pa.string(), from_pandas=True))
     if filled:
         notes.append(f"{filled:,} merged cells were filled with the entry that stands in the first of them.")
-    if wide := sorted(one for one in sheet.merged if one[3] > one[1] and one[0] < table.num_rows):
-        named = ", ".join(f"{_letters(a)}{r + 1}:{_letters(b)}{s + 1}" for r, a, s, b in wide[:_FEW])
-        more = f" and {len(wide) - _FEW:,} more" if len(wide) > _FEW else ""
-        notes.append(f"Cells merged over several columns ({named}{more}) count for the first of these alone.")
+    if wide := sorted(cells for cells in sheet.merged if cells[3] > cells[1] and cells[0] < table.num_rows):
+        ranges = ", ".join(f"{_letters(a)}{r + 1}:{_letters(b)}{s + 1}" for r, a, s, b in wide[:_FEW])
+        remainder = f" and {len(wide) - _FEW:,} more" if len(wide) > _FEW else ""
+        notes.append(
+            f"Cells merged over several columns ({ranges}{remainder}) count for the first of these alone."
+        )
     if sheet.hidden:
         rows = "1 row is" if sheet.hidden == 1 else f"{sheet.hidden:,} rows are"
         notes.append(
             f"{rows} hidden in the sheet and read as all others: delete them in the file if not meant."
         )
-    return table, tuple(notes)
+    return table, tuple(notes), tuple((first, last, at) for first, at, last, _ in tall)
 
 
 def _letters(at: int) -> str:
-    """The name of a column from 0: A, B, ..., Z, AA."""
-    found, at = "", at + 1
+    """Return the name of a column from 0: A, B, ..., Z, AA."""
+    letters, at = "", at + 1
     while at:
-        at, rest = divmod(at - 1, 26)
-        found = chr(65 + rest) + found
-    return found
+        at, digit = divmod(at - 1, 26)
+        letters = chr(65 + digit) + letters
+    return letters

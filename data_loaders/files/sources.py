@@ -1,4 +1,5 @@
-"""Opens whatever a user hands in as one or many bounded streams of CSV text, and refuses the rest."""
+"""Opens a user's file as one or many bounded streams of CSV text, and refuses unsupported
+formats."""
 
 from __future__ import annotations
 
@@ -35,25 +36,30 @@ _SUFFIXES = (".csv", ".txt", ".tsv")
 
 @dataclass(frozen=True)
 class Table:
-    """One CSV text, or a sheet or layer that was made into one."""
+    """One CSV text, or a sheet or layer converted to CSV."""
 
-    name: str  # what messages call it
-    head: bytes  # its first bytes: `guarded.HEAD` at least and `guarded.HEAD_LINES` lines, or all of it
-    stream: io.RawIOBase  # delivers it from the beginning
-    folder: str = ""  # where in an archive it lies
-    # a sheet or layer: numbers have a decimal point, columns a comma; nothing needs guessing
+    name: str  # in messages
+    # its first bytes: `guarded.HEAD` at least and `guarded.HEAD_LINES` lines, or all of it
+    head: bytes
+    stream: GuardedStream  # delivers it from the beginning
+    folder: str = ""  # in its archive
+    # a sheet or layer: a decimal point and commas between columns, without guessing
     typed: bool = False
     layers: tuple[str, ...] = ()  # all sheets or layers of its file; () for CSV
     points: bool = False  # whether the columns `layers.POINT_X` and `layers.POINT_Y` hold points
-    crs: str = ""  # the system that the file states for its points, "" where none
-    layer: str = ""  # which of `layers` it is, "" where they have no names
-    notes: tuple[str, ...] = ()  # what was filled in, or is hidden, in the file
-    texts: tuple[str, ...] = ()  # columns of a layer that are text by their type: read as those of a CSV file
+    crs: str = ""  # the system that the file states for its points, "" unless stated
+    layer: str = ""  # its name among `layers`, "" if they have no names
+    notes: tuple[str, ...] = ()  # sentences about filled cells and hidden rows in the file
+    # columns of a layer with the type text, read like those of a CSV file
+    texts: tuple[str, ...] = ()
+    lonely: tuple[str, ...] = ()  # columns that exist because one row alone has them
+    # first and last row, and column, from 0, of cells merged over several rows of a sheet
+    merged: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Which sheet or layer is wanted, and what a load may unpack."""
+class _Request:
+    """The selected sheet or layer, and the meter of unpacked bytes."""
 
     layer: str | None
     ask: bool
@@ -62,7 +68,7 @@ class _Asked:
 
 
 def source_name(source: Source) -> str:
-    """Return the file's own name without its folder, or "the table"."""
+    """Return the name of the file without its folder, or "the table"."""
     if isinstance(source, (str, os.PathLike)):
         return Path(source).name or str(source)
     name = getattr(source, "name", None)
@@ -70,16 +76,16 @@ def source_name(source: Source) -> str:
 
 
 def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
-    """Return one source or several as a tuple; raise `DataError` where there is none."""
+    """Return one source or several as a tuple; raise `DataError` without a source."""
     if isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read"):
         return (source,)  # type: ignore[return-value]
     try:
-        many = tuple(source)
+        sources = tuple(source)
     except TypeError:
         raise DataError("Give a file path, bytes or an open binary file.") from None
-    if not many:
+    if not sources:
         raise DataError("No file was given: choose at least one.")
-    return many
+    return sources
 
 
 def open_tables(
@@ -90,13 +96,13 @@ def open_tables(
     ask: bool = True,
     folders: bool = False,
 ) -> Generator[Table, None, None]:
-    """Open the tables of a path, bytes or open binary file one after another; each must be read before the
-    next. A file or a folder with a CSV file, plain or packed (.gz, .zip, .tar.gz), or a file that a driver
-    reads (`drivers.DRIVERS`): all are recognised by content, not by name. `layer` chooses a sheet or
-    layer; `ask` refuses several where None is chosen, otherwise the first is opened. `folders` allows a
-    folder with several CSV files, at any depth: what lies there by chance is no data. Raise `DataError` for
-    anything else."""
-    asked = _Asked(layer, ask, Meter(limits))
+    """Open the tables of a path, bytes or open binary file one after another; each must be read
+    before the next. Accept a file or a folder with a CSV file, plain or packed (.gz, .zip,
+    .tar.gz), and a file that a driver reads (`drivers.DRIVERS`); content decides, not the name.
+    `layer` selects a sheet or layer; with `ask`, refuse several layers if it is None, otherwise
+    open the first. `folders` allows a folder with several CSV files at any depth; by default it is
+    refused, since it may hold unrelated files. Raise `DataError` for anything else."""
+    request = _Request(layer, ask, Meter(limits))
     name = source_name(source)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
@@ -105,20 +111,20 @@ def open_tables(
         except (OSError, ValueError):
             raise unopened(name) from None
         if handle is None:
-            yield from _folder(path, asked.meter, folders)
+            yield from _folder(path, request.meter, folders)
             return
         with handle:
-            yield from _file(name, handle, replace(asked, path=path))
+            yield from _file(name, handle, replace(request, path=path))
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        yield from _file(name, io.BytesIO(source), asked)
+        yield from _file(name, io.BytesIO(source), request)
     elif hasattr(source, "read"):
-        yield from _file(name, _rewound(name, source, asked.meter), asked)
+        yield from _file(name, _rewound(name, source, request.meter), request)
     else:
         raise DataError("Give a file path, bytes or an open binary file.")
 
 
 def _rewound(name: str, source: Any, meter: Meter) -> Any:
-    """`source` at its beginning; one that cannot seek is read into memory, since zip files need it."""
+    """Rewind `source`, or read one that cannot seek into memory, since zip files need seeking."""
     try:
         if source.seekable():
             source.seek(0)
@@ -126,9 +132,9 @@ def _rewound(name: str, source: Any, meter: Meter) -> Any:
     except (AttributeError, OSError, ValueError):
         pass
     stream = GuardedStream(name, source, meter)
-    held = io.BytesIO(stream.read())
+    buffer = io.BytesIO(stream.read())
     meter.total = 0
-    return held
+    return buffer
 
 
 def _folder(path: Path, meter: Meter, several: bool) -> Iterator[Table]:
@@ -153,39 +159,39 @@ def _check_members(name: str, count: int, meter: Meter) -> None:
         )
 
 
-def _file(name: str, handle: Any, asked: _Asked) -> Iterator[Table]:
-    start = GuardedStream(name, handle, Meter(asked.meter.limits)).head()
+def _file(name: str, handle: Any, request: _Request) -> Iterator[Table]:
+    start = GuardedStream(name, handle, Meter(request.meter.limits)).head()
     handle.seek(0)
     kind = driver_of(start)
     if kind is not None:
-        yield _layer(kind, name, handle, asked)
+        yield _layer(kind, name, handle, request)
         return
     zipped = start[:4] in (b"PK\x03\x04", b"PK\x05\x06")
-    kind = driver_of_zip(_members(name, handle, asked.meter.limits)[1]) if zipped else None
+    kind = driver_of_zip(_members(name, handle, request.meter.limits)[1]) if zipped else None
     if kind is not None:
-        yield _layer(kind, name, handle, asked)
+        yield _layer(kind, name, handle, request)
         return
-    if zipped and (inner := _single(name, handle, asked.meter)) is not None:
+    if zipped and (inner := _single(name, handle, request.meter)) is not None:
         with inner.content:
-            yield from _file(inner.name, inner.content, replace(asked, path=None))
+            yield from _file(inner.name, inner.content, replace(request, path=None))
         return
-    if asked.layer is not None:
+    if request.layer is not None:
         raise DataError(f"{name} has neither sheets nor layers: leave the name of one out.")
     if start[:2] == b"\x1f\x8b":
-        yield from _gzip(name, handle, asked.meter)
+        yield from _gzip(name, handle, request.meter)
     elif zipped:
-        yield from _zip(name, handle, asked.meter)
+        yield from _zip(name, handle, request.meter)
     elif start[257:262] == b"ustar":
-        yield from _tar(name, handle, asked.meter)
+        yield from _tar(name, handle, request.meter)
     else:
-        yield _table(name, handle, asked.meter)
+        yield _table(name, handle, request.meter)
 
 
-def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
-    limits = asked.meter.limits
-    found = read_layer(kind, name, asked.path, handle, asked.layer, asked.ask, limits)
+def _layer(kind: Format, name: str, handle: Any, request: _Request) -> Table:
+    limits = request.meter.limits
+    content = read_layer(kind, name, request.path, handle, request.layer, request.ask, limits)
     packed = _size(handle) if kind in PYARROW else None
-    stream = GuardedStream(name, found.stream, asked.meter, None if packed is None else lambda: packed)
+    stream = GuardedStream(name, content.stream, request.meter, None if packed is None else lambda: packed)
     head = stream.head(HEAD_LINES)
     if not head.strip(b",\n"):
         raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
@@ -194,12 +200,14 @@ def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
         head,
         stream,
         typed=True,
-        layers=found.layers,
-        points=found.points,
-        crs=found.crs,
-        layer=asked.layer or found.layers[0],
-        notes=found.notes,
-        texts=found.texts,
+        layers=content.layers,
+        points=content.points,
+        crs=content.crs,
+        layer=request.layer or content.layers[0],
+        notes=content.notes,
+        texts=content.texts,
+        lonely=content.lonely,
+        merged=content.merged,
     )
 
 
@@ -220,7 +228,7 @@ def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
             with tempfile.SpooledTemporaryFile(max_size=16 << 20) as content:
                 shutil.copyfileobj(stream, content)
                 content.seek(0)
-                yield from _file(name, content, _Asked(None, False, Meter(meter.limits)))
+                yield from _file(name, content, _Request(None, False, Meter(meter.limits)))
         else:
             yield _checked(name, stream)
 
@@ -234,9 +242,14 @@ class _Single:
 
 
 def _single(name: str, handle: Any, meter: Meter) -> _Single | None:
-    """The only file of a zip archive where that is a layer or a workbook; None for tables and all else."""
+    """Return the only file of a zip archive if it is a layer or a workbook; None for tables and
+    others."""
     archive, members = _members(name, handle, meter.limits)
-    files = [one for one in members if not one.filename.endswith("/") and "__MACOSX" not in one.filename]
+    files = [
+        member
+        for member in members
+        if not member.filename.endswith("/") and "__MACOSX" not in member.filename
+    ]
     if (
         len(files) != 1
         or not files[0].filename
@@ -244,12 +257,12 @@ def _single(name: str, handle: Any, meter: Meter) -> _Single | None:
         or files[0].filename == "[Content_Types].xml"
     ):
         return None
-    called = PurePosixPath(files[0].filename).name
+    file_name = PurePosixPath(files[0].filename).name
     failure: DataError | None = None
     content = tempfile.SpooledTemporaryFile(max_size=16 << 20)  # noqa: SIM115 - the caller closes it
     try:
         with archive.open(files[0]) as part:
-            stream = GuardedStream(called, part, Meter(meter.limits), lambda: files[0].compress_size)
+            stream = GuardedStream(file_name, part, Meter(meter.limits), lambda: files[0].compress_size)
             head = stream.head()
             if driver_of(head) is None and head[:4] != b"PK\x03\x04":
                 content.close()
@@ -260,13 +273,13 @@ def _single(name: str, handle: Any, meter: Meter) -> _Single | None:
     if failure is not None:
         raise failure
     content.seek(0)
-    return _Single(called, content)
+    return _Single(file_name, content)
 
 
 def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
-    # The bytes of a packed archive are metered by the stream below; the members need no further meter.
+    # The stream of a packed archive already meters its bytes, so the members get a separate meter.
     inner = Meter(meter.limits)
-    found = 0
+    count = 0
     try:
         with tarfile.open(fileobj=handle, mode="r|") as archive:
             for number, member in enumerate(archive, start=1):
@@ -274,7 +287,7 @@ def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
                 _check_members(name, number, meter)
                 if not member.isfile() or not _wanted(member.name):
                     continue
-                found += 1
+                count += 1
                 stream = archive.extractfile(member)
                 if stream is not None:
                     yield _table(PurePosixPath(member.name).name, stream, inner)
@@ -283,7 +296,7 @@ def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     except DAMAGE as error:
         failure = damage_sentence(name, error)
     else:
-        _check_members(name, found, meter)
+        _check_members(name, count, meter)
         return
     raise failure
 
@@ -297,9 +310,9 @@ def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     archive, members = _members(name, handle, meter.limits)
     if any(member.filename == "[Content_Types].xml" for member in members):
         raise DataError(f"{name} is a Word file or a damaged Excel workbook: save the sheet as CSV.")
-    chosen = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)
-    _check_members(name, len(chosen), meter)
-    for member in chosen:
+    tables = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)
+    _check_members(name, len(tables), meter)
+    for member in tables:
         yield _zip_member(name, archive, member, meter)
 
 
@@ -316,7 +329,7 @@ def _zip_member(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, me
 
 
 def _wanted(path: str) -> bool:
-    """CSV files, but not folders, nor the hidden ones that some systems pack beside them."""
+    """Whether a path is a CSV file, and not a folder or a hidden file that some systems add."""
     if path.endswith("/"):
         return False
     name = PurePosixPath(path).name.lower()

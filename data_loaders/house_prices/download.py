@@ -1,6 +1,7 @@
-"""Where the public files are, and their download: resumable, verified, with progress, or a plain sentence.
+"""Addresses and licences of the public files, and their download: resumable, verified, with
+progress.
 
-Addresses, licences, and how to fetch by hand what has no fixed address.
+A failed download ends in a plain sentence; files without a fixed address have instructions.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _ORDNANCE_SURVEY = (
 )
 _CODE_POINT_PAGE = "https://osdatahub.os.uk/downloads/open/CodePointOpen"
 
-# The address of ONSPD and NSPL changes with every quarterly edition, so it cannot be kept here.
+# The address of ONSPD and NSPL changes with every quarterly edition.
 ONSPD_INSTRUCTIONS = (
     "The ONS Postcode Directory (ONSPD) has a new address each quarter: open "
     "https://geoportal.statistics.gov.uk, search for ONSPD, download the zip file and choose it as it is."
@@ -43,32 +44,32 @@ Progress: TypeAlias = Callable[[int, int | None], bool | None]
 MAX_BYTES = 16 << 30
 ATTEMPTS = 4
 PAUSE = 1.0  # seconds before a second attempt, growing
-TURN = 0.2  # seconds between two looks at whether another download of the same file is over
+TURN = 0.2  # seconds between two attempts to lock a file that another process downloads
 _TIMEOUT = (10.0, 60.0)
-_CHUNK = 1 << 16  # what a breaking connection may lose
+_CHUNK = 1 << 16  # the bytes lost when a connection breaks
 
 
 @dataclass(frozen=True)
 class PublicFile:
-    """A file anybody may download."""
+    """A file for public download."""
 
     name: str
     title: str  # a name for people
-    address: str  # where it is
-    file_name: str  # what it is called on disk
+    address: str
+    file_name: str  # on disk
     megabytes: int  # rough size, so that a person can decide
-    page: str  # where a person finds it in a browser
-    attribution: tuple[str, ...]  # sentences its licence asks for
+    page: str  # web page with the download
+    attribution: tuple[str, ...]  # sentences that its licence requires
 
     @property
     def host(self) -> str:
-        """Whom a download asks."""
+        """The host of the download."""
         return urlsplit(self.address).hostname or ""
 
 
 def price_paid_file(year: int | str) -> PublicFile:
-    """Find the file of Price Paid Data of a year from 1995, "complete" (1995 until now) or "monthly"; raise
-    `DataError` for anything else."""
+    """Return the file of Price Paid Data of a year from 1995, "complete" (1995 until now) or
+    "monthly"; raise `DataError` for anything else."""
     word = str(year).strip().lower()
     if word == "complete":
         stem, title, size = "pp-complete", "Price Paid Data, complete since 1995", 5300
@@ -108,11 +109,12 @@ def fetch(
     refresh: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Path:
-    """Download a public file into a folder; one that is already there and has the checksum noted then is kept
-    unless `refresh`, because public files are corrected in place. `progress` is told bytes done and, where
-    known, bytes in total; its answer False stops the download. An interrupted download keeps a ".part" file
-    and goes on from there, unless the file has changed at its source. Two downloads of one file take turns,
-    also in several processes. Raise `DataError` for no connection, not found, too large, no room, stopped."""
+    """Download a public file into a folder. Keep an existing file with its stored checksum unless
+    `refresh` is True, because public files are corrected in place. Call `progress` with the bytes
+    done and, if known, the bytes in total; the answer False stops the download. An interrupted
+    download leaves a ".part" file, from which the next one resumes unless the source has changed.
+    Two downloads of one file take turns, also in several processes. Raise `DataError` for no
+    connection, not found, too large, no room, stopped."""
     import requests
 
     folder = Path(directory)
@@ -137,7 +139,7 @@ def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: 
     intact = _intact(path, _noted(note))
     if not intact:
         path.unlink(missing_ok=True)
-    if refresh or not intact:  # until the new edition is whole, the one before stays
+    if refresh or not intact:  # the old edition stays until the new one is complete
         _Resuming(file, progress, max_bytes).fetch_to(path)
     note.write_text(_digest(path))
 
@@ -183,19 +185,19 @@ def _noted(note: Path) -> str | None:
 
 
 def _intact(path: Path, digest: str | None) -> bool:
-    """Whether a file is there and has the checksum it should have."""
+    """Whether a file exists and has its expected checksum."""
     return path.is_file() and (digest is None or _digest(path) == digest)
 
 
 class _Resuming:
-    """A download that continues where an earlier attempt stopped (RFC 9110, range requests)."""
+    """A download that resumes where an earlier attempt stopped (RFC 9110, range requests)."""
 
     def __init__(self, file: PublicFile, progress: Progress | None, max_bytes: int) -> None:
         self._file, self._progress, self._max_bytes = file, progress, max_bytes
         self._answered = False
 
     def fetch_to(self, target: Path) -> None:
-        """Put the file at `target` once it is whole; until then a part file lies beside it."""
+        """Download to a part file in the same folder, and move it to `target` once complete."""
         import requests
 
         part = target.with_name(target.name + ".part")
@@ -204,7 +206,7 @@ class _Resuming:
                 self._continue(part)
                 break
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
-                # Go on from the part file, unless nobody has ever answered.
+                # Resume from the part file, unless the server never answered.
                 if attempt == ATTEMPTS - 1 or not self._answered:
                     raise
                 time.sleep(PAUSE * (attempt + 1))
@@ -212,18 +214,18 @@ class _Resuming:
         _tag_of(part).unlink(missing_ok=True)
 
     def _continue(self, part: Path) -> None:
-        """Fetch what is missing of `part`; raises a connection error if it stays incomplete."""
+        """Fetch the missing rest of `part`; raise a connection error if it stays incomplete."""
         import requests
 
-        held = part.stat().st_size if part.exists() else 0
+        offset = part.stat().st_size if part.exists() else 0
         tag = _read_tag(part)
         headers = {"Accept-Encoding": "identity"}
-        if held and tag:
+        if offset and tag:
             # If-Range: never join two editions of a file that is corrected in place.
-            headers |= {"Range": f"bytes={held}-", "If-Range": tag}
+            headers |= {"Range": f"bytes={offset}-", "If-Range": tag}
         with requests.get(self._file.address, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
             self._answered = True
-            if answer.status_code == 416:  # nothing after what we hold: begin anew
+            if answer.status_code == 416:  # the server has no bytes after `offset`: start again
                 part.unlink(missing_ok=True)
                 raise requests.ConnectionError
             if answer.status_code in (404, 410):
@@ -232,8 +234,8 @@ class _Resuming:
                     f"look for it at {self._file.page}."
                 )
             answer.raise_for_status()
-            resumed = answer.status_code == 206 and _starts_at(answer, held)
-            start = held if resumed else 0
+            resumed = answer.status_code == 206 and _starts_at(answer, offset)
+            start = offset if resumed else 0
             length = answer.headers.get("Content-Length", "")
             total = start + int(length) if length.isdecimal() else None
             self._check_room(part, start, total)
@@ -268,8 +270,8 @@ class _Resuming:
         _go_on(self._progress, done, total)
 
 
-def _starts_at(answer: requests.Response, held: int) -> bool:
-    return answer.headers.get("Content-Range", "").startswith(f"bytes {held}-")
+def _starts_at(answer: requests.Response, offset: int) -> bool:
+    return answer.headers.get("Content-Range", "").startswith(f"bytes {offset}-")
 
 
 def _tag_of(part: Path) -> Path:
@@ -277,7 +279,7 @@ def _tag_of(part: Path) -> Path:
 
 
 def _write_tag(part: Path, answer: requests.Response) -> None:
-    """Note which edition the part file belongs to: its strong ETag, else its date."""
+    """Store the edition of the part file: its strong ETag, otherwise its date."""
     etag = answer.headers.get("ETag", "")
     tag = etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
     _tag_of(part).write_text(json.dumps({"edition": tag}))

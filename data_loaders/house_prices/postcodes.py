@@ -1,4 +1,4 @@
-"""Postcode tables: where each postcode lies, from ONS or Ordnance Survey files."""
+"""Postcode tables: the coordinates of postcodes, from ONS or Ordnance Survey files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from data_loaders.columns.numbers import parse_numbers
 from data_loaders.columns.profiles import named_profile, positions_of
+from data_loaders.columns.specification import counted, sample_rows, settled
 from data_loaders.errors import DataError
-from data_loaders.files.blocks import blocks, first_rows, mask, text
-from data_loaders.files.codings import decode, marked_coding
+from data_loaders.files.blocks import blocks, mask, text
+from data_loaders.files.codings import marked_coding
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
 from data_loaders.observations import LoadReport, Tally, crs_name
@@ -24,7 +25,7 @@ from data_loaders.repeats import as_bytes
 UNKNOWN, UNLOCATED = -1, -2
 TRIED = "'E1 0AA', 'E1  0AA', 'E10AA' and small letters"
 
-# Area, district, sector and unit once blanks are gone and letters are capital.
+# Area, district, sector and unit, without blanks and in capitals.
 _SHAPES = "A99AA", "A999AA", "A9A9AA", "AA99AA", "AA999AA", "AA9A9AA"
 _LONGEST = 7
 _DIGIT = np.zeros(256, dtype=np.int64)
@@ -34,8 +35,8 @@ _FOURS = 4 ** np.arange(_LONGEST, dtype=np.int64)
 _PLACE = 37 ** np.arange(_LONGEST - 1, -1, -1, dtype=np.int64)
 _KIND = np.full(256, 3, dtype=np.int64)  # of letters: blank 0, digit 1, capital 2, another 3
 _KIND[32], _KIND[48:58], _KIND[65:91] = 0, 1, 2
-_SHAPE_BITS = 40  # where a shape begins in one number with a key, which is below 37 ** 7
-# Of each letter at each of seven places, the kind above the key:
+_SHAPE_BITS = 40  # the bits of a key, which is below 37 ** 7; the shape follows above them
+# For each letter at each of seven places, its kind above its part of the key:
 _WORTH = _DIGIT * _PLACE[:, None] + (_KIND * _FOURS[:, None] << _SHAPE_BITS)
 _EXAMPLES = np.array([list(shape.ljust(_LONGEST).encode()) for shape in _SHAPES], dtype=np.uint8)
 _GOOD = np.zeros(4**_LONGEST, dtype=bool)
@@ -51,23 +52,24 @@ ONS_ATTRIBUTION = (
 _Q_FIRST = (int(_DIGIT[ord("Q")]) * int(_PLACE[0]), (int(_DIGIT[ord("Q")]) + 1) * int(_PLACE[0]))
 
 _Part: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
-"""(k,) keys, x, y of postcodes with coordinates, and whether each was terminated."""
+"""(k,) keys, x, y of postcodes with coordinates, and a mask of terminated ones."""
 
 
 def postcode_keys(column: Any) -> NDArray[np.int64]:
-    """Make n Arrow strings into exact (n,) numbers, equal for equal postcodes, -1 where an entry is none.
-    Blanks and punctuation do not count nor do capitals: "E1  0AA", "e1 0aa" and "E10AA" agree."""
+    """Encode n Arrow strings as (n,) numbers, equal exactly for equal postcodes, -1 for other
+    entries. Ignore blanks, punctuation and capitals: "E1  0AA", "e1 0aa" and "E10AA" are equal."""
     capitals = pc.ascii_upper(column)
     keys = _keys_of(pc.replace_substring(capitals, " ", ""))
     odd = keys < 0
-    if odd.any():  # blanks of other kinds and punctuation
-        left = capitals.filter(pa.array(odd))
-        keys[odd] = _keys_of(pc.replace_substring_regex(left, r"[^A-Z0-9]", ""))
+    if odd.any():  # other blanks and punctuation
+        remaining = capitals.filter(pa.array(odd))
+        keys[odd] = _keys_of(pc.replace_substring_regex(remaining, r"[^A-Z0-9]", ""))
     return keys
 
 
 def _keys_of(bare: Any) -> NDArray[np.int64]:
-    """(n,) the key of each text of capitals and digits that has the shape of a postcode, -1 of others."""
+    """Return (n,) keys of texts of capitals and digits with the shape of a postcode, -1 for
+    others."""
     keys = np.full(len(bare), -1, dtype=np.int64)
     short = mask(pc.less_equal(pc.binary_length(bare), _LONGEST))
     padded = pc.ascii_rpad(bare.filter(pa.array(short)), _LONGEST)
@@ -79,7 +81,7 @@ def _keys_of(bare: Any) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class PostcodeTable:
-    """Coordinates by postcode. Raise `DataError` where there is none, `ValueError` where keys do not
+    """Coordinates by postcode. Raise `DataError` without any, `ValueError` if keys do not
     increase."""
 
     keys: NDArray[np.int64]  # (P,) strictly increasing postcode keys with coordinates, P >= 1
@@ -88,7 +90,7 @@ class PostcodeTable:
     crs: str  # "AUTHORITY:CODE"
     unlocated: NDArray[np.int64]  # (Q,) increasing keys of postcodes listed without coordinates
     generated: bool = False  # True for the demo's invented postcodes
-    attribution: tuple[str, ...] = ()  # sentences the data's licences ask for
+    attribution: tuple[str, ...] = ()  # sentences that the data's licences require
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "crs", crs_name(self.crs))
@@ -103,22 +105,23 @@ class PostcodeTable:
         return int(self.keys.size)
 
     def locate(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the (n,) positions of keys in `x`, `y`; UNLOCATED or UNKNOWN (negative) where there is
-        none."""
-        order = np.argsort(keys)  # neighbours lie in one part of memory: half the time
-        asked = keys[order]
-        found = np.minimum(np.searchsorted(self.keys, asked), self.size - 1)
+        """Return the (n,) positions of keys in `x`, `y`; UNLOCATED or UNKNOWN (negative) without
+        one."""
+        order = np.argsort(keys)  # locality in memory halves the time
+        ordered_keys = keys[order]
+        positions = np.minimum(np.searchsorted(self.keys, ordered_keys), self.size - 1)
         place = np.empty(keys.size, np.int64)
-        place[order] = np.where(self.keys[found] == asked, found, UNKNOWN)
-        lost = place == UNKNOWN
-        if lost.any():
-            place[lost] = np.where(np.isin(keys[lost], self.unlocated), UNLOCATED, UNKNOWN)
+        place[order] = np.where(self.keys[positions] == ordered_keys, positions, UNKNOWN)
+        unknown = place == UNKNOWN
+        if unknown.any():
+            place[unknown] = np.where(np.isin(keys[unknown], self.unlocated), UNLOCATED, UNKNOWN)
         return place
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where the columns of one postcode file are: Code-Point Open has no header, everything else has one."""
+    """The columns of one postcode file: Code-Point Open has no header, all other formats have
+    one."""
 
     columns: dict[str, int]
     width: int
@@ -127,41 +130,68 @@ class _Layout:
 
 
 def _layout(table: Table) -> _Layout | None:
-    """The layout of `table`, or None where it is no postcode table."""
-    rows = first_rows(decode(table.head, marked_coding(table.head) or "utf-8"), ",", 5)
+    """Return the layout of `table`, or None if it is not a postcode table. Raise `DataError` if one
+    row decides it."""
+    rows = sample_rows(table)
     if not rows:
         return None
     width = len(rows[0])
     names = [name.lower() for name in rows[0]]
-    found = positions_of("postcodes", names)
-    if "postcode" in found:
-        # Latitude and longitude are preferred: ONS computed them with the exact transformation.
+    positions = positions_of("postcodes", names)
+    order = named_profile("code-point").order
+    without = _Layout({name: order.index(name) for name in _CODE_POINT_READ}, len(order), None, "EPSG:27700")
+    if "postcode" in positions:
+        # Prefer latitude and longitude: ONS computed them with the exact transformation.
         for pair, other, crs in (
             (("lat", "long"), ("east", "north"), "EPSG:4326"),
             (("east", "north"), ("lat", "long"), "EPSG:27700"),
         ):
-            if all(name in found for name in pair):
-                return _Layout({k: v for k, v in found.items() if k not in other}, width, tuple(rows[0]), crs)
+            if all(name in positions for name in pair):
+                layout = _Layout(
+                    {k: v for k, v in positions.items() if k not in other}, width, tuple(rows[0]), crs
+                )
+                if _of_code_point(rows[1:]) is not False and any(
+                    layout.columns.get(name) != without.columns[name]
+                    for name in ("postcode", "east", "north")
+                ):
+                    raise DataError(
+                        f"{table.name} names columns in row 1, while its rows have the order of Code-Point "
+                        "Open without a header: delete row 1, or arrange the columns as it names them."
+                    )
+                return layout
         raise DataError(
             f"{table.name} has postcodes but no coordinates: it needs columns lat and long, "
             "or oseast1m and osnrth1m."
         )
-    first = pa.array([row[0] if row else "" for row in rows], pa.string())
-    order = named_profile("code-point").order
-    if width == len(order) and np.any(postcode_keys(first) >= 0):
-        return _Layout({name: order.index(name) for name in _CODE_POINT_READ}, width, None, "EPSG:27700")
-    return None
+    if (of_code_point := _of_code_point(rows)) is None:
+        raise DataError(
+            f"{table.name} leaves open whether it is Code-Point Open without a header, since one row alone "
+            "decides it: correct that row, or add a header that names the columns."
+        )
+    return without if of_code_point else None
+
+
+def _of_code_point(rows: Sequence[Sequence[str]]) -> bool | None:
+    """Whether most rows are those of Code-Point Open: a postcode, its quality, and two whole
+    numbers. None if one row decides it."""
+    width = len(named_profile("code-point").order)
+    keys = postcode_keys(pa.array([row[0] for row in rows], pa.string()))
+    fits = (
+        len(row) == width and key >= 0 and all(cell.isdecimal() for cell in row[1:4])
+        for row, key in zip(rows, keys, strict=True)
+    )
+    return settled(*counted(fits), len(rows), 0.5)
 
 
 def load_postcodes(
     source: Source | Sequence[Source], *, limits: Limits = LIMITS
 ) -> tuple[PostcodeTable, LoadReport]:
-    """Load postcode files of one coordinate system: ONSPD or NSPL (any edition with a header), tables with
-    postcode and latitude/longitude or easting/northing, and header-less Code-Point Open (10 columns,
-    EPSG:27700); as .csv, .gz, .zip, .tar.gz, .xlsx or a folder. Terminated postcodes are kept, since past
-    sales refer to them. A postcode that is listed several times has the first place at which it is live, or
-    else the first. Raise `DataError` where no postcode with coordinates is found or coordinates contradict
-    their columns."""
+    """Load postcode files of one coordinate system: ONSPD or NSPL (any edition with a header),
+    tables with postcode and latitude/longitude or easting/northing, and header-less Code-Point Open
+    (10 columns, EPSG:27700); as .csv, .gz, .zip, .tar.gz, .xlsx or a folder. Keep terminated
+    postcodes, since past sales refer to them. For a repeated postcode take its first live place,
+    otherwise its first place. Raise `DataError` if no postcode has coordinates or coordinates
+    contradict their columns."""
     sources = as_sources(source)
     name = ", ".join(source_name(item) for item in sources)
     tally, notes = Tally(), _Notes()
@@ -171,7 +201,7 @@ def load_postcodes(
     for item in sources:
         for table in open_tables(item, limits, folders=True):
             if crs and "multi_csv" in table.folder:
-                continue  # ONS packs per-area copies beside the whole table, which sorts first
+                continue  # ONS adds copies per area to the whole table, which sorts first
             layout = _layout(table)
             if layout is None:
                 notes.ignored += 1
@@ -194,7 +224,8 @@ def load_postcodes(
         )
     _check_ranges(name, crs, x, y)
     ended = np.concatenate([part[3] for part in parts])
-    order = np.lexsort((ended, keys))  # stable: of equal keys the live ones first, as they are listed
+    # stable: for equal keys live ones first, in the order of the file
+    order = np.lexsort((ended, keys))
     new = np.diff(keys[order], prepend=UNKNOWN) != 0
     first = order[new]
     unique = keys[first]
@@ -212,25 +243,25 @@ def load_postcodes(
 
 @dataclass
 class _Notes:
-    """What was met while reading and deserves a sentence."""
+    """Counts for the sentences of the report."""
 
     ignored: int = 0
     terminated: int = 0
     code_point: bool = False
 
     def sentences(self, crs: str) -> tuple[str, ...]:
-        written = [f"Coordinates are in {crs}."]
+        lines = [f"Coordinates are in {crs}."]
         if self.code_point:
-            written.append("Read as Code-Point Open without a header.")
+            lines.append("Read as Code-Point Open without a header.")
         if self.terminated:
-            written.append(
+            lines.append(
                 f"{self.terminated:,} terminated postcodes were kept, since past sales refer to them."
             )
         if self.ignored:
-            written.append(
+            lines.append(
                 f"{self.ignored:,} files of the archive are no postcode tables and were passed over."
             )
-        return tuple(written)
+        return tuple(lines)
 
 
 def _read(
@@ -266,8 +297,8 @@ def _read(
             # ONS gives Northern Irish postcodes on the Irish Grid, in the same columns.
             nowhere |= mask(pc.starts_with(pc.ascii_upper(columns["postcode"]), "BT"))
         if "quality" in columns:
-            none = "9" if layout.header else "90"
-            nowhere |= mask(pc.equal(columns["quality"], none))
+            no_place = "9" if layout.header else "90"
+            nowhere |= mask(pc.equal(columns["quality"], no_place))
         unlocated.append(np.unique(keys[alive & nowhere]))
         alive = tally.drop_where("postcode without usable coordinates", nowhere, alive)
         ended = np.zeros(block.rows, dtype=bool)
@@ -278,7 +309,7 @@ def _read(
 
 def _check_ranges(name: str, crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     if crs == "EPSG:4326":
-        # The United Kingdom lies between 49 and 61 degrees north and 9 west and 3 east.
+        # The United Kingdom extends from 49 to 61 degrees north and from 9 west to 3 east.
         if np.all((y > -9) & (y < 3) & (x > 49) & (x < 62)):
             raise DataError(f"{name} has latitude and longitude swapped: exchange the two column names.")
         if np.any((np.abs(y) > 90) | (np.abs(x) > 180)):

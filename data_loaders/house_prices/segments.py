@@ -1,4 +1,4 @@
-"""Which sales are meant: named market segments and the filters a load applies to Price Paid rows."""
+"""Selections of sales: named market segments and the filters of Price Paid rows."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ SEGMENTS: dict[str, Segment] = {
 
 @dataclass(frozen=True)
 class SalesFilter:
-    """What a load keeps: the sales of a segment, of some years of transfer or of any."""
+    """A filter of sales by segment and by years of transfer."""
 
     segment: Segment
     years: frozenset[int] | None = None
 
     @property
     def title(self) -> str:
-        """What it keeps, for people."""
+        """The selection in words."""
         return (
             self.segment.title
             if self.years is None
@@ -59,20 +59,20 @@ class SalesFilter:
 
     @property
     def reads(self) -> frozenset[str]:
-        """Fields of a row that decide whether it is kept."""
-        asked = {
+        """The fields of a row that the filter reads."""
+        criteria = {
             "date": self.years,
             "property_type": self.segment.property_types,
             "tenure": self.segment.tenures,
             "new_build": self.segment.new_build,
             "category": self.segment.categories,
         }
-        return frozenset(field for field, given in asked.items() if given is not None)
+        return frozenset(field for field, value in criteria.items() if value is not None)
 
 
 def sales_filter(segment: str = "all", years: int | str | Iterable[int | str] | None = None) -> SalesFilter:
-    """Return the filter of a named segment of SEGMENTS and of years of transfer. Raise `DataError` for an
-    unknown segment, and for what is no year."""
+    """Return the filter of a named segment of SEGMENTS and of years of transfer. Raise `DataError`
+    for an unknown segment or year."""
     if segment not in SEGMENTS:
         raise DataError(
             f"There is no segment {segment!r}{closest(segment, SEGMENTS) or '.'} "
@@ -81,13 +81,13 @@ def sales_filter(segment: str = "all", years: int | str | Iterable[int | str] | 
     return SalesFilter(SEGMENTS[segment], _years(years))
 
 
-def _years(given: int | str | Iterable[int | str] | None) -> frozenset[int] | None:
-    if given is None:
+def _years(selection: int | str | Iterable[int | str] | None) -> frozenset[int] | None:
+    if selection is None:
         return None
-    if not isinstance(given, Iterable):
-        given = [given]
+    if not isinstance(selection, Iterable):
+        selection = [selection]
     years: set[int] = set()
-    for item in [given] if isinstance(given, str) else given:
+    for item in [selection] if isinstance(selection, str) else selection:
         word = str(item).strip()
         if not (word.isascii() and word.isdigit() and FIRST_YEAR <= int(word[:9]) <= LAST_YEAR):
             raise DataError(
@@ -100,7 +100,7 @@ def _years(given: int | str | Iterable[int | str] | None) -> frozenset[int] | No
 
 def years_in_words(years: Iterable[int]) -> str:
     """Write years, one at least, as in "2018", "2016 to 2018" or "2012, 2018"."""
-    each = sorted(set(years))
-    if len(each) > 1 and len(each) == each[-1] - each[0] + 1:
-        return f"{each[0]} to {each[-1]}"
-    return ", ".join(map(str, each))
+    ordered = sorted(set(years))
+    if len(ordered) > 1 and len(ordered) == ordered[-1] - ordered[0] + 1:
+        return f"{ordered[0]} to {ordered[-1]}"
+    return ", ".join(map(str, ordered))
